@@ -135,7 +135,6 @@ var floors = map[string]int{
 	// parts of workspaces and of the daemon
 	"internal/confine/first":   6, // for cmd/holdfast: what it runs, it runs before other packages start
 	"internal/compose/env":     6, // whose run it is
-	"internal/daemon/auth":     6,
 	"internal/daemon/wire":     6,
 	"internal/workspace/image": 6, // what containers are made of
 
@@ -143,6 +142,10 @@ var floors = map[string]int{
 	"internal/compose/stores":      7,
 	"internal/workspace/testimage": 7, // for tests
 	"workspace":                    7,
+
+	// the daemon's HTTP interface: types and routes, no server
+	"daemon/api":           7,
+	"internal/daemon/auth": 8,
 
 	// runs for many clients
 	"console":              9, // the page, no logic
@@ -182,7 +185,7 @@ var heavy = map[string][]string{
 	"github.com/hanwen/go-fuse":              {"internal/crashtest"},
 	"github.com/alecthomas/kong":             {"internal/cli"},
 	"github.com/goccy/go-yaml":               {"model/scripted", "internal/cli", "internal/yamltree"},
-	"github.com/google/jsonschema-go":        {"tool", "approval", "runspec", "internal/daemon/wire", "daemon"}, // approval: what is filled in is to fit the schema that a server will check it by
+	"github.com/google/jsonschema-go":        {"tool", "approval", "runspec", "internal/daemon/wire", "daemon/api"}, // approval: what is filled in is to fit the schema that a server will check it by
 	"github.com/modelcontextprotocol/go-sdk": {"tool/mcp", "internal/mcpserver"},
 	"golang.org/x/oauth2":                    {"tool/mcp"},
 	"github.com/coder/websocket":             {"daemon", "daemon/client", "bench"},

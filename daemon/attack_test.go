@@ -18,6 +18,7 @@ import (
 
 	"github.com/coder/websocket"
 
+	"github.com/holdfast-dev/holdfast/daemon/api"
 	"github.com/holdfast-dev/holdfast/internal/daemon/auth"
 	"github.com/holdfast-dev/holdfast/internal/listen"
 )
@@ -37,18 +38,18 @@ func TestBeginWithoutApproval(t *testing.T) {
 		`{"cwd":"/","mode":"dontAsk"}`:           201,
 		`{"cwd":"/"}`:                            201,
 	} {
-		if got := w.do("POST", "/v1/runs", body, w.as(auth.Run)); got.status != want {
+		if got := w.do("POST", "/v1/runs", body, w.as(api.ScopeRun)); got.status != want {
 			t.Errorf("%s: %s, want %d", body, got, want)
 		}
 	}
-	both, _, err := w.auth.Make(t.Context(), auth.Caller{Name: "ann", Via: "cli"}, auth.Token{Name: "both", Scopes: []auth.Scope{auth.Run, auth.Approve}})
+	both, _, err := w.auth.Make(t.Context(), auth.Caller{Name: "ann", Via: "cli"}, api.Token{Name: "both", Scopes: []api.Scope{api.ScopeRun, api.ScopeApprove}})
 	must(t, err)
 	w.want(201, nil, "POST", "/v1/runs", `{"cwd":"/","mode":"acceptEdits","settings":"`+file+`"}`, "Authorization: Bearer "+both)
 }
 
 func TestBeginWithoutApprovalOnTheSocket(t *testing.T) {
 	w := beginDaemon(t, map[string]string{"writer": "steps: [{text: done}]"}, nil)
-	c := w.dial(w.token(auth.Read, auth.Run))
+	c := w.dial(w.token(api.ScopeRead, api.ScopeRun))
 	for _, extra := range []string{`"mode":"bypassPermissions"`, `"mode":"auto"`, `"manifestPath":"/etc/passwd"`} {
 		c.send(fmt.Sprintf(`{"type":"prepare_run","cwd":%q,%s,"strategy":%s}`, w.cwd, extra, soleWriter))
 		if m := c.next(); m["code"] != "FORBIDDEN" {
@@ -92,7 +93,7 @@ func TestStolenCookie(t *testing.T) {
 // loggedIn logs a browser in and returns its cookie.
 func (w *daemonWorld) loggedIn() string {
 	w.t.Helper()
-	code, _, err := w.auth.Link(w.t.Context(), auth.Caller{Name: "ann", Scopes: []auth.Scope{auth.Admin}})
+	code, _, err := w.auth.Link(w.t.Context(), auth.Caller{Name: "ann", Scopes: []api.Scope{api.ScopeAdmin}})
 	must(w.t, err)
 	r, err := http.NewRequestWithContext(w.t.Context(), http.MethodPost, "http://"+w.address+"/v1/login", strings.NewReader(`{"code":"`+code+`"}`))
 	must(w.t, err)
@@ -135,7 +136,7 @@ func TestNamedFiles(t *testing.T) {
 		must(t, os.WriteFile(path, []byte(text), 0o600))
 		body, err := json.Marshal(map[string]string{"cwd": dir, "strategy_path": path})
 		must(t, err)
-		got := w.do("POST", "/v1/runs", string(body), w.as(auth.Run))
+		got := w.do("POST", "/v1/runs", string(body), w.as(api.ScopeRun))
 		if got.status != 400 || strings.Contains(string(got.body), hidden) {
 			t.Errorf("%s: %s", name, got)
 		}

@@ -1,6 +1,7 @@
 package daemon
 
 import (
+	"github.com/holdfast-dev/holdfast/daemon/api"
 	"github.com/holdfast-dev/holdfast/internal/daemon/auth"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
 	"github.com/holdfast-dev/holdfast/policy"
@@ -12,7 +13,7 @@ import (
 func mayMake(c auth.Caller, mode, settings string) error {
 	const hint = "use a token with the scope approve, or leave it out"
 	switch m := policy.Mode(mode); {
-	case c.May(auth.Approve):
+	case c.May(api.ScopeApprove):
 		return nil
 	case mode != "" && policy.Stricter(m, policy.ModeDefault) != m:
 		return refuse(outcome.Forbidden, "the mode "+mode+" needs the scope approve: it asks less than the default one", hint)

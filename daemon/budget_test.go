@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/holdfast-dev/holdfast/internal/daemon/auth"
+	"github.com/holdfast-dev/holdfast/daemon/api"
 )
 
 const dearPlay = `
@@ -30,7 +30,7 @@ func TestBudgetPassedByTheLastAnswerIsTold(t *testing.T) {
 		t.Errorf("the WebSocket says %v", m)
 	}
 
-	token := w.token(auth.Read, auth.Run)
+	token := w.token(api.ScopeRead, api.ScopeRun)
 	call := func(method, path, body string) map[string]any {
 		t.Helper()
 		r, err := http.NewRequestWithContext(t.Context(), method, "http://"+w.address+path, strings.NewReader(body))

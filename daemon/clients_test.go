@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/holdfast-dev/holdfast/internal/daemon/auth"
+	"github.com/holdfast-dev/holdfast/daemon/api"
 	"github.com/holdfast-dev/holdfast/internal/missing"
 )
 
@@ -268,7 +268,7 @@ func TestCurlFollowsRun(t *testing.T) {
 	c.send(fmt.Sprintf(`{"type":"start_run","runId":%q,"input":"mend it"}`, run))
 	c.until("strategy_started")
 	follow := func(last string) *program {
-		return launch(t, curl, "-sN", "-H", "Accept: text/event-stream", "-H", "Authorization: Bearer "+w.token(auth.Read),
+		return launch(t, curl, "-sN", "-H", "Accept: text/event-stream", "-H", "Authorization: Bearer "+w.token(api.ScopeRead),
 			"-H", "Last-Event-ID: "+last, "http://"+w.address+"/v1/sessions/"+run+"/events")
 	}
 	var got []said

@@ -18,6 +18,7 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/holdfast-dev/holdfast/daemon/api"
 	"github.com/holdfast-dev/holdfast/internal/daemon/auth"
 	"github.com/holdfast-dev/holdfast/internal/daemon/feed"
 	"github.com/holdfast-dev/holdfast/internal/daemon/runs"
@@ -65,22 +66,9 @@ type Power struct {
 	Search func(ctx context.Context, q session.Search) (*session.Hits, error)
 	// Rewind takes a session back: it says what would be done, and with the digest of that
 	// does it, for whoever by names.
-	Rewind func(ctx context.Context, id, by string, r Rewind) (json.RawMessage, error)
+	Rewind func(ctx context.Context, id, by string, r api.Rewind) (json.RawMessage, error)
 	// Redact masks secrets in what a client sends for people to read elsewhere.
 	Redact func(text string) string
-}
-
-// Rewind says how far a session is taken back, and what of it.
-type Rewind struct {
-	To         string   `json:"to,omitempty" jsonschema:"right after this record (its number), item (its id) or turn (its id, or turn:3; turn:0 is before the first)"`
-	ToRewrite  string   `json:"to_rewrite,omitempty" jsonschema:"or before the rewrite in this record, such as a compaction; last is the newest"`
-	Files      bool     `json:"files,omitempty" jsonschema:"only the files, unless transcript is true, too"`
-	Transcript bool     `json:"transcript,omitempty" jsonschema:"only the transcript, unless files is true, too; without both it is both, with to_rewrite the transcript"`
-	Fork       bool     `json:"fork,omitempty" jsonschema:"leave the transcript as it is, and go on in a new session"`
-	WithGrants bool     `json:"with_grants,omitempty" jsonschema:"with fork: begin with what was decided in the session: mode, grants, denials and changes of policy"`
-	Except     []string `json:"except,omitempty" jsonschema:"files that are left as they are, absolute or relative to the session's folder"`
-	Force      bool     `json:"force,omitempty" jsonschema:"put back also files that others have changed since, and those that decide what other programs do"`
-	Digest     string   `json:"digest,omitempty" jsonschema:"of the answer that was shown: do it. Without it nothing is changed"`
 }
 
 // EvidenceQuery filters the audit.

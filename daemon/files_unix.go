@@ -2,7 +2,9 @@
 
 package daemon
 
-import "syscall"
+import (
+	"syscall"
+)
 
 // openFiles is how many files this process may have open.
 func openFiles() int {

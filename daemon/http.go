@@ -9,16 +9,17 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/holdfast-dev/holdfast/daemon/api"
 	"github.com/holdfast-dev/holdfast/internal/daemon/auth"
 	"github.com/holdfast-dev/holdfast/internal/daemon/runs"
 )
 
-// api is everything that is served over plain HTTP: /v1 but for the WebSocket, the
+// service is everything that is served over plain HTTP: /v1 but for the WebSocket, the
 // event streams, health, and the page.
 //
 //	request ─► route ─► scope, query, body, Idempotency-Key ─► handler ─► JSON | problem
 //	              └──────────────► OpenAPI document
-type api struct {
+type service struct {
 	o         *Options
 	table     []route
 	log       *slog.Logger
@@ -42,8 +43,8 @@ type api struct {
 // errShutdown is why streams end when the daemon does.
 var errShutdown = errors.New("the daemon is about to end")
 
-func newAPI(o *Options) *api {
-	a := &api{o: o, log: o.Log, connected: func() int { return 0 }, patience: stuck}
+func newService(o *Options) *service {
+	a := &service{o: o, log: o.Log, connected: func() int { return 0 }, patience: stuck}
 	if a.log == nil {
 		a.log = slog.New(slog.DiscardHandler)
 	}
@@ -51,11 +52,17 @@ func newAPI(o *Options) *api {
 	a.keys = newKeys(a.now)
 	a.live, a.end = context.WithCancelCause(context.Background())
 	a.table = a.routeTable()
-	a.document = sync.OnceValues(func() ([]byte, error) { return document(a.table, o.Version) })
+	a.document = sync.OnceValues(func() ([]byte, error) {
+		var routes []api.Route
+		for i := range a.table {
+			routes = append(routes, a.table[i].Route)
+		}
+		return api.OpenAPI(routes, o.Version)
+	})
 	return a
 }
 
-func (a *api) now() time.Time {
+func (a *service) now() time.Time {
 	if a.o.Clock != nil {
 		return a.o.Clock()
 	}
@@ -64,25 +71,25 @@ func (a *api) now() time.Time {
 
 // open lists the places that need no credential, as [auth.Auth.Handler] wants them:
 // the page, and of the routes those without a scope.
-func (a *api) open() []string {
+func (a *service) open() []string {
 	list := []string{"/"}
 	for i := range a.table {
 		switch rt := &a.table[i]; {
-		case rt.scope != "" && !strings.HasPrefix(rt.path, "/v1/"):
-			list = append(list, "!"+rt.path)
-		case rt.open:
-			list = append(list, rt.path)
+		case rt.Scope != "" && !strings.HasPrefix(rt.Path, "/v1/"):
+			list = append(list, "!"+rt.Path)
+		case rt.Open:
+			list = append(list, rt.Path)
 		}
 	}
 	return list
 }
 
 // drain makes /readyz fail: what is open goes on.
-func (a *api) drain() { a.drained.Store(true) }
+func (a *service) drain() { a.drained.Store(true) }
 
 // stop ends the event streams, telling them; the server's Shutdown waits for them, as
 // for all requests. Again is fine.
-func (a *api) stop() {
+func (a *service) stop() {
 	a.drain()
 	a.end(errShutdown)
 	a.looking.Wait()
@@ -102,7 +109,7 @@ func (c *call) actor() runs.Actor {
 }
 
 // redact masks secrets in what people write for others to read.
-func (a *api) redact(text string) string {
+func (a *service) redact(text string) string {
 	if a.o.Power.Redact == nil {
 		return text
 	}
@@ -110,10 +117,10 @@ func (a *api) redact(text string) string {
 }
 
 // scopes are the scopes of a caller as the page and clients want them.
-func scopes(c auth.Caller) []auth.Scope {
-	list := []auth.Scope{}
-	for _, s := range []auth.Scope{auth.Read, auth.Run, auth.Approve, auth.Admin} {
-		if c.May(s) && (!c.Agent || s == auth.Read) {
+func scopes(c auth.Caller) []api.Scope {
+	list := []api.Scope{}
+	for _, s := range api.Scopes() {
+		if c.May(s) && (!c.Agent || s == api.ScopeRead) {
 			list = append(list, s)
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/holdfast-dev/holdfast/daemon/api"
 	"github.com/holdfast-dev/holdfast/session"
 	"github.com/holdfast-dev/holdfast/session/retry"
 )
@@ -55,7 +56,7 @@ func (b *board) stalled() (err error, lasting bool) {
 }
 
 // join begins to watch; done ends it.
-func (a *api) join() (done func()) {
+func (a *service) join() (done func()) {
 	b := &a.board
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -93,7 +94,7 @@ func (b *board) look() (frame []byte, changed <-chan struct{}) {
 
 // lookAfter puts the list on the board whenever it is another one. It reads the
 // questions only when a session with open ones has changed, or one has run out of time.
-func (a *api) lookAfter(ctx context.Context) {
+func (a *service) lookAfter(ctx context.Context) {
 	tick := time.NewTicker(lookEvery)
 	defer tick.Stop()
 	last, until := "-", time.Time{}
@@ -101,11 +102,11 @@ func (a *api) lookAfter(ctx context.Context) {
 		mark, err := a.mark(ctx)
 		due := !until.IsZero() && !a.o.Sessions.Now().Before(until)
 		if err == nil && (mark != last || due) {
-			var list []Approval
+			var list []api.Approval
 			if list, err = a.pending(ctx, ""); err == nil {
-				slices.SortStableFunc(list, func(x, y Approval) int { return x.AskedAt.Compare(y.AskedAt) })
+				slices.SortStableFunc(list, func(x, y api.Approval) int { return x.AskedAt.Compare(y.AskedAt) })
 				last, until = mark, firstExpiry(list)
-				if data, err := marshal(listOf[Approval]{Items: list}); err == nil {
+				if data, err := marshal(api.Page[api.Approval]{Items: list}); err == nil {
 					a.board.put(ctx, message("approvals", "", data))
 				}
 			}
@@ -123,7 +124,7 @@ func (a *api) lookAfter(ctx context.Context) {
 }
 
 // mark changes when the list of pending questions may have.
-func (a *api) mark(ctx context.Context) (string, error) {
+func (a *service) mark(ctx context.Context) (string, error) {
 	page, err := a.o.Sessions.List(ctx, session.Query{Asked: true, Worktrees: true})
 	if err != nil {
 		return "", err
@@ -135,7 +136,7 @@ func (a *api) mark(ctx context.Context) (string, error) {
 	return b.String(), nil
 }
 
-func firstExpiry(list []Approval) time.Time {
+func firstExpiry(list []api.Approval) time.Time {
 	var first time.Time
 	for _, q := range list {
 		if q.Expires != nil && (first.IsZero() || q.Expires.Before(first)) {
@@ -147,7 +148,7 @@ func firstExpiry(list []Approval) time.Time {
 
 // streamApprovals tells the pending questions, whole, whenever they change. When they
 // cannot be read for a while the stream ends.
-func (a *api) streamApprovals(c *call) error {
+func (a *service) streamApprovals(c *call) error {
 	if _, err := a.mark(c.ctx()); err != nil {
 		return err
 	}

@@ -42,9 +42,9 @@ func (c *call) bound(after string) []byte {
 	}
 	add("1")
 	add(c.r.URL.Path)
-	for _, p := range c.route.query {
-		if p.name != "cursor" && p.name != "limit" {
-			add(c.query[p.name])
+	for _, p := range c.route.Query {
+		if p.Name != "cursor" && p.Name != "limit" {
+			add(c.query[p.Name])
 		}
 	}
 	add(after)

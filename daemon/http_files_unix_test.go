@@ -11,6 +11,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/holdfast-dev/holdfast/daemon/api"
 )
 
 // Files are read, written and removed below the folder that is named, and nothing goes
@@ -22,7 +24,7 @@ func TestWorkspaceFiles(t *testing.T) {
 	const files = "/v1/workspaces/blog/files"
 	at := func(path string) string { return files + "/content?in=home&path=" + url.QueryEscape(path) }
 	octet := "Content-Type: " + octets
-	var made WorkspaceFile
+	var made api.WorkspaceFile
 	w.want(200, &made, "PUT", at("notes/a b.txt"), "hello", octet)
 	if made.Name != "a b.txt" || made.Size != 5 || made.Type != "file" {
 		t.Errorf("%+v", made)
@@ -35,7 +37,7 @@ func TestWorkspaceFiles(t *testing.T) {
 	must(t, os.WriteFile(filepath.Join(base, "odd\n\xff"), nil, 0o600))
 	must(t, os.WriteFile(filepath.Join(base, ".hidden"), nil, 0o600))
 	must(t, syscall.Mkfifo(filepath.Join(base, "pipe"), 0o600))
-	var list listOf[WorkspaceFile]
+	var list api.Page[api.WorkspaceFile]
 	w.want(200, &list, "GET", files+"?in=home&limit=2", "")
 	all := list.Items
 	for list.Next != "" {
@@ -85,7 +87,7 @@ func TestWorkspaceFiles(t *testing.T) {
 	if _, err := os.Lstat(filepath.Join(base, "large")); err == nil {
 		t.Error("a file that is too large is there")
 	}
-	var u WorkspaceUsage
+	var u api.WorkspaceUsage
 	w.want(200, &u, "GET", "/v1/workspaces/blog/usage", "")
 	if u.Home.Files == 0 || u.Project == nil || u.Over || u.Limit != "20g" {
 		t.Errorf("%+v", u)

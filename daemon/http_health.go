@@ -9,69 +9,28 @@ import (
 	"sync"
 	"time"
 
-	"github.com/holdfast-dev/holdfast/internal/daemon/auth"
+	"github.com/holdfast-dev/holdfast/daemon/api"
 	"github.com/holdfast-dev/holdfast/internal/daemon/wire"
-	"github.com/holdfast-dev/holdfast/internal/outcome"
 	"github.com/holdfast-dev/holdfast/session"
 	"github.com/holdfast-dev/holdfast/session/retry"
 )
 
-func (a *api) healthRoutes() []route {
-	list := []route{
-		{
-			method: http.MethodGet, path: "/healthz", id: "healthz", tag: "health", open: true, doc: "Whether the process lives.",
-			answer: alive{}, serve: func(c *call) error { return c.json(alive{"ok"}) },
-		},
-		{
-			method: http.MethodGet, path: "/readyz", id: "readyz", tag: "health", open: true,
-			doc:    "Whether it serves: 503 with what fails otherwise.",
-			answer: ready{}, also: []int{http.StatusServiceUnavailable}, serve: a.readyz,
-		},
-		{
-			method: http.MethodGet, path: "/health", id: "health", tag: "health", open: true, doc: "How it is, as seed 002 has it.",
-			answer: health{}, serve: a.health,
-		},
-		{
-			method: http.MethodGet, path: "/v1/info", id: "getInfo", tag: "health", doc: "What this daemon is, and who asks.",
-			scope: auth.Read, answer: Info{}, serve: a.info,
-		},
-		{
-			method: http.MethodGet, path: "/v1/openapi.json", id: "getOpenAPI", tag: "health", doc: "This document.",
-			scope: auth.Read, answer: json.RawMessage(nil), serve: func(c *call) error { return c.made(a.document()) },
-		},
-		{
-			method: http.MethodGet, path: "/v1/ws.schema.json", id: "getSocketSchema", tag: "health",
-			doc:   "The messages of the WebSocket, as JSON Schema.",
-			scope: auth.Read, answer: json.RawMessage(nil), serve: func(c *call) error { return c.made(wire.Schema(), nil) },
-		},
-		{
-			method: http.MethodGet, path: "/v1/ws", id: "openSocket", tag: "health",
-			doc:   "The WebSocket, docs/wire.md; 400 without an upgrade.",
-			scope: auth.Read, status: http.StatusSwitchingProtocols, problems: []outcome.Outcome{outcome.Usage},
-		},
+func (a *service) healthHandlers() map[string]func(*call) error {
+	return map[string]func(*call) error{
+		"healthz":         func(c *call) error { return c.json(api.Alive{Status: "ok"}) },
+		"readyz":          a.readyz,
+		"health":          a.health,
+		"getInfo":         a.info,
+		"getOpenAPI":      func(c *call) error { return c.made(a.document()) },
+		"getSocketSchema": func(c *call) error { return c.made(wire.Schema(), nil) },
+		"getMetrics":      func(c *call) error { a.o.Metrics.ServeHTTP(c.w, c.r); return nil },
+		"getDoctor":       a.doctor,
 	}
-	if a.o.Metrics != nil {
-		list = append(list, route{
-			method: http.MethodGet, path: "/metrics", id: "getMetrics", tag: "health", doc: "Figures for Prometheus.",
-			scope: auth.Read, types: []string{"text/plain"},
-			serve: func(c *call) error { a.o.Metrics.ServeHTTP(c.w, c.r); return nil },
-		})
-	}
-	return list
-}
-
-type alive struct {
-	Status string `json:"status"`
-}
-
-type ready struct {
-	Status string            `json:"status" jsonschema:"ready or not ready"`
-	Checks map[string]string `json:"checks" jsonschema:"ok, or what is wrong: store, runs, draining"`
 }
 
 // readyz is public: what fails is named, why stands in the log.
-func (a *api) readyz(c *call) error {
-	doc, status := ready{"ready", map[string]string{"store": "ok", "draining": "ok"}}, http.StatusOK
+func (a *service) readyz(c *call) error {
+	doc, status := api.Ready{Status: "ready", Checks: map[string]string{"store": "ok", "draining": "ok"}}, http.StatusOK
 	err := a.store.check(c.ctx(), a.o.Sessions.Store())
 	if err != nil {
 		doc.Checks["store"] = notReady(err)
@@ -166,54 +125,25 @@ func (s *storeCheck) look(ctx context.Context, store session.Store) {
 	s.done = nil
 }
 
-// health has the names of seed 002's original.
-type health struct {
-	Status           string  `json:"status"`
-	Uptime           float64 `json:"uptime" jsonschema:"seconds"`
-	ActiveRuns       int     `json:"activeRuns"`
-	ConnectedClients int     `json:"connectedClients"`
-}
-
-func (a *api) health(c *call) error {
-	return c.json(health{
+func (a *service) health(c *call) error {
+	return c.json(api.Health{
 		Status: "ok", Uptime: a.now().Sub(a.started).Seconds(), ActiveRuns: a.o.Runs.Active(),
 		ConnectedClients: a.connected() + int(a.streaming.Load()),
 	})
 }
 
-// Info is what GET /v1/info answers.
-type Info struct {
-	Version      string     `json:"version"`
-	API          string     `json:"api" jsonschema:"v1"`
-	Protocol     int        `json:"protocol" jsonschema:"of the WebSocket's messages"`
-	PID          int        `json:"pid"`
-	StartedAt    time.Time  `json:"started_at"`
-	Store        string     `json:"store"`
-	Capabilities []string   `json:"capabilities"`
-	Caller       InfoCaller `json:"caller"`
-}
-
-// InfoCaller is who asks, as the daemon sees it.
-type InfoCaller struct {
-	Name   string       `json:"name"`
-	Via    string       `json:"via" jsonschema:"unix, token or cookie"`
-	Scopes []auth.Scope `json:"scopes"`
-	CSRF   string       `json:"csrf,omitempty" jsonschema:"told only to who has it already"`
-	Agent  bool         `json:"agent,omitempty" jsonschema:"started by a run of this daemon: it may look and change nothing"`
-}
-
-func (a *api) info(c *call) error {
-	caller := InfoCaller{Name: c.caller.Name, Via: c.caller.Via, Scopes: scopes(c.caller), Agent: c.caller.Agent}
+func (a *service) info(c *call) error {
+	caller := api.Caller{Name: c.caller.Name, Via: c.caller.Via, Scopes: scopes(c.caller), Agent: c.caller.Agent}
 	if a.o.Auth != nil {
 		caller.CSRF = a.o.Auth.CSRF(c.caller)
 	}
-	return c.json(Info{
+	return c.json(api.Info{
 		Version: a.o.Version, API: "v1", Protocol: wire.Protocol, PID: os.Getpid(), StartedAt: a.started.UTC(), Store: a.o.Store,
 		Capabilities: a.capabilities(), Caller: caller,
 	})
 }
 
-func (a *api) capabilities() []string {
+func (a *service) capabilities() []string {
 	list := []string{"approvals", "events", "runs", "sessions"}
 	p := &a.o.Power
 	for _, has := range []struct {

@@ -5,7 +5,7 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/holdfast-dev/holdfast/internal/daemon/auth"
+	"github.com/holdfast-dev/holdfast/daemon/api"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
 	"github.com/holdfast-dev/holdfast/internal/workspace/image"
 	"github.com/holdfast-dev/holdfast/workspace"
@@ -14,60 +14,20 @@ import (
 // buildTime bounds the building of an image: a Debian and agents are a lot to get.
 const buildTime = time.Hour
 
-func (a *api) imageRoutes() []route {
-	problems := []outcome.Outcome{outcome.NotOffered, outcome.NoEngine}
-	return []route{
-		{
-			method: http.MethodGet, path: "/v1/images", id: "listImages", tag: "workspaces",
-			doc: "The images of workspaces that were built, by name.", scope: auth.Read, answer: listOf[Image]{},
-			problems: problems, serve: a.listImages,
-		},
-		{
-			method: http.MethodPost, path: "/v1/images", id: "buildImage", tag: "workspaces",
-			doc: "Builds an image of this program, one at a time. With Accept: text/event-stream it tells how far it is: events " +
-				"progress, and at the end image or failed, with a problem. Who goes away ends it.",
-			scope: auth.Admin, body: imageRequest{}, answer: Image{}, status: http.StatusCreated, types: []string{eventStream}, stream: true,
-			problems: append(problems, outcome.Busy), serve: a.buildImage,
-		},
-	}
-}
-
-// Image is an image that containers are made of.
-type Image struct {
-	ID       string    `json:"id"`
-	Tags     []string  `json:"tags"`
-	Variant  string    `json:"variant"`
-	Version  string    `json:"version" jsonschema:"of holdfast that built it"`
-	Binary   string    `json:"binary" jsonschema:"SHA-256 of the program in it"`
-	Protocol int       `json:"protocol" jsonschema:"of its supervisor"`
-	With     []string  `json:"with,omitempty" jsonschema:"agents, with their versions"`
-	Base     string    `json:"base,omitempty" jsonschema:"id of the base"`
-	Size     int64     `json:"size" jsonschema:"in bytes"`
-	Created  time.Time `json:"created,omitzero"`
-}
-
-func shownImage(i *image.Image) Image {
-	out := Image(*i)
+func shownImage(i *image.Image) api.Image {
+	out := api.Image(*i)
 	if out.Tags == nil {
 		out.Tags = []string{}
 	}
 	return out
 }
 
-type imageRequest struct {
-	Variant string   `json:"variant,omitempty" jsonschema:"scratch, which is the default, or debian"`
-	With    []string `json:"with,omitempty" jsonschema:"for debian: claude, codex, each with @VERSION or in the version that was tested"`
-	Base    string   `json:"base,omitempty" jsonschema:"for debian: an image that the engine has"`
-	Tag     string   `json:"tag,omitempty" jsonschema:"default holdfast/workspace: and the variant"`
-	Fresh   bool     `json:"fresh,omitempty" jsonschema:"builds anew what is there"`
-}
-
-func (a *api) listImages(c *call) error {
+func (a *service) listImages(c *call) error {
 	return listAll(a, c, (*workspace.Workspaces).Images, shownImage)
 }
 
-func (a *api) buildImage(c *call) error {
-	var q imageRequest
+func (a *service) buildImage(c *call) error {
+	var q api.NewImage
 	w, err := a.spacesAsked(c, &q)
 	if err != nil {
 		return err
@@ -80,7 +40,7 @@ func (a *api) buildImage(c *call) error {
 	}
 	defer a.building.Unlock()
 	spec := image.Spec{Variant: q.Variant, With: q.With, Base: q.Base, Tag: q.Tag, Fresh: q.Fresh}
-	if c.accepts(eventStream) {
+	if c.accepts(api.EventStream) {
 		return a.startStream(c, func(ctx context.Context, s *sse) error { return streamBuild(ctx, s, w, spec) })
 	}
 	_ = http.NewResponseController(c.w).SetWriteDeadline(time.Now().Add(buildTime))
@@ -121,7 +81,6 @@ func streamBuild(ctx context.Context, s *sse, w *workspace.Workspaces, spec imag
 		return context.Cause(ctx)
 	case err != nil:
 		p := problemOf(err)
-		p.Type = "urn:holdfast:problem:" + p.Code
 		return tell("failed", p)
 	}
 	return tell("image", shownImage(img))

@@ -3,13 +3,11 @@ package daemon
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
-	"net/http"
 	"path/filepath"
 	"slices"
 
-	"github.com/holdfast-dev/holdfast/internal/daemon/auth"
+	"github.com/holdfast-dev/holdfast/daemon/api"
 	"github.com/holdfast-dev/holdfast/internal/daemon/runs"
 	"github.com/holdfast-dev/holdfast/internal/daemon/wire"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
@@ -18,62 +16,19 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-func (a *api) policyRoutes() []route {
-	one := []outcome.Outcome{outcome.NotFound}
-	return []route{
-		{
-			method: http.MethodGet, path: "/v1/sessions/{id}/policy", id: "getSessionPolicy", tag: "policy",
-			doc: "The chains of a session's run as they are: one for each tool of a run that runs; otherwise one, of what is on " +
-				"record. The ETag is its version.",
-			scope: auth.Read, answer: Policy{}, problems: one, serve: a.getPolicy,
-		},
-		{
-			method: http.MethodPatch, path: "/v1/sessions/{id}/policy", id: "patchSessionPolicy", tag: "policy",
-			doc:   "Adds path rules, or changes the mode. It counts from the next decision on, or when the session goes on.",
-			scope: auth.Approve, header: []param{needed(ifMatch)}, body: policyPatch{}, answer: Policy{},
-			problems: append(one, outcome.Conflict, outcome.Stale, outcome.NeedsIfMatch), serve: a.patchPolicy,
-		},
-		{
-			method: http.MethodGet, path: "/v1/sessions/{id}/grants", id: "listGrants", tag: "policy",
-			doc:   "What people decided for the rest of the session's run.",
-			scope: auth.Read, answer: listOf[policy.Grant]{}, problems: one, serve: a.listGrants,
-		},
-		{
-			method: http.MethodDelete, path: "/v1/sessions/{id}/grants/{grant}", id: "revokeGrant", tag: "policy",
-			doc:   "Takes a grant back.",
-			scope: auth.Approve, status: http.StatusNoContent, problems: one, serve: a.revokeGrant,
-		},
-		{
-			method: http.MethodGet, path: "/v1/policy", id: "getPolicy", tag: "policy",
-			doc:   "The chain of a folder's settings, in order, with origins: as holdfast policy show --json.",
-			scope: auth.Read, query: []param{{name: "cwd", doc: "an absolute folder", needed: true}}, answer: json.RawMessage(nil),
-			problems: []outcome.Outcome{outcome.NotOffered}, serve: a.folderPolicy,
-		},
-		{
-			method: http.MethodPost, path: "/v1/policy/test", id: "testPolicy", tag: "policy",
-			doc:   "What would happen to a call: as holdfast policy check --json. Nothing is run, and nothing asked.",
-			scope: auth.Read, body: policyTest{}, answer: json.RawMessage(nil),
-			problems: []outcome.Outcome{outcome.NotOffered}, serve: a.testPolicy,
-		},
+func (a *service) policyHandlers() map[string]func(*call) error {
+	return map[string]func(*call) error{
+		"getSessionPolicy":   a.getPolicy,
+		"patchSessionPolicy": a.patchPolicy,
+		"listGrants":         a.listGrants,
+		"revokeGrant":        a.revokeGrant,
+		"getPolicy":          a.folderPolicy,
+		"testPolicy":         a.testPolicy,
 	}
 }
 
-func needed(p param) param {
-	p.needed = true
-	return p
-}
-
-// Policy is the policy of a session's run.
-type Policy struct {
-	Version int            `json:"version"`
-	Mode    policy.Mode    `json:"mode"`
-	Live    bool           `json:"live" jsonschema:"the run runs: these are its guards; otherwise what is on record, without settings"`
-	Chains  []policy.Chain `json:"chains"`
-	Grants  []policy.Grant `json:"grants"`
-}
-
 // policyOf is the policy as it is in force, or on record.
-func (a *api) policyOf(ctx context.Context, m session.Meta) (*Policy, error) {
+func (a *service) policyOf(ctx context.Context, m session.Meta) (*api.Policy, error) {
 	chains, grants, err := a.o.Runs.Chains(runOf(m))
 	if notLive(err) || err == nil && len(chains) == 0 {
 		return a.recordedPolicy(ctx, m)
@@ -81,14 +36,14 @@ func (a *api) policyOf(ctx context.Context, m session.Meta) (*Policy, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &Policy{Live: true, Mode: chains[0].Mode, Chains: chains, Grants: unique(grants)}
+	p := &api.Policy{Live: true, Mode: chains[0].Mode, Chains: chains, Grants: unique(grants)}
 	for _, c := range chains {
 		p.Version = max(p.Version, c.Version)
 	}
 	return p, nil
 }
 
-func (a *api) recordedPolicy(ctx context.Context, m session.Meta) (*Policy, error) {
+func (a *service) recordedPolicy(ctx context.Context, m session.Meta) (*api.Policy, error) {
 	m, err := policylog.Of(ctx, a.o.Sessions, m)
 	if err != nil {
 		return nil, err
@@ -97,7 +52,7 @@ func (a *api) recordedPolicy(ctx context.Context, m session.Meta) (*Policy, erro
 	if err != nil {
 		return nil, err
 	}
-	return &Policy{
+	return &api.Policy{
 		Version: g.Version(), Mode: g.Mode(), Chains: []policy.Chain{g.Guard("").Chain()}, Grants: unique(g.Grants()),
 	}, nil
 }
@@ -121,7 +76,7 @@ func notLive(err error) bool {
 	return ok && e.Code == wire.CodeRunNotFound
 }
 
-func (a *api) getPolicy(c *call) error {
+func (a *service) getPolicy(c *call) error {
 	m, err := a.meta(c)
 	if err != nil {
 		return err
@@ -129,7 +84,7 @@ func (a *api) getPolicy(c *call) error {
 	return a.tellPolicy(c, m)
 }
 
-func (a *api) tellPolicy(c *call, m session.Meta) error {
+func (a *service) tellPolicy(c *call, m session.Meta) error {
 	p, err := a.policyOf(c.ctx(), m)
 	if err != nil {
 		return err
@@ -138,26 +93,13 @@ func (a *api) tellPolicy(c *call, m session.Meta) error {
 	return c.json(p)
 }
 
-type policyPatch struct {
-	Patch *pathPatch `json:"patch,omitempty"`
-	Mode  string     `json:"mode,omitempty"`
-}
-
-type pathPatch struct {
-	Tool    string        `json:"tool,omitempty" jsonschema:"all tools otherwise"`
-	Mode    string        `json:"mode" jsonschema:"read or write"`
-	Allow   []string      `json:"allow,omitempty" jsonschema:"globs, absolute or relative to the session's folder"`
-	Deny    []string      `json:"deny,omitempty"`
-	Default policy.Effect `json:"default,omitempty" jsonschema:"allow, deny or ask; as it was otherwise"`
-}
-
-// change is the change of policy that a patch wants.
-func (p *policyPatch) change() (policy.Change, error) {
+// changeOf is the change of policy that a request describes.
+func changeOf(p *api.PolicyChange) (policy.Change, error) {
 	if (p.Patch == nil) == (p.Mode == "") {
 		return policy.Change{}, refuse(outcome.Usage, "one of patch and mode is needed", "")
 	}
 	if p.Mode != "" {
-		mode, err := parseMode(p.Mode)
+		mode, err := parseMode(string(p.Mode))
 		return policy.Change{Mode: mode}, err
 	}
 	return policy.Change{Patch: &policy.Patch{
@@ -165,12 +107,12 @@ func (p *policyPatch) change() (policy.Change, error) {
 	}}, nil
 }
 
-func (a *api) patchPolicy(c *call) error {
-	var q policyPatch
+func (a *service) patchPolicy(c *call) error {
+	var q api.PolicyChange
 	if err := c.into(&q); err != nil {
 		return err
 	}
-	change, err := q.change()
+	change, err := changeOf(&q)
 	if err != nil {
 		return err
 	}
@@ -199,7 +141,7 @@ func (a *api) patchPolicy(c *call) error {
 }
 
 // change changes the policy of a run that runs, or of a session that nobody runs here.
-func (a *api) change(c *call, m session.Meta, change policy.Change) error {
+func (a *service) change(c *call, m session.Meta, change policy.Change) error {
 	by := c.actor()
 	change.By = by.Name
 	if _, err := a.o.Runs.Change(c.ctx(), runOf(m), change, by); !notLive(err) {
@@ -217,7 +159,7 @@ func (a *api) change(c *call, m session.Meta, change policy.Change) error {
 	return err
 }
 
-func (a *api) listGrants(c *call) error {
+func (a *service) listGrants(c *call) error {
 	m, err := a.meta(c)
 	if err != nil {
 		return err
@@ -226,10 +168,10 @@ func (a *api) listGrants(c *call) error {
 	if err != nil {
 		return err
 	}
-	return c.json(listOf[policy.Grant]{Items: p.Grants})
+	return c.json(api.Page[policy.Grant]{Items: p.Grants})
 }
 
-func (a *api) revokeGrant(c *call) error {
+func (a *service) revokeGrant(c *call) error {
 	m, err := a.meta(c)
 	if err != nil {
 		return err
@@ -240,7 +182,7 @@ func (a *api) revokeGrant(c *call) error {
 	return c.none()
 }
 
-func (a *api) folderPolicy(c *call) error {
+func (a *service) folderPolicy(c *call) error {
 	if a.o.Power.Policy == nil {
 		return notOffered()
 	}
@@ -251,19 +193,11 @@ func (a *api) folderPolicy(c *call) error {
 	return c.made(a.o.Power.Policy(c.ctx(), filepath.Clean(cwd)))
 }
 
-type policyTest struct {
-	Cwd     string          `json:"cwd" jsonschema:"an absolute folder"`
-	Session string          `json:"session,omitempty" jsonschema:"with what was granted in this session"`
-	Mode    string          `json:"mode,omitempty"`
-	Tool    string          `json:"tool"`
-	Input   json.RawMessage `json:"input"`
-}
-
-func (a *api) testPolicy(c *call) error {
+func (a *service) testPolicy(c *call) error {
 	if a.o.Power.Test == nil {
 		return notOffered()
 	}
-	var q policyTest
+	var q api.PolicyTest
 	if err := c.into(&q); err != nil {
 		return err
 	}
@@ -280,7 +214,7 @@ func notOffered() error {
 func parseMode(s string) (policy.Mode, error) {
 	mode, err := policy.ParseMode(s)
 	if err != nil {
-		return "", &refusal{out: outcome.Usage, detail: err.Error(), err: err}
+		return "", caused(outcome.Usage, "", err)
 	}
 	return mode, nil
 }

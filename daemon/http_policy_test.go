@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/holdfast-dev/holdfast/internal/daemon/auth"
+	"github.com/holdfast-dev/holdfast/daemon/api"
 	"github.com/holdfast-dev/holdfast/internal/daemon/wire"
 	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/session"
@@ -14,15 +14,15 @@ import (
 func TestPolicy(t *testing.T) {
 	w := newSite(t)
 	w.session("a", &session.MetaPatch{CWD: new("/w")}, "one")
-	var p Policy
-	tag := w.want(200, &p, "GET", "/v1/sessions/a/policy", "", w.as(auth.Read)).header.Get("ETag")
+	var p api.Policy
+	tag := w.want(200, &p, "GET", "/v1/sessions/a/policy", "", w.as(api.ScopeRead)).header.Get("ETag")
 	if p.Version != 0 || p.Live || tag != `"0"` || len(p.Chains) != 1 || p.Grants == nil {
 		t.Errorf("%+v %s", p, tag)
 	}
 	const body = `{"patch":{"mode":"write","deny":["secrets/**"]}}`
 	w.want(428, nil, "PATCH", "/v1/sessions/a/policy", body).problem(t)
 	w.want(412, nil, "PATCH", "/v1/sessions/a/policy", body, `If-Match: "7"`).problem(t)
-	tag = w.want(200, &p, "PATCH", "/v1/sessions/a/policy", body, "If-Match: "+tag, w.as(auth.Approve)).header.Get("ETag")
+	tag = w.want(200, &p, "PATCH", "/v1/sessions/a/policy", body, "If-Match: "+tag, w.as(api.ScopeApprove)).header.Get("ETag")
 	if p.Version != 1 || tag != `"1"` {
 		t.Errorf("%+v %s", p, tag)
 	}
@@ -51,7 +51,7 @@ func TestLivePolicy(t *testing.T) {
 	w := newSite(t)
 	w.want(201, nil, "POST", "/v1/runs", `{"session_id":"r1","cwd":"`+t.TempDir()+`","input":"push","model":"play/twice"}`)
 	q := w.question("r1", "git push")
-	var p Policy
+	var p api.Policy
 	tag := w.want(200, &p, "GET", "/v1/sessions/r1/policy", "").header.Get("ETag")
 	if !p.Live || len(p.Chains) != 1 || p.Chains[0].Tool != "Bash" || len(p.Chains[0].Links) == 0 {
 		t.Errorf("%+v", p)
@@ -60,14 +60,14 @@ func TestLivePolicy(t *testing.T) {
 	w.want(412, nil, "PATCH", "/v1/sessions/r1/policy", `{"mode":"plan"}`, "If-Match: "+tag).problem(t)
 	w.want(200, nil, "POST", "/v1/approvals/"+q.ID+"/decision", `{"decision":"allow-session"}`)
 	q = w.question("r1", "make")
-	var list listOf[policy.Grant]
-	w.want(200, &list, "GET", "/v1/sessions/r1/grants", "", w.as(auth.Read))
+	var list api.Page[policy.Grant]
+	w.want(200, &list, "GET", "/v1/sessions/r1/grants", "", w.as(api.ScopeRead))
 	if len(list.Items) != 1 || list.Items[0].Resource != "git push" || list.Items[0].By != "admin"+"er" {
 		t.Fatalf("%+v", list)
 	}
 	path := "/v1/sessions/r1/grants/" + list.Items[0].ID
-	w.want(403, nil, "DELETE", path, "", w.as(auth.Run)).problem(t)
-	w.want(204, nil, "DELETE", path, "", w.as(auth.Approve))
+	w.want(403, nil, "DELETE", path, "", w.as(api.ScopeRun)).problem(t)
+	w.want(204, nil, "DELETE", path, "", w.as(api.ScopeApprove))
 	w.want(404, nil, "DELETE", path, "").problem(t)
 	if w.want(200, &list, "GET", "/v1/sessions/r1/grants", ""); len(list.Items) != 0 {
 		t.Errorf("%+v", list)

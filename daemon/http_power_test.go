@@ -10,7 +10,7 @@ import (
 	"testing"
 	"testing/fstest"
 
-	"github.com/holdfast-dev/holdfast/internal/daemon/auth"
+	"github.com/holdfast-dev/holdfast/daemon/api"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
 )
 
@@ -32,8 +32,8 @@ func TestNotOffered(t *testing.T) {
 			t.Errorf("%v: %+v", tt, p)
 		}
 	}
-	var i Info
-	w.want(200, &i, "GET", "/v1/info", "", w.as(auth.Run), "Authorization: Bearer "+w.tokens[auth.Read])
+	var i api.Info
+	w.want(200, &i, "GET", "/v1/info", "", w.as(api.ScopeRun), "Authorization: Bearer "+w.tokens[api.ScopeRead])
 	if strings.Contains(strings.Join(i.Capabilities, " "), "audit") || i.Version != "1.2.3" || i.Caller.Name != "reader" ||
 		i.Caller.Via != "token" || len(i.Caller.Scopes) != 1 || i.Protocol != 1 || i.StartedAt.IsZero() {
 		t.Errorf("%+v", i)
@@ -49,7 +49,7 @@ func TestPower(t *testing.T) {
 			Doctor: func(context.Context) (json.RawMessage, error) { return doc(`{"ok":true}`) },
 			Export: func(_ context.Context, id, format string, write func([]byte) error) error {
 				if format == "text" {
-					return &refusal{out: outcome.Corrupt, detail: "damaged"}
+					return refuse(outcome.Corrupt, "damaged", "")
 				}
 				if err := write([]byte(id + "\n")); err != nil {
 					return err
@@ -65,7 +65,7 @@ func TestPower(t *testing.T) {
 				}
 				return []json.RawMessage{json.RawMessage(`{"after":"` + q.After + `"}`)}, "", nil
 			},
-			Rewind: func(_ context.Context, id, by string, r Rewind) (json.RawMessage, error) {
+			Rewind: func(_ context.Context, id, by string, r api.Rewind) (json.RawMessage, error) {
 				b, err := json.Marshal(r)
 				return json.RawMessage(`{"by":"` + by + `","of":"` + id + `","r":` + string(b) + `}`), err
 			},
@@ -80,15 +80,15 @@ func TestPower(t *testing.T) {
 		{"POST", "/v1/audit/verify", ``, `{"session":""}`},
 		{"GET", "/v1/doctor", "", `{"ok":true}`},
 	} {
-		if got := w.want(200, nil, tt[0], tt[1], tt[2], w.as(auth.Read)); strings.TrimSpace(string(got.body)) != tt[3] {
+		if got := w.want(200, nil, tt[0], tt[1], tt[2], w.as(api.ScopeRead)); strings.TrimSpace(string(got.body)) != tt[3] {
 			t.Errorf("%v: %s", tt, got)
 		}
 	}
 	const back = "/v1/sessions/a%20b/rewind"
-	for _, s := range []auth.Scope{auth.Read, auth.Run} {
+	for _, s := range []api.Scope{api.ScopeRead, api.ScopeRun} {
 		w.want(403, nil, "POST", back, `{"to":"1"}`, w.as(s)).problem(t)
 	}
-	if got := w.want(200, nil, "POST", back, `{"to":"turn:1","except":["a"],"digest":"d"}`, w.as(auth.Approve)); !strings.Contains(string(got.body), `"of":"a b","r":{"to":"turn:1","except":["a"],"digest":"d"}`) {
+	if got := w.want(200, nil, "POST", back, `{"to":"turn:1","except":["a"],"digest":"d"}`, w.as(api.ScopeApprove)); !strings.Contains(string(got.body), `"of":"a b","r":{"to":"turn:1","except":["a"],"digest":"d"}`) {
 		t.Errorf("%s", got)
 	}
 	for _, body := range []string{`{"to":1}`, `{"by":"x"}`, `{"To":"1"}`, `{"except":"a"}`, `{"digest":null}`} {
@@ -103,7 +103,7 @@ func TestPower(t *testing.T) {
 	w.want(400, nil, "GET", "/v1/sessions/a%20b/export?format=exe", "").problem(t)
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, w.server.URL+"/v1/sessions/a%20b/export?format=markdown", nil)
 	must(t, err)
-	r.Header.Set("Authorization", "Bearer "+w.tokens[auth.Read])
+	r.Header.Set("Authorization", "Bearer "+w.tokens[api.ScopeRead])
 	if resp, err := w.client.Do(r); err == nil {
 		_, err = io.ReadAll(resp.Body)
 		_ = resp.Body.Close()
@@ -111,7 +111,7 @@ func TestPower(t *testing.T) {
 			t.Error("half an export looks like a whole one")
 		}
 	}
-	var page listOf[json.RawMessage]
+	var page api.Page[json.RawMessage]
 	w.want(200, &page, "GET", "/v1/audit?session=a", "")
 	if page.Next == "" || page.Next == "one" {
 		t.Errorf("%+v", page)
@@ -134,13 +134,13 @@ func TestPower(t *testing.T) {
 
 func TestTokens(t *testing.T) {
 	w := newSite(t)
-	var made newToken
+	var made api.CreatedToken
 	a := w.want(201, &made, "POST", "/v1/tokens", `{"name":"ci","scopes":["read","run"],"expires_in":60}`)
 	if made.Secret == "" || made.By != "admin"+"er" || made.Expires == nil || a.header.Get("Location") != "/v1/tokens/"+made.ID {
 		t.Errorf("%s", a)
 	}
 	w.want(200, nil, "GET", "/v1/info", "", "Authorization: Bearer "+made.Secret)
-	var list listOf[auth.Token]
+	var list api.Page[api.Token]
 	if a := w.want(200, &list, "GET", "/v1/tokens", ""); len(list.Items) != 5 || strings.Contains(string(a.body), made.Secret) {
 		t.Errorf("%s", a)
 	}
@@ -156,16 +156,16 @@ func TestTokens(t *testing.T) {
 	}
 	w.want(400, nil, "POST", "/v1/tokens", `{"name":"x","scopes":["read"]}`, "Idempotency-Key: k").problem(t)
 
-	var link loginLink
+	var link api.LoginLink
 	w.want(201, &link, "POST", "/v1/login/link", "")
 	if !strings.HasSuffix(link.URL, "/login#"+link.Code) || link.Expires.IsZero() {
 		t.Errorf("%+v", link)
 	}
-	var in loggedIn
+	var in api.Login
 	a = w.want(200, &in, "POST", "/v1/login", `{"code":"`+link.Code+`"}`, "Authorization: ")
 	cookie, _, _ := strings.Cut(a.header.Get("Set-Cookie"), ";")
 	w.want(401, nil, "POST", "/v1/login", `{"code":"`+link.Code+`"}`, "Authorization: ").problem(t)
-	var i Info
+	var i api.Info
 	w.want(200, &i, "GET", "/v1/info", "", "Authorization: ", "Cookie: "+cookie, "X-Holdfast-CSRF: "+in.CSRF)
 	if i.Caller.Via != "cookie" || i.Caller.CSRF != in.CSRF {
 		t.Errorf("%+v", i.Caller)

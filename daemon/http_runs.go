@@ -2,14 +2,13 @@ package daemon
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"net/http"
 	"path/filepath"
 	"strconv"
 	"strings"
 
-	"github.com/holdfast-dev/holdfast/internal/daemon/auth"
+	"github.com/holdfast-dev/holdfast/daemon/api"
 	"github.com/holdfast-dev/holdfast/internal/daemon/runs"
 	"github.com/holdfast-dev/holdfast/internal/daemon/strategy"
 	"github.com/holdfast-dev/holdfast/internal/daemon/wire"
@@ -18,114 +17,35 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// runStatuses are where a run can stand.
-func runStatuses() []string {
-	return append([]string{string(wire.Pending), string(wire.Waiting)}, recordedStatuses()...)
-}
-
-// recordedStatuses are those that a session's log can say: a pending run has none yet,
-// and one that waits is running there.
-func recordedStatuses() []string {
-	return []string{string(wire.Running), string(wire.Completed), string(wire.Failed), string(wire.Cancelled), string(wire.Interrupted)}
-}
-
-func (a *api) runRoutes() []route {
-	missing := []outcome.Outcome{outcome.NotFound}
-	changes := append(missing, outcome.Conflict, outcome.Unavailable)
-	act := func(name, id, doc string, body any, do func(c *call, id string) error) route {
-		return route{
-			method: http.MethodPost, path: "/v1/runs/{id}/" + name, id: id, tag: "runs", doc: doc,
-			scope: auth.Run, body: body, answer: wire.RunInfo{}, problems: changes,
-			serve: func(c *call) error { return a.act(c, do) },
-			again: func(c *call, _ *kept) error { return a.tellRun(c, http.StatusOK, c.path("id")) },
-		}
-	}
-	mode := act("mode", "setRunMode", "Changes the permission mode of a run that runs.", modeRequest{}, a.setMode)
-	mode.scope = auth.Approve
-	return []route{
-		{
-			method: http.MethodGet, path: "/v1/runs", id: "listRuns", tag: "runs", doc: "Runs, newest first.",
-			scope: auth.Read, answer: listOf[wire.RunInfo]{}, serve: a.listRuns,
-			query: paged(
-				param{name: "status", doc: "only with this status", oneOf: runStatuses()},
-				param{name: "cwd", doc: "only of this folder"},
-			),
-		},
-		{
-			method: http.MethodPost, path: "/v1/runs", id: "createRun", tag: "runs",
-			doc: "Makes a run: of a strategy, or of a single agent. With input, or with start, it is started; a session that " +
-				"has a run already goes on (200 then). A session_id that the client chose makes it safe to ask again.",
-			scope: auth.Run, body: runRequest{}, status: http.StatusCreated, also: []int{http.StatusOK}, answer: wire.RunInfo{},
-			problems: []outcome.Outcome{outcome.NotFound, outcome.Conflict, outcome.Unavailable, outcome.NotOffered}, serve: a.createRun,
-			again: func(c *call, first *kept) error {
-				return a.tellRun(c, first.status, strings.TrimPrefix(first.location(), "/v1/runs/"))
-			},
-		},
-		{
-			method: http.MethodGet, path: "/v1/runs/{id}", id: "getRun", tag: "runs", doc: "One run.",
-			scope: auth.Read, answer: wire.RunInfo{}, problems: missing,
-			serve: func(c *call) error { return a.tellRun(c, http.StatusOK, c.path("id")) },
-		},
-		act("start", "startRun", "Starts a run that is prepared.", inputRequest{}, a.start),
-		act("continue", "continueRun", "Goes on with a run that has ended or was interrupted.", inputRequest{}, a.goOn),
-		act("stop", "stopRun", "Cancels a run; it is on record when this answers.", nil, func(c *call, id string) error {
-			return a.o.Runs.Stop(c.ctx(), id, "", c.actor())
-		}),
-		act("steer", "steerRun", "Gives a running run a text that its next model call is to heed.", textRequest{}, a.steer),
-		act("input", "giveInput", "Answers a run that waits for input.", givenInput{}, a.input),
-		mode,
+func (a *service) runHandlers() map[string]func(*call) error {
+	return map[string]func(*call) error{
+		"listRuns":    a.listRuns,
+		"createRun":   a.createRun,
+		"getRun":      func(c *call) error { return a.tellRun(c, http.StatusOK, c.path("id")) },
+		"startRun":    a.act(a.start),
+		"continueRun": a.act(a.goOn),
+		"stopRun":     a.act(func(c *call, id string) error { return a.o.Runs.Stop(c.ctx(), id, "", c.actor()) }),
+		"steerRun":    a.act(a.steer),
+		"giveInput":   a.act(a.input),
+		"setRunMode":  a.act(a.setMode),
 	}
 }
 
-type runRequest struct {
-	SessionID    string          `json:"session_id,omitempty" jsonschema:"of a session that is there, or for a new one"`
-	Strategy     json.RawMessage `json:"strategy,omitempty" jsonschema:"a strategy as an object; docs/strategies.md"`
-	StrategyPath string          `json:"strategy_path,omitempty" jsonschema:"or its file, on the daemon's machine"`
-	Model        string          `json:"model,omitempty" jsonschema:"PROVIDER/MODEL; overrides the agents'"`
-	Cwd          string          `json:"cwd,omitempty" jsonschema:"the folder to work in, absolute; needed for a new session"`
-	Workspace    string          `json:"workspace,omitempty" jsonschema:"the workspace that a new session works in, instead of cwd"`
-	Mode         string          `json:"mode,omitempty" jsonschema:"permission mode"`
-	MaxBudgetUSD float64         `json:"max_budget_usd,omitempty" jsonschema:"bound of what the run may cost with all its agents, in US dollars; left out: the bound that it has; -1 lifts it"`
-	Settings     string          `json:"settings,omitempty" jsonschema:"a settings file that applies to this run, absolute"`
-	Title        string          `json:"title,omitempty"`
-	Environ      []string        `json:"environ,omitempty" jsonschema:"entries NAME=VALUE, instead of the daemon's own; on the unix socket only"`
-	Input        string          `json:"input,omitempty" jsonschema:"what to do"`
-	Start        *bool           `json:"start,omitempty" jsonschema:"default: whether there is input"`
-}
-
-type inputRequest struct {
-	Input string `json:"input,omitempty"`
-}
-
-type textRequest struct {
-	Text string `json:"text"`
-}
-
-type givenInput struct {
-	Agent   string `json:"agent"`
-	InputID string `json:"input_id,omitempty" jsonschema:"of the request; the one that waits otherwise"`
-	Text    string `json:"text"`
-}
-
-type modeRequest struct {
-	Mode string `json:"mode"`
-}
-
-func (a *api) listRuns(c *call) error {
+func (a *service) listRuns(c *call) error {
 	after, err := c.after()
 	if err != nil {
 		return err
 	}
 	list, next, err := a.o.Runs.List(c.ctx(), runs.ListOptions{
-		Cwd: c.query["cwd"], Status: wire.Status(c.query["status"]), Limit: c.limit(defaultLimit), Cursor: after,
+		Cwd: c.query["cwd"], Status: wire.Status(c.query["status"]), Limit: c.limit(), Cursor: after,
 	})
 	if err != nil {
 		return err
 	}
-	return c.json(listOf[wire.RunInfo]{append([]wire.RunInfo{}, list...), c.cursor(next)})
+	return c.json(api.Page[wire.RunInfo]{Items: append([]wire.RunInfo{}, list...), Next: c.cursor(next)})
 }
 
-func (a *api) tellRun(c *call, status int, id string) error {
+func (a *service) tellRun(c *call, status int, id string) error {
 	if err := session.CheckID(id); err != nil {
 		return err
 	}
@@ -136,8 +56,8 @@ func (a *api) tellRun(c *call, status int, id string) error {
 	return c.jsonAs(status, r)
 }
 
-func (a *api) createRun(c *call) error {
-	var q runRequest
+func (a *service) createRun(c *call) error {
+	var q api.NewRun
 	if err := c.into(&q); err != nil {
 		return err
 	}
@@ -145,7 +65,7 @@ func (a *api) createRun(c *call) error {
 	if q.Cwd, err = a.o.folder(c.ctx(), q.Workspace, q.Cwd); err != nil {
 		return err
 	}
-	o, err := q.options(c)
+	o, err := runOptions(c, &q)
 	if err != nil {
 		return err
 	}
@@ -173,15 +93,15 @@ func (a *api) createRun(c *call) error {
 }
 
 // unprepared says whether what kept a run from being prepared is the run itself.
-func (a *api) unprepared(c *call, id string, err error) error {
+func (a *service) unprepared(c *call, id string, err error) error {
 	if r, e := a.o.Runs.Get(c.ctx(), id); e == nil && !r.Status.Ended() {
-		return &refusal{out: outcome.Conflict, detail: err.Error(), hint: "wait until it ends, or steer it: GET /v1/runs/" + id + ", holdfast sessions show " + id, err: err}
+		return caused(outcome.Conflict, "wait until it ends, or steer it: GET /v1/runs/"+id+", holdfast sessions show "+id, err)
 	}
 	return err
 }
 
 // begun starts a run that was just prepared, or leaves nothing of it.
-func (a *api) begun(c *call, p *runs.Prepared, input string, by runs.Actor) error {
+func (a *service) begun(c *call, p *runs.Prepared, input string, by runs.Actor) error {
 	start := a.o.Runs.Start
 	if p.Again {
 		start = a.o.Runs.Continue
@@ -198,8 +118,8 @@ func (a *api) begun(c *call, p *runs.Prepared, input string, by runs.Actor) erro
 	return err
 }
 
-// options checks a request, and says it as package runs wants it.
-func (q *runRequest) options(c *call) (*runs.PrepareOptions, error) {
+// runOptions checks a request for a new run, and makes the options of package runs from it.
+func runOptions(c *call, q *api.NewRun) (*runs.PrepareOptions, error) {
 	if q.SessionID != "" {
 		if err := session.CheckID(q.SessionID); err != nil {
 			return nil, err
@@ -234,9 +154,9 @@ func (q *runRequest) options(c *call) (*runs.PrepareOptions, error) {
 	if err := mayMake(c.caller, q.Mode, q.Settings); err != nil {
 		return nil, err
 	}
-	s, err := q.strategy()
+	s, err := namedStrategy(q)
 	if err != nil {
-		return nil, &refusal{out: outcome.Usage, detail: err.Error(), err: err}
+		return nil, caused(outcome.Usage, "", err)
 	}
 	return &runs.PrepareOptions{
 		Run: q.SessionID, Strategy: s, Model: q.Model, Cwd: q.Cwd, Workspace: q.Workspace, Settings: q.Settings, Mode: q.Mode, Title: q.Title,
@@ -252,9 +172,9 @@ func checkBudget(usd float64) error {
 	return nil
 }
 
-// strategy is what the request wants to run; nil is what the run on record has, or a
+// namedStrategy is the strategy that a request names; nil is that of the run on record, or a
 // single agent.
-func (q *runRequest) strategy() (*strategy.Strategy, error) {
+func namedStrategy(q *api.NewRun) (*strategy.Strategy, error) {
 	switch {
 	case len(q.Strategy) > 0:
 		return strategy.Parse("strategy.json", q.Strategy)
@@ -271,23 +191,26 @@ func (q *runRequest) strategy() (*strategy.Strategy, error) {
 	return nil, nil
 }
 
-// act does something with the run of the path, and tells how it stands then.
-func (a *api) act(c *call, do func(c *call, id string) error) error {
-	id := c.path("id")
-	if err := session.CheckID(id); err != nil {
-		return err
+// act serves a request that does something with the run of the path, and answers with the run
+// as it is then.
+func (a *service) act(do func(c *call, id string) error) func(*call) error {
+	return func(c *call) error {
+		id := c.path("id")
+		if err := session.CheckID(id); err != nil {
+			return err
+		}
+		if err := do(c, id); err != nil {
+			return err
+		}
+		return a.tellRun(c, c.route.Success(), id)
 	}
-	if err := do(c, id); err != nil {
-		return err
-	}
-	return a.tellRun(c, c.route.success(), id)
 }
 
-func (a *api) start(c *call, id string) error { return a.begin(c, id, a.o.Runs.Start) }
-func (a *api) goOn(c *call, id string) error  { return a.begin(c, id, a.o.Runs.Continue) }
+func (a *service) start(c *call, id string) error { return a.begin(c, id, a.o.Runs.Start) }
+func (a *service) goOn(c *call, id string) error  { return a.begin(c, id, a.o.Runs.Continue) }
 
-func (a *api) begin(c *call, id string, start func(ctx context.Context, id, input, requestID string, by runs.Actor) error) error {
-	var q inputRequest
+func (a *service) begin(c *call, id string, start func(ctx context.Context, id, input, requestID string, by runs.Actor) error) error {
+	var q api.RunInput
 	if err := c.into(&q); err != nil {
 		return err
 	}
@@ -297,8 +220,8 @@ func (a *api) begin(c *call, id string, start func(ctx context.Context, id, inpu
 	return start(c.ctx(), id, q.Input, "", c.actor())
 }
 
-func (a *api) steer(c *call, id string) error {
-	var q textRequest
+func (a *service) steer(c *call, id string) error {
+	var q api.Steer
 	if err := c.into(&q); err != nil {
 		return err
 	}
@@ -308,8 +231,8 @@ func (a *api) steer(c *call, id string) error {
 	return a.o.Runs.Steer(c.ctx(), id, q.Text, "", c.actor())
 }
 
-func (a *api) input(c *call, id string) error {
-	var q givenInput
+func (a *service) input(c *call, id string) error {
+	var q api.AgentInput
 	if err := c.into(&q); err != nil {
 		return err
 	}
@@ -319,8 +242,8 @@ func (a *api) input(c *call, id string) error {
 	return a.o.Runs.Input(c.ctx(), id, q.Agent, q.InputID, q.Text, c.actor())
 }
 
-func (a *api) setMode(c *call, id string) error {
-	var q modeRequest
+func (a *service) setMode(c *call, id string) error {
+	var q api.ModeChange
 	if err := c.into(&q); err != nil {
 		return err
 	}

@@ -6,24 +6,24 @@ import (
 	"testing"
 
 	"github.com/holdfast-dev/holdfast/approval"
-	"github.com/holdfast-dev/holdfast/internal/daemon/auth"
+	"github.com/holdfast-dev/holdfast/daemon/api"
 	"github.com/holdfast-dev/holdfast/internal/daemon/wire"
 )
 
 // started makes a run that asks about git push, and returns its question.
-func (w *site) started(id string) (wire.RunInfo, Approval) {
+func (w *site) started(id string) (wire.RunInfo, api.Approval) {
 	w.t.Helper()
 	var r wire.RunInfo
-	w.want(201, &r, "POST", "/v1/runs", `{"session_id":"`+id+`","cwd":"`+w.t.TempDir()+`","input":"push it","title":"my run"}`, w.as(auth.Run))
+	w.want(201, &r, "POST", "/v1/runs", `{"session_id":"`+id+`","cwd":"`+w.t.TempDir()+`","input":"push it","title":"my run"}`, w.as(api.ScopeRun))
 	return r, w.question(id, "git push")
 }
 
 // question waits for a run to ask about something.
-func (w *site) question(id, about string) Approval {
+func (w *site) question(id, about string) api.Approval {
 	w.t.Helper()
-	var list listOf[Approval]
+	var list api.Page[api.Approval]
 	eventually(w.t, "a question about "+about, func() bool {
-		w.want(200, &list, "GET", "/v1/approvals?session="+id, "", w.as(auth.Read))
+		w.want(200, &list, "GET", "/v1/approvals?session="+id, "", w.as(api.ScopeRead))
 		return len(list.Items) == 1 && list.Items[0].Requests[0].Resource == about
 	})
 	return list.Items[0]
@@ -42,14 +42,14 @@ func (w *site) status(id string, want wire.Status) wire.RunInfo {
 func TestRun(t *testing.T) {
 	w := newSite(t)
 	r, q := w.started("r1")
-	if r.RunID != "r1" || q.State != StatePending || q.RunID != "r1" || q.Title != "my run" || q.Run == "" || q.Tool != "Bash" {
+	if r.RunID != "r1" || q.State != api.StatePending || q.RunID != "r1" || q.Title != "my run" || q.Run == "" || q.Tool != "Bash" {
 		t.Errorf("%+v\n%+v", r, q)
 	}
 	w.status("r1", wire.Waiting)
-	var got Approval
+	var got api.Approval
 	w.want(200, &got, "POST", "/v1/approvals/"+q.ID+"/decision",
-		`{"decision":"allow","message":"fine","digest":"`+q.Digest+`"}`, w.as(auth.Approve))
-	if got.State != StateApproved || got.Answer.By != "approveer" || got.Answer.Via != "http" || got.Answer.Message != "fine" {
+		`{"decision":"allow","message":"fine","digest":"`+q.Digest+`"}`, w.as(api.ScopeApprove))
+	if got.State != api.StateApproved || got.Answer.By != "approveer" || got.Answer.Via != "http" || got.Answer.Message != "fine" {
 		t.Errorf("%+v %+v", got, got.Answer)
 	}
 	r = w.status("r1", wire.Completed)
@@ -57,7 +57,7 @@ func TestRun(t *testing.T) {
 		t.Errorf("%+v", r)
 	}
 	w.want(200, &got, "GET", "/v1/approvals/"+q.ID, "")
-	if got.State != StateApproved || got.Run != string(wire.Completed) {
+	if got.State != api.StateApproved || got.Run != string(wire.Completed) {
 		t.Errorf("%+v", got)
 	}
 	w.want(200, &got, "GET", "/v1/approvals/"+q.ID+"?session=r1", "")
@@ -74,7 +74,7 @@ func TestRun(t *testing.T) {
 		t.Errorf("%v", a.header)
 	}
 	eventually(t, "a third segment", func() bool { r = w.status("r1", wire.Completed); return r.Segment == 3 })
-	var list listOf[wire.RunInfo]
+	var list api.Page[wire.RunInfo]
 	for query, want := range map[string]int{"": 1, "?status=completed": 1, "?status=failed": 0, "?cwd=/nowhere": 0} {
 		if w.want(200, &list, "GET", "/v1/runs"+query, ""); len(list.Items) != want {
 			t.Errorf("%s: %d runs, want %d", query, len(list.Items), want)
@@ -109,8 +109,8 @@ func TestRunSteps(t *testing.T) {
 	}
 	w.want(409, nil, "DELETE", "/v1/sessions/r1", "").problem(t)
 	w.want(200, nil, "POST", "/v1/runs/r1/steer", `{"text":"quick"}`)
-	w.want(200, nil, "POST", "/v1/runs/r1/mode", `{"mode":"plan"}`, w.as(auth.Approve))
-	w.want(403, nil, "POST", "/v1/runs/r1/mode", `{"mode":"plan"}`, w.as(auth.Run))
+	w.want(200, nil, "POST", "/v1/runs/r1/mode", `{"mode":"plan"}`, w.as(api.ScopeApprove))
+	w.want(403, nil, "POST", "/v1/runs/r1/mode", `{"mode":"plan"}`, w.as(api.ScopeRun))
 	w.want(409, nil, "POST", "/v1/runs/r1/input", `{"agent":"agent","text":"x"}`).problem(t)
 	w.want(200, &r, "POST", "/v1/runs/r1/stop", "")
 	if r.Status != wire.Cancelled {
@@ -158,7 +158,7 @@ func TestDecideAtOnce(t *testing.T) {
 	for _, id := range []string{"r1", "r2", "r3", "r4"} {
 		_, q := w.started(id)
 		bodies := []string{`{"decision":"allow"}`, `{"decision":"deny","message":"no"}`}
-		scopes := []auth.Scope{auth.Approve, auth.Admin}
+		scopes := []api.Scope{api.ScopeApprove, api.ScopeAdmin}
 		got := make([]*reply, 2)
 		var wg sync.WaitGroup
 		for i := range got {
@@ -172,13 +172,13 @@ func TestDecideAtOnce(t *testing.T) {
 		if got[won].status != 200 || got[1-won].status != 409 {
 			t.Fatalf("%s\n%s", got[0], got[1])
 		}
-		var first Approval
+		var first api.Approval
 		got[won].into(t, &first)
 		p := got[1-won].problem(t)
 		if p.Code != "approval" || p.Winner == nil || p.Winner.By != string(scopes[won])+"er" || p.Winner.Decision != first.Answer.Decision {
 			t.Errorf("%+v %+v", p, p.Winner)
 		}
-		var again Approval
+		var again api.Approval
 		w.want(200, &again, "POST", "/v1/approvals/"+q.ID+"/decision", bodies[won])
 		if again.Answer.By != first.Answer.By || !again.Answer.At.Equal(first.Answer.At) {
 			t.Errorf("again: %+v, first %+v", again.Answer, first.Answer)
@@ -199,16 +199,16 @@ func TestDecideRefused(t *testing.T) {
 		w.want(want, nil, "POST", path, body).problem(t)
 	}
 	w.want(415, nil, "POST", path, `{"decision":"allow"}`, "Content-Type: text/plain").problem(t)
-	w.want(413, nil, "POST", path, `{"decision":"deny","message":"`+strings.Repeat("x", maxBody)+`"}`).problem(t)
+	w.want(413, nil, "POST", path, `{"decision":"deny","message":"`+strings.Repeat("x", api.MaxBody)+`"}`).problem(t)
 	w.want(404, nil, "POST", "/v1/approvals/nothing/decision", `{"decision":"allow"}`).problem(t)
 	w.want(400, nil, "GET", "/v1/approvals?state=all", "").problem(t)
 	w.want(404, nil, "GET", "/v1/approvals?session=nobody", "").problem(t)
-	var list listOf[Approval]
+	var list api.Page[api.Approval]
 	w.want(200, &list, "GET", "/v1/approvals", "")
 	if len(list.Items) != 1 {
 		t.Fatalf("%+v", list)
 	}
-	var got Approval
+	var got api.Approval
 	w.want(200, &got, "POST", path, `{"decision":"allow-session","scope":"Bash(git push:*)"}`)
 	for state, want := range map[string]int{"all": 1, "approved": 1, "denied": 0, "pending": 0, "expired": 0} {
 		if w.want(200, &list, "GET", "/v1/approvals?session=r1&state="+state, ""); len(list.Items) != want {
@@ -218,7 +218,7 @@ func TestDecideRefused(t *testing.T) {
 	w.status("r1", wire.Completed)
 	_, q = w.started("r2")
 	w.want(200, &got, "POST", "/v1/approvals/"+q.ID+"/decision", `{"decision":"deny","stop":true}`)
-	if got.State != StateDenied || got.Answer.Decision != approval.Deny || !got.Answer.Stop {
+	if got.State != api.StateDenied || got.Answer.Decision != approval.Deny || !got.Answer.Stop {
 		t.Errorf("%+v", got)
 	}
 }
@@ -226,7 +226,7 @@ func TestDecideRefused(t *testing.T) {
 // Who watches the questions sees each that is asked, and that it is answered.
 func TestApprovalStream(t *testing.T) {
 	w := newSite(t)
-	l := w.listen("/v1/approvals", w.as(auth.Read))
+	l := w.listen("/v1/approvals", w.as(api.ScopeRead))
 	if e := l.until("approvals"); e[0].data != `{"items":[]}` {
 		t.Errorf("%+v", e)
 	}

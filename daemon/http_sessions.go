@@ -2,15 +2,11 @@ package daemon
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
-	"net/http"
 	"strconv"
 	"strings"
-	"time"
 
-	"github.com/holdfast-dev/holdfast/internal/daemon/auth"
-	"github.com/holdfast-dev/holdfast/internal/daemon/wire"
+	"github.com/holdfast-dev/holdfast/daemon/api"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
 	"github.com/holdfast-dev/holdfast/session"
 )
@@ -21,104 +17,38 @@ const (
 	chunk    = 200
 )
 
-func (a *api) sessionRoutes() []route {
-	one := []outcome.Outcome{outcome.NotFound}
-	return []route{
-		{
-			method: http.MethodGet, path: "/v1/sessions", id: "listSessions", tag: "sessions",
-			doc: "Sessions, those updated last first. With q a page may be short, or empty, and have a next one all the same: " +
-				"what one request looks through is bounded.",
-			scope: auth.Read, answer: listOf[Session]{}, serve: a.listSessions,
-			query: paged(
-				param{name: "q", doc: "looked for in id, title, first prompt, summary, tag and folder, whatever the capitals"},
-				param{name: "cwd", doc: "only of this folder"}, param{name: "project", doc: "only of this project"},
-				param{name: "tag", doc: "only with this tag"},
-				param{
-					name: "run", doc: "only where the run has this status on record; * is any. One that waits is running, mostly with asked=true",
-					oneOf: append(recordedStatuses(), "*"),
-				},
-				param{name: "owner", doc: "only those of the agents of this run"},
-				param{name: "agents", doc: "also those of agents that work for a run; with owner or asked they are there anyway", kind: "boolean"},
-				param{name: "asked", doc: "only those with open questions", kind: "boolean"},
-			),
-		},
-		{
-			method: http.MethodGet, path: "/v1/sessions/{id}", id: "getSession", tag: "sessions", doc: "One session.",
-			scope: auth.Read, answer: Session{}, problems: one, serve: a.getSession,
-		},
-		{
-			method: http.MethodPatch, path: "/v1/sessions/{id}", id: "patchSession", tag: "sessions",
-			doc:   "Title, tag and summary; an empty text clears one.",
-			scope: auth.Run, header: []param{ifMatch}, body: sessionPatch{}, answer: Session{},
-			problems: append(one, outcome.Stale), serve: a.patchSession,
-		},
-		{
-			method: http.MethodDelete, path: "/v1/sessions/{id}", id: "deleteSession", tag: "sessions",
-			doc:   "Deletes a session for good, and with a run's those of its agents. Forks keep what they need.",
-			scope: auth.Admin, header: []param{ifMatch}, status: http.StatusNoContent,
-			problems: append(one, outcome.Busy, outcome.Stale, outcome.NotOffered), serve: a.deleteSession,
-		},
-		{
-			method: http.MethodPost, path: "/v1/sessions/{id}/fork", id: "forkSession", tag: "sessions",
-			doc:   "Starts a session that shares the records of this one up to an item, or up to a record.",
-			scope: auth.Run, body: forkRequest{}, status: http.StatusCreated, answer: Session{},
-			problems: append(one, outcome.Conflict), serve: a.forkSession,
-			again: func(c *call, first *kept) error {
-				return a.tellForked(c, strings.TrimPrefix(first.location(), "/v1/sessions/"))
-			},
-		},
-		{
-			method: http.MethodPost, path: "/v1/sessions/{id}/rewind", id: "rewindSession", tag: "sessions",
-			doc: "Takes files and transcript back to an earlier point, as holdfast sessions rewind does: says what it would do, and does it " +
-				"when the digest of just that is sent with the same request.",
-			scope: auth.Approve, body: Rewind{}, answer: json.RawMessage(nil),
-			problems: append(one, outcome.Busy, outcome.Conflict, outcome.NotOffered), serve: a.rewindSession,
-			again: func(c *call, _ *kept) error {
-				return refuse(outcome.Conflict, "this request was served, and its answer is not kept", "GET /v1/sessions/"+c.path("id")+" shows where the session is now")
-			},
-		},
+func (a *service) sessionHandlers() map[string]func(*call) error {
+	return map[string]func(*call) error{
+		"listSessions":  a.listSessions,
+		"getSession":    a.getSession,
+		"patchSession":  a.patchSession,
+		"deleteSession": a.deleteSession,
+		"forkSession":   a.forkSession,
+		"rewindSession": a.rewindSession,
+		"listEvents":    a.events,
 	}
-}
-
-// Session is a session as the interface shows it: its questions are also those of the
-// agents that work for its run.
-type Session struct {
-	session.Meta
-	Status wire.Status `json:"status,omitempty" jsonschema:"where its run stands: as run on record, or waiting for an answer or for input, or interrupted when nobody runs it"`
-	HeldBy *HeldBy     `json:"held_by,omitempty" jsonschema:"the process that writes it"`
-
-	LeftBehind *session.Left `json:"left_behind,omitempty" jsonschema:"of a fork that was just made: what was decided in its source and does not hold in it; with_grants takes it along"`
-}
-
-// HeldBy is who holds a session.
-type HeldBy struct {
-	Host    string    `json:"host,omitempty"`
-	PID     int       `json:"pid,omitempty"`
-	Command string    `json:"command,omitempty"`
-	Since   time.Time `json:"since"`
-	Here    bool      `json:"here,omitempty" jsonschema:"it is this daemon"`
 }
 
 // shown is a session as it is shown; asking is [session.Sessions.Asking].
-func (a *api) shown(ctx context.Context, m session.Meta, asking map[string]int) (Session, error) {
+func (a *service) shown(ctx context.Context, m session.Meta, asking map[string]int) (api.Session, error) {
 	stand, err := a.o.Runs.Stand(ctx, m, asking)
 	if err != nil && !errors.Is(err, session.ErrNotFound) { // it was deleted meanwhile
-		return Session{}, err
+		return api.Session{}, err
 	}
-	s := Session{Meta: m, Status: stand.Status}
+	s := api.Session{Meta: m, Status: stand.Status}
 	s.Questions = stand.Questions
 	if l, err := a.o.Sessions.Held(ctx, m.ID); err == nil && l != nil {
-		s.HeldBy = &HeldBy{Host: l.Holder.Host, PID: l.Holder.PID, Command: l.Holder.Command, Since: l.Since, Here: a.o.Sessions.Own(l)}
+		s.HeldBy = &api.Holder{Host: l.Holder.Host, PID: l.Holder.PID, Command: l.Holder.Command, Since: l.Since, Here: a.o.Sessions.Own(l)}
 	}
 	return s, nil
 }
 
-func (a *api) listSessions(c *call) error {
+func (a *service) listSessions(c *call) error {
 	after, err := c.after()
 	if err != nil {
 		return err
 	}
-	limit := c.limit(defaultLimit)
+	limit := c.limit()
 	q := session.Query{
 		CWD: c.query["cwd"], Project: c.query["project"], Tag: c.query["tag"], Run: c.query["run"], Owner: c.query["owner"],
 		Asked: c.query["asked"] == "true", Limit: limit, After: after,
@@ -127,7 +57,7 @@ func (a *api) listSessions(c *call) error {
 	if err != nil {
 		return err
 	}
-	out := listOf[Session]{Items: []Session{}}
+	out := api.Page[api.Session]{Items: []api.Session{}}
 	words := strings.ToLower(c.query["q"])
 	q.Unowned = q.Owner == "" && !q.Asked && c.query["agents"] != "true"
 	for looked := 0; ; {
@@ -173,16 +103,16 @@ func has(m session.Meta, words string) bool {
 	return false
 }
 
-func (a *api) getSession(c *call) error {
+func (a *service) getSession(c *call) error {
 	m, err := a.meta(c)
 	if err != nil {
 		return err
 	}
-	return a.tellSession(c, c.route.success(), m)
+	return a.tellSession(c, c.route.Success(), m)
 }
 
 // meta is the session of the path.
-func (a *api) meta(c *call) (session.Meta, error) {
+func (a *service) meta(c *call) (session.Meta, error) {
 	id := c.path("id")
 	if err := session.CheckID(id); err != nil {
 		return session.Meta{}, err
@@ -194,12 +124,12 @@ func (a *api) meta(c *call) (session.Meta, error) {
 	return m, nil
 }
 
-func (a *api) tellSession(c *call, status int, m session.Meta) error {
+func (a *service) tellSession(c *call, status int, m session.Meta) error {
 	return a.tellFork(c, status, m, session.Left{})
 }
 
 // tellFork tells of a session, and of what it begins without.
-func (a *api) tellFork(c *call, status int, m session.Meta, left session.Left) error {
+func (a *service) tellFork(c *call, status int, m session.Meta, left session.Left) error {
 	asking, err := a.o.Sessions.Asking(c.ctx())
 	if err != nil {
 		return err
@@ -231,16 +161,10 @@ func (c *call) matches() (n int64, ok bool, err error) {
 	return n, true, nil
 }
 
-type sessionPatch struct {
-	Title   *string `json:"title,omitempty"`
-	Tag     *string `json:"tag,omitempty"`
-	Summary *string `json:"summary,omitempty"`
-}
-
 const maxText = 4 << 10 // bytes of a title, tag or summary
 
-func (a *api) patchSession(c *call) error {
-	var p sessionPatch
+func (a *service) patchSession(c *call) error {
+	var p api.SessionPatch
 	if err := c.into(&p); err != nil {
 		return err
 	}
@@ -253,7 +177,7 @@ func (a *api) patchSession(c *call) error {
 		}
 		*s = a.redact(*s)
 	}
-	if p == (sessionPatch{}) {
+	if p == (api.SessionPatch{}) {
 		return refuse(outcome.Usage, "there is nothing to change", "title, tag or summary")
 	}
 	m, err := a.meta(c)
@@ -267,11 +191,11 @@ func (a *api) patchSession(c *call) error {
 	if m, err = a.o.Sessions.Get(c.ctx(), m.ID); err != nil {
 		return err
 	}
-	return a.tellSession(c, c.route.success(), m)
+	return a.tellSession(c, c.route.Success(), m)
 }
 
 // patch changes what a list shows; with If-Match only when nothing came between.
-func (a *api) patch(c *call, id string, p session.MetaPatch) error {
+func (a *service) patch(c *call, id string, p session.MetaPatch) error {
 	head, only, err := c.matches()
 	if err != nil {
 		return err
@@ -289,7 +213,7 @@ func (a *api) patch(c *call, id string, p session.MetaPatch) error {
 	return err
 }
 
-func (a *api) stale(c *call, id string) error {
+func (a *service) stale(c *call, id string) error {
 	detail := "the session has changed since it was read"
 	if m, err := a.o.Sessions.Get(c.ctx(), id); err == nil {
 		detail += ": its ETag is " + etag(m.Head)
@@ -297,7 +221,7 @@ func (a *api) stale(c *call, id string) error {
 	return refuse(outcome.Stale, detail, "GET it again")
 }
 
-func (a *api) deleteSession(c *call) error {
+func (a *service) deleteSession(c *call) error {
 	m, err := a.meta(c)
 	if err != nil {
 		return err
@@ -319,7 +243,7 @@ func (a *api) deleteSession(c *call) error {
 }
 
 // idle refuses what must not happen to a session while the run that it works for runs.
-func (a *api) idle(m session.Meta) error {
+func (a *service) idle(m session.Meta) error {
 	run := runOf(m)
 	if !a.o.Runs.Busy(run) {
 		return nil
@@ -331,17 +255,8 @@ func (a *api) idle(m session.Meta) error {
 	return refuse(outcome.Busy, what, "stop it first: POST /v1/runs/"+run+"/stop")
 }
 
-type forkRequest struct {
-	At        string `json:"at,omitempty" jsonschema:"keep the transcript up to this item"`
-	Seq       *int64 `json:"seq,omitempty" jsonschema:"or up to this record"`
-	Title     string `json:"title,omitempty"`
-	SessionID string `json:"session_id,omitempty" jsonschema:"of the new session; one is made otherwise"`
-	// WithGrants has it begin with what was decided in the source.
-	WithGrants bool `json:"with_grants,omitempty" jsonschema:"begin with what was decided in the session: mode, grants, denials and changes of policy; without it the fork begins with none of them"`
-}
-
-func (a *api) forkSession(c *call) error {
-	var f forkRequest
+func (a *service) forkSession(c *call) error {
+	var f api.Fork
 	if err := c.into(&f); err != nil {
 		return err
 	}
@@ -366,9 +281,9 @@ func (a *api) forkSession(c *call) error {
 	return a.tellForked(c, id)
 }
 
-// tellForked tells of the fork that a request has made.
-func (a *api) tellForked(c *call, id string) error {
-	var f forkRequest
+// tellForked answers with the fork that a request has made.
+func (a *service) tellForked(c *call, id string) error {
+	var f api.Fork
 	if err := c.into(&f); err != nil {
 		return err
 	}
@@ -377,17 +292,17 @@ func (a *api) tellForked(c *call, id string) error {
 		return err
 	}
 	if f.WithGrants {
-		return a.tellSession(c, c.route.success(), m)
+		return a.tellSession(c, c.route.Success(), m)
 	}
 	left, err := a.o.Sessions.LeftBehind(c.ctx(), m.Parent)
 	if err != nil {
 		return err
 	}
-	return a.tellFork(c, c.route.success(), m, left)
+	return a.tellFork(c, c.route.Success(), m, left)
 }
 
 // itemAt is the last item of the transcript as it was at a record.
-func (a *api) itemAt(ctx context.Context, m session.Meta, seq int64) (string, error) {
+func (a *service) itemAt(ctx context.Context, m session.Meta, seq int64) (string, error) {
 	if seq < 1 || seq > m.Head {
 		return "", refuse(outcome.Usage, "there is no record "+strconv.FormatInt(seq, 10), "they go from 1 to "+strconv.FormatInt(m.Head, 10))
 	}
@@ -401,11 +316,11 @@ func (a *api) itemAt(ctx context.Context, m session.Meta, seq int64) (string, er
 	return state.Items[len(state.Items)-1].ID(), nil
 }
 
-func (a *api) rewindSession(c *call) error {
+func (a *service) rewindSession(c *call) error {
 	if a.o.Power.Rewind == nil {
 		return notOffered()
 	}
-	var r Rewind
+	var r api.Rewind
 	if err := c.into(&r); err != nil {
 		return err
 	}

@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"github.com/holdfast-dev/holdfast/approval"
-	"github.com/holdfast-dev/holdfast/internal/daemon/auth"
+	"github.com/holdfast-dev/holdfast/daemon/api"
 	"github.com/holdfast-dev/holdfast/internal/daemon/wire"
 	"github.com/holdfast-dev/holdfast/internal/policylog"
 	"github.com/holdfast-dev/holdfast/policy"
@@ -39,8 +39,8 @@ func TestListSessions(t *testing.T) {
 		{"?run=*", nil},
 		{"?owner=a", nil},
 	} {
-		var got listOf[Session]
-		w.want(200, &got, "GET", "/v1/sessions"+tt.query, "", w.as(auth.Read))
+		var got api.Page[api.Session]
+		w.want(200, &got, "GET", "/v1/sessions"+tt.query, "", w.as(api.ScopeRead))
 		if !slices.Equal(ids(got.Items), tt.want) || got.Next != "" {
 			t.Errorf("%q: %v (next %q), want %v", tt.query, ids(got.Items), got.Next, tt.want)
 		}
@@ -52,16 +52,17 @@ func TestListSessions(t *testing.T) {
 func TestListSessionsByStatus(t *testing.T) {
 	w := newSite(t)
 	for _, s := range []string{"waiting", "pending", "done", "Running"} {
-		var p Problem
+		var p api.Problem
 		w.want(400, &p, "GET", "/v1/sessions?run="+s, "")
-		if !strings.Contains(p.Hint, string(wire.Running)) || strings.Contains(p.Hint, string(wire.Waiting)) {
+		if !strings.Contains(p.Advice, string(wire.Running)) || strings.Contains(p.Advice, string(wire.Waiting)) {
 			t.Errorf("%s: %+v", s, p)
 		}
 		if s == "waiting" || s == "pending" {
 			w.want(200, nil, "GET", "/v1/runs?status="+s, "")
 		}
 	}
-	for _, s := range recordedStatuses() {
+	list, _ := api.Lookup("listSessions")
+	for _, s := range list.Query[slices.IndexFunc(list.Query, func(p api.Param) bool { return p.Name == "run" })].Enum {
 		w.want(200, nil, "GET", "/v1/sessions?run="+s, "")
 	}
 }
@@ -76,9 +77,9 @@ func TestPages(t *testing.T) {
 		query string
 		want  int
 	}{{"limit=5", 23}, {"limit=5&q=odd", 12}, {"limit=1&tag=even", 11}, {"limit=500", 23}, {"limit=3&q=s1", 11}} {
-		var all []Session
+		var all []api.Session
 		for next := ""; ; {
-			var got listOf[Session]
+			var got api.Page[api.Session]
 			w.want(200, &got, "GET", "/v1/sessions?"+tt.query+"&cursor="+next, "")
 			all = append(all, got.Items...)
 			if next = got.Next; next == "" {
@@ -98,7 +99,7 @@ func TestCursor(t *testing.T) {
 	for _, id := range []string{"a", "b", "c"} {
 		w.session(id, &session.MetaPatch{Tag: new("x")}, "hello")
 	}
-	var got listOf[Session]
+	var got api.Page[api.Session]
 	w.want(200, &got, "GET", "/v1/sessions?limit=1&tag=x", "")
 	w.want(200, nil, "GET", "/v1/sessions?limit=2&tag=x&cursor="+got.Next, "")
 	flipped := []byte(got.Next)
@@ -119,8 +120,8 @@ func TestPatchSession(t *testing.T) {
 		o.Power.Redact = func(s string) string { return strings.ReplaceAll(s, "sk-secret", "[masked]") }
 	})
 	w.session("a", nil, "hello")
-	var s Session
-	tag := w.want(200, &s, "PATCH", "/v1/sessions/a", `{"title":"new sk-secret","tag":"t"}`, w.as(auth.Run)).header.Get("ETag")
+	var s api.Session
+	tag := w.want(200, &s, "PATCH", "/v1/sessions/a", `{"title":"new sk-secret","tag":"t"}`, w.as(api.ScopeRun)).header.Get("ETag")
 	if s.Title != "new [masked]" || s.Tag != "t" || tag != etag(s.Head) {
 		t.Errorf("%+v, ETag %s", s, tag)
 	}
@@ -162,11 +163,11 @@ func TestDeleteSession(t *testing.T) {
 	other := session.New(w.sessions.Store(), nil) // another program
 	held, err := other.Open(t.Context(), "b", nil)
 	must(t, err)
-	var s Session
+	var s api.Session
 	if w.want(200, &s, "GET", "/v1/sessions/b", ""); s.HeldBy == nil || s.HeldBy.PID == 0 {
 		t.Errorf("held by %+v", s.HeldBy)
 	}
-	if p := w.want(409, nil, "DELETE", "/v1/sessions/b", "").problem(t); p.Code != "busy" || p.Hint == "" {
+	if p := w.want(409, nil, "DELETE", "/v1/sessions/b", "").problem(t); p.Code != "busy" || p.Advice == "" {
 		t.Errorf("%+v", p)
 	}
 	must(t, held.Close())
@@ -181,7 +182,7 @@ func TestFork(t *testing.T) {
 		must(t, err)
 		return len(loaded.Items)
 	}
-	var s Session
+	var s api.Session
 	a := w.want(201, &s, "POST", "/v1/sessions/a/fork", `{"at":"a-1","title":"mine","session_id":"f1"}`)
 	if a.header.Get("Location") != "/v1/sessions/f1" || s.ID != "f1" || s.Title != "mine" || s.Parent != "a" || count("f1") != 2 {
 		t.Errorf("%s, %d items", a, count("f1"))
@@ -190,7 +191,7 @@ func TestFork(t *testing.T) {
 	if count(s.ID) != 4 {
 		t.Errorf("a fork of all has %d items", count(s.ID))
 	}
-	var events Events
+	var events api.Records
 	w.want(200, &events, "GET", "/v1/sessions/a/events?kind=item", "")
 	for i, e := range events.Items {
 		w.want(201, &s, "POST", "/v1/sessions/a/fork", `{"seq":`+strconv.FormatInt(e.Seq, 10)+`}`)
@@ -218,16 +219,16 @@ func TestForkSaysWhatItLeavesBehind(t *testing.T) {
 		_, err := policylog.Change(t.Context(), w.sessions, "a", func(*policy.Guards) (policy.Change, error) { return c, nil })
 		must(t, err)
 	}
-	var s Session
+	var s api.Session
 	w.want(201, &s, "POST", "/v1/sessions/a/fork", "")
 	if want := (session.Left{Mode: "restricted", Policy: true}); s.LeftBehind == nil || *s.LeftBehind != want {
 		t.Errorf("left behind %+v", s.LeftBehind)
 	}
-	s = Session{}
+	s = api.Session{}
 	if w.want(201, &s, "POST", "/v1/sessions/a/fork", `{"with_grants":true}`); s.LeftBehind != nil {
 		t.Errorf("with all: %+v", s.LeftBehind)
 	}
-	s = Session{}
+	s = api.Session{}
 	if w.want(200, &s, "GET", "/v1/sessions/a", ""); s.LeftBehind != nil {
 		t.Errorf("of no fork: %+v", s.LeftBehind)
 	}
@@ -265,15 +266,15 @@ func TestSessionsStand(t *testing.T) {
 	_, err = sub.Append(t.Context(), asked)
 	must(t, err)
 	defer sub.Close()
-	var list listOf[Session]
+	var list api.Page[api.Session]
 	w.want(200, &list, "GET", "/v1/sessions?agents=true", "")
 	if len(list.Items) != 3 {
 		t.Fatalf("%+v", list.Items)
 	}
 	for _, s := range list.Items {
-		var one Session
+		var one api.Session
 		w.want(200, &one, "GET", "/v1/sessions/"+s.ID, "")
-		for _, s := range []Session{s, one} {
+		for _, s := range []api.Session{s, one} {
 			got := fmt.Sprintf("%q, %d questions, held %v here %v", s.Status, s.Questions, s.HeldBy != nil, s.HeldBy != nil && s.HeldBy.Here)
 			want := map[string]string{
 				"idle": `"", 0 questions, held true here false`,
@@ -295,7 +296,7 @@ func TestSessionsStand(t *testing.T) {
 // that has done its work.
 func TestAgentsOfRunsThatRun(t *testing.T) {
 	w := newSite(t, func(o *Options) {
-		o.Power.Rewind = func(context.Context, string, string, Rewind) (json.RawMessage, error) {
+		o.Power.Rewind = func(context.Context, string, string, api.Rewind) (json.RawMessage, error) {
 			return json.RawMessage(`{}`), nil
 		}
 	})
@@ -305,11 +306,11 @@ func TestAgentsOfRunsThatRun(t *testing.T) {
 	must(t, sub.Close())
 	for _, id := range []string{"r1", "sub"} {
 		w.want(200, nil, "POST", "/v1/sessions/"+id+"/rewind", `{"to":"1"}`)
-		for _, p := range []Problem{
+		for _, p := range []api.Problem{
 			w.want(409, nil, "POST", "/v1/sessions/"+id+"/rewind", `{"to":"1","digest":"d"}`).problem(t),
 			w.want(409, nil, "DELETE", "/v1/sessions/"+id, "").problem(t),
 		} {
-			if p.Code != "busy" || !strings.Contains(p.Hint, "/v1/runs/r1/stop") {
+			if p.Code != "busy" || !strings.Contains(p.Advice, "/v1/runs/r1/stop") {
 				t.Errorf("%s: %+v", id, p)
 			}
 		}

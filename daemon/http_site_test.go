@@ -21,6 +21,7 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 
 	"github.com/holdfast-dev/holdfast/agent"
+	"github.com/holdfast-dev/holdfast/daemon/api"
 	"github.com/holdfast-dev/holdfast/internal/daemon/auth"
 	"github.com/holdfast-dev/holdfast/internal/daemon/feed"
 	"github.com/holdfast-dev/holdfast/internal/daemon/runs"
@@ -40,9 +41,9 @@ type site struct {
 	hub      *feed.Hub
 	runs     *runs.Runs
 	auth     *auth.Auth
-	api      *api
+	api      *service
 	server   *httptest.Server
-	tokens   map[auth.Scope]string // a token for each scope alone
+	tokens   map[api.Scope]string // a token for each scope alone
 	client   *http.Client
 	checks   *checker
 
@@ -78,7 +79,7 @@ func newSiteOn(t testing.TB, around func(session.Store) session.Store, change ..
 	dir := t.TempDir()
 	store, err := sqlite.Open(filepath.Join(dir, "sessions.db"), nil)
 	must(t, err)
-	w := &site{t: t, tokens: map[auth.Scope]string{}}
+	w := &site{t: t, tokens: map[api.Scope]string{}}
 	w.hub = feed.New(&feed.Options{Poll: 20 * time.Millisecond, Away: 200 * time.Millisecond})
 	w.sessions = session.New(around(store), &session.Options{Witness: w.hub.Witness(nil)})
 	w.hub.Serve(w.sessions)
@@ -90,13 +91,13 @@ func newSiteOn(t testing.TB, around func(session.Store) session.Store, change ..
 	for _, f := range change {
 		f(o)
 	}
-	w.api = newAPI(o)
+	w.api = newService(o)
 	mux := http.NewServeMux()
 	w.api.routes(mux)
 	w.server = httptest.NewServer(w.auth.Handler(mux, w.api.open()...))
 	w.auth.Listening(w.server.Listener.Addr())
-	for _, s := range []auth.Scope{auth.Read, auth.Run, auth.Approve, auth.Admin} {
-		w.tokens[s], _, err = w.auth.Make(t.Context(), auth.Caller{Name: "ann", Via: "cli"}, auth.Token{Name: string(s) + "er", Scopes: []auth.Scope{s}})
+	for _, s := range []api.Scope{api.ScopeRead, api.ScopeRun, api.ScopeApprove, api.ScopeAdmin} {
+		w.tokens[s], _, err = w.auth.Make(t.Context(), auth.Caller{Name: "ann", Via: "cli"}, api.Token{Name: string(s) + "er", Scopes: []api.Scope{s}})
 		must(t, err)
 	}
 	w.client = &http.Client{Transport: &http.Transport{}, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
@@ -197,9 +198,9 @@ func (a *reply) into(t testing.TB, v any) {
 }
 
 // problem is the answer as a problem; it must be one.
-func (a *reply) problem(t testing.TB) Problem {
+func (a *reply) problem(t testing.TB) api.Problem {
 	t.Helper()
-	var p Problem
+	var p api.Problem
 	a.into(t, &p)
 	if a.header.Get("Content-Type") != "application/problem+json" || p.Status != a.status || p.Code == "" ||
 		p.Type != "urn:holdfast:problem:"+p.Code || p.Title == "" || p.Detail == "" {
@@ -213,7 +214,7 @@ func (w *site) do(method, path, body string, headers ...string) *reply {
 	w.t.Helper()
 	r, err := http.NewRequestWithContext(w.t.Context(), method, w.server.URL+path, strings.NewReader(body))
 	must(w.t, err)
-	r.Header.Set("Authorization", "Bearer "+w.tokens[auth.Admin])
+	r.Header.Set("Authorization", "Bearer "+w.tokens[api.ScopeAdmin])
 	if body != "" {
 		r.Header.Set("Content-Type", "application/json")
 	}
@@ -248,7 +249,7 @@ func (w *site) want(status int, v any, method, path, body string, headers ...str
 }
 
 // as is the header of a caller with one scope.
-func (w *site) as(s auth.Scope) string { return "Authorization: Bearer " + w.tokens[s] }
+func (w *site) as(s api.Scope) string { return "Authorization: Bearer " + w.tokens[s] }
 
 // checker holds answers against the OpenAPI document.
 type checker struct {
@@ -273,7 +274,7 @@ type openDoc struct {
 	}
 }
 
-func newChecker(t testing.TB, a *api) *checker {
+func newChecker(t testing.TB, a *service) *checker {
 	t.Helper()
 	b, err := a.document()
 	must(t, err)
@@ -374,7 +375,7 @@ func eventually(t testing.TB, what string, ok func() bool) {
 	}
 }
 
-func ids(list []Session) []string {
+func ids(list []api.Session) []string {
 	var out []string
 	for _, s := range list {
 		out = append(out, s.ID)

@@ -2,139 +2,33 @@ package daemon
 
 import (
 	"context"
-	"net/http"
-	"time"
 
-	"github.com/holdfast-dev/holdfast/internal/daemon/auth"
+	"github.com/holdfast-dev/holdfast/daemon/api"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
 	"github.com/holdfast-dev/holdfast/workspace"
 )
 
-func (a *api) workspaceRoutes() []route {
-	some := []outcome.Outcome{outcome.NotFound, outcome.NotOffered, outcome.Corrupt}
-	ran := append(some, outcome.NoEngine, outcome.Conflict)
-	list := []route{
-		{
-			method: http.MethodGet, path: "/v1/workspaces", id: "listWorkspaces", tag: "workspaces",
-			doc:   "All workspaces, by name, with their containers. One that is damaged is in the list, with its problem.",
-			scope: auth.Read, answer: listOf[Workspace]{}, problems: []outcome.Outcome{outcome.NotOffered}, serve: a.listWorkspaces,
-		},
-		{
-			method: http.MethodPost, path: "/v1/workspaces", id: "createWorkspace", tag: "workspaces",
-			doc:   "Makes a workspace. Its container is made when it is needed first.",
-			scope: auth.Admin, body: workspaceRequest{}, status: http.StatusCreated, answer: Workspace{},
-			problems: []outcome.Outcome{outcome.NotOffered, outcome.Conflict}, serve: a.createWorkspace,
-		},
-		{
-			method: http.MethodGet, path: "/v1/workspaces/{slug}", id: "getWorkspace", tag: "workspaces", doc: "One workspace.",
-			scope: auth.Read, answer: Workspace{}, problems: some, serve: a.getWorkspace,
-		},
-		{
-			method: http.MethodPatch, path: "/v1/workspaces/{slug}", id: "patchWorkspace", tag: "workspaces",
-			doc: "Changes settings. What is left out stays, a list is replaced as a whole. A container that runs is made anew " +
-				"when nobody works in it.",
-			scope: auth.Admin, body: workspacePatch{}, answer: Workspace{}, problems: some, serve: a.patchWorkspace,
-		},
-		{
-			method: http.MethodDelete, path: "/v1/workspaces/{slug}", id: "deleteWorkspace", tag: "workspaces",
-			doc: "Deletes a workspace: its container, the home of its agents, and a project that belongs to it. Sessions stay. " +
-				"What ended early can be deleted again.",
-			scope: auth.Admin, answer: deletedWorkspace{}, problems: append(ran, outcome.Busy), serve: a.deleteWorkspace,
-			query: []param{{name: "no_engine", doc: "leaves out the container: for when its engine is gone for good", kind: "boolean"}},
-		},
-		{
-			method: http.MethodPost, path: "/v1/workspaces/{slug}/start", id: "startWorkspace", tag: "workspaces",
-			doc: "Makes or starts the container.", scope: auth.Run, answer: Workspace{}, problems: ran, serve: a.startWorkspace,
-		},
-		{
-			method: http.MethodPost, path: "/v1/workspaces/{slug}/stop", id: "stopWorkspace", tag: "workspaces",
-			doc:   "Stops the container, with everything that runs in it. It is kept.",
-			scope: auth.Run, answer: Workspace{}, problems: ran, serve: a.stopWorkspace,
-		},
-		{
-			method: http.MethodGet, path: "/v1/workspaces/{slug}/usage", id: "getWorkspaceUsage", tag: "workspaces",
-			doc:   "What a workspace keeps on the disk. It is measured anew each time.",
-			scope: auth.Read, answer: WorkspaceUsage{}, problems: some, serve: a.workspaceUsage,
-		},
+func (a *service) workspaceHandlers() map[string]func(*call) error {
+	return map[string]func(*call) error{
+		"listWorkspaces":      a.listWorkspaces,
+		"createWorkspace":     a.createWorkspace,
+		"getWorkspace":        a.getWorkspace,
+		"patchWorkspace":      a.patchWorkspace,
+		"deleteWorkspace":     a.deleteWorkspace,
+		"startWorkspace":      a.startWorkspace,
+		"stopWorkspace":       a.stopWorkspace,
+		"getWorkspaceUsage":   a.workspaceUsage,
+		"listWorkspaceFiles":  a.listFiles,
+		"readWorkspaceFile":   a.readFile,
+		"writeWorkspaceFile":  a.writeFile,
+		"deleteWorkspaceFile": a.removeFile,
+		"listImages":          a.listImages,
+		"buildImage":          a.buildImage,
 	}
-	return append(append(list, a.fileRoutes(some)...), a.imageRoutes()...)
 }
 
-// Workspace is a workspace as the interface shows it: of one whose settings cannot be
-// read only the name, the folder and the problem.
-type Workspace struct {
-	Slug           string            `json:"slug" jsonschema:"its name"`
-	ID             string            `json:"id,omitempty" jsonschema:"tells it from an earlier one of the same name"`
-	Created        time.Time         `json:"created,omitzero"`
-	Project        string            `json:"project,omitempty" jsonschema:"the folder that is /work inside; left out of one that has a folder of its own"`
-	Image          string            `json:"image,omitempty" jsonschema:"what the container is made of; left out for the default"`
-	Agent          *workspaceAgent   `json:"agent,omitempty"`
-	Model          string            `json:"model,omitempty" jsonschema:"the agent's name of its model"`
-	Limits         *workspaceLimits  `json:"limits,omitempty"`
-	Network        *workspaceNetwork `json:"network,omitempty"`
-	Mounts         []workspaceMount  `json:"mounts,omitempty"`
-	Credentials    []string          `json:"credentials,omitempty" jsonschema:"names of variables whose values agents get"`
-	Trust          string            `json:"trust,omitempty" jsonschema:"sandboxed"`
-	Folder         string            `json:"folder" jsonschema:"where it keeps what is its own"`
-	SessionProject string            `json:"session_project,omitempty" jsonschema:"the project of its sessions, for GET /v1/sessions"`
-	Container      *workspace.State  `json:"container,omitempty"`
-	Problem        string            `json:"problem,omitempty" jsonschema:"why the settings or the container cannot be looked at"`
-	Hint           string            `json:"hint,omitempty"`
-}
-
-type workspaceAgent struct {
-	Kind    string   `json:"kind" jsonschema:"holdfast, claude, codex or acp"`
-	Command []string `json:"command,omitempty" jsonschema:"starts it instead of its own program"`
-}
-
-type workspaceLimits struct {
-	Memory string  `json:"memory,omitempty" jsonschema:"512m, 2g"`
-	CPUs   float64 `json:"cpus,omitempty"`
-	PIDs   int64   `json:"pids,omitempty" jsonschema:"processes and threads"`
-	Disk   string  `json:"disk,omitempty" jsonschema:"20g, or none"`
-}
-
-type workspaceNetwork struct {
-	Mode    string   `json:"mode" jsonschema:"none or proxy"`
-	Domains []string `json:"domains,omitempty" jsonschema:"what the proxy lets through"`
-}
-
-type workspaceMount struct {
-	Host     string `json:"host"`
-	At       string `json:"at"`
-	ReadOnly bool   `json:"readonly,omitempty"`
-}
-
-// workspacePatch is what may be changed, and said of a new one.
-type workspacePatch struct {
-	Project     *string           `json:"project,omitempty" jsonschema:"a folder of the daemon's machine, absolute and without links; empty is a folder of its own"`
-	Image       *string           `json:"image,omitempty"`
-	Agent       *workspaceAgent   `json:"agent,omitempty" jsonschema:"replaced as a whole"`
-	Model       *string           `json:"model,omitempty"`
-	Limits      *limitsPatch      `json:"limits,omitempty" jsonschema:"a limit that is left out stays"`
-	Network     *workspaceNetwork `json:"network,omitempty" jsonschema:"replaced as a whole"`
-	Mounts      []workspaceMount  `json:"mounts,omitempty"`
-	Credentials []string          `json:"credentials,omitempty"`
-}
-
-type workspaceRequest struct {
-	Slug        string            `json:"slug" jsonschema:"1 to 63 letters a to z, digits and dashes in between"`
-	Project     *string           `json:"project,omitempty" jsonschema:"a folder of the daemon's machine, absolute and without links; left out: a folder of its own"`
-	Image       *string           `json:"image,omitempty"`
-	Agent       *workspaceAgent   `json:"agent,omitempty"`
-	Model       *string           `json:"model,omitempty"`
-	Limits      *limitsPatch      `json:"limits,omitempty"`
-	Network     *workspaceNetwork `json:"network,omitempty"`
-	Mounts      []workspaceMount  `json:"mounts,omitempty"`
-	Credentials []string          `json:"credentials,omitempty"`
-}
-
-func (r *workspaceRequest) patch() *workspacePatch {
-	return &workspacePatch{r.Project, r.Image, r.Agent, r.Model, r.Limits, r.Network, r.Mounts, r.Credentials}
-}
-
-// apply changes settings to what the patch says.
-func (p *workspacePatch) apply(s *workspace.Settings) error {
+// applyPatch changes settings to what a patch says.
+func applyPatch(p *api.WorkspacePatch, s *workspace.Settings) error {
 	for _, f := range []struct{ to, given *string }{{&s.Project, p.Project}, {&s.Image, p.Image}, {&s.Model, p.Model}} {
 		if f.given != nil {
 			*f.to = *f.given
@@ -162,20 +56,12 @@ func (p *workspacePatch) apply(s *workspace.Settings) error {
 		s.Credentials = p.Credentials
 	}
 	if p.Limits != nil {
-		return p.Limits.apply(&s.Limits)
+		return applyLimits(p.Limits, &s.Limits)
 	}
 	return nil
 }
 
-// limitsPatch are limits that a client names.
-type limitsPatch struct {
-	Memory *string  `json:"memory,omitempty" jsonschema:"512m, 2g"`
-	CPUs   *float64 `json:"cpus,omitempty"`
-	PIDs   *int64   `json:"pids,omitempty" jsonschema:"processes and threads"`
-	Disk   *string  `json:"disk,omitempty" jsonschema:"20g, or none"`
-}
-
-func (l *limitsPatch) apply(to *workspace.Limits) error {
+func applyLimits(l *api.LimitsPatch, to *workspace.Limits) error {
 	for _, f := range []struct {
 		name  string
 		given *string
@@ -207,29 +93,41 @@ func (l *limitsPatch) apply(to *workspace.Limits) error {
 
 // notUsable says what is wrong with a field of settings.
 func notUsable(field, what, hint string) error {
-	return &refusal{out: outcome.Usage, detail: field + " " + what, hint: hint, field: field}
+	p := api.NewProblem(outcome.Usage, field+" "+what, hint)
+	p.Field = field
+	return p
 }
 
-func shownWorkspace(o *workspace.Overview) Workspace {
-	w := Workspace{
-		Slug: o.Slug, Folder: o.Folder, SessionProject: o.SessionProject, Container: o.Container, Problem: o.Problem, Hint: o.Hint,
+func shownWorkspace(o *workspace.Overview) api.Workspace {
+	w := api.Workspace{
+		Slug: o.Slug, Folder: o.Folder, SessionProject: o.SessionProject, Container: shownContainer(o.Container), Problem: o.Problem, Hint: o.Hint,
 	}
 	s := o.Settings
 	if s == nil {
 		return w
 	}
 	w.ID, w.Created, w.Project, w.Image, w.Model, w.Credentials, w.Trust = s.ID, s.Created, s.Project, s.Image, s.Model, s.Credentials, string(s.Trust)
-	w.Agent = &workspaceAgent{s.Agent.Kind, s.Agent.Command}
-	w.Limits = &workspaceLimits{s.Limits.Memory.String(), s.Limits.CPUs, s.Limits.PIDs, s.Limits.Disk.String()}
-	w.Network = &workspaceNetwork{s.Network.Mode, s.Network.Domains}
+	w.Agent = &api.WorkspaceAgent{Kind: s.Agent.Kind, Command: s.Agent.Command}
+	w.Limits = &api.WorkspaceLimits{Memory: s.Limits.Memory.String(), CPUs: s.Limits.CPUs, PIDs: s.Limits.PIDs, Disk: s.Limits.Disk.String()}
+	w.Network = &api.WorkspaceNetwork{Mode: s.Network.Mode, Domains: s.Network.Domains}
 	for _, m := range s.Mounts {
-		w.Mounts = append(w.Mounts, workspaceMount(m))
+		w.Mounts = append(w.Mounts, api.WorkspaceMount{Host: m.Host, At: m.At, ReadOnly: m.ReadOnly})
 	}
 	return w
 }
 
+func shownContainer(c *workspace.State) *api.Container {
+	if c == nil {
+		return nil
+	}
+	return &api.Container{
+		Name: c.Name, ID: c.ID, State: string(c.State), Image: c.Image, Outdated: c.Outdated, Processes: c.Processes,
+		Confined: c.Confined, Unconfined: c.Unconfined,
+	}
+}
+
 // spaces are the workspaces of the daemon.
-func (a *api) spaces() (*workspace.Workspaces, error) {
+func (a *service) spaces() (*workspace.Workspaces, error) {
 	if a.o.Workspaces == nil {
 		return nil, notOffered()
 	}
@@ -237,7 +135,7 @@ func (a *api) spaces() (*workspace.Workspaces, error) {
 }
 
 // spacesAsked are the workspaces of the daemon, when a request's body can be read into q.
-func (a *api) spacesAsked(c *call, q any) (*workspace.Workspaces, error) {
+func (a *service) spacesAsked(c *call, q any) (*workspace.Workspaces, error) {
 	w, err := a.spaces()
 	if err == nil {
 		err = c.into(q)
@@ -262,12 +160,12 @@ func (o *Options) folder(ctx context.Context, slug, cwd string) (string, error) 
 	return o.Workspaces.ProjectFolder(s), nil
 }
 
-func (a *api) listWorkspaces(c *call) error {
+func (a *service) listWorkspaces(c *call) error {
 	return listAll(a, c, (*workspace.Workspaces).Overviews, shownWorkspace)
 }
 
 // listAll answers with a list of the workspaces' that has one page.
-func listAll[S, T any](a *api, c *call, list func(*workspace.Workspaces, context.Context) ([]S, error), show func(*S) T) error {
+func listAll[S, T any](a *service, c *call, list func(*workspace.Workspaces, context.Context) ([]S, error), show func(*S) T) error {
 	w, err := a.spaces()
 	if err != nil {
 		return err
@@ -276,11 +174,11 @@ func listAll[S, T any](a *api, c *call, list func(*workspace.Workspaces, context
 	if err != nil {
 		return err
 	}
-	return c.json(listOf[T]{Items: shownAll(all, show)})
+	return c.json(api.Page[T]{Items: shownAll(all, show)})
 }
 
 // onWorkspace calls do with the name of the path, and tells how the workspace is then.
-func (a *api) onWorkspace(c *call, do func(ctx context.Context, w *workspace.Workspaces, slug string) error) error {
+func (a *service) onWorkspace(c *call, do func(ctx context.Context, w *workspace.Workspaces, slug string) error) error {
 	w, err := a.spaces()
 	if err != nil {
 		return err
@@ -299,18 +197,18 @@ func (a *api) onWorkspace(c *call, do func(ctx context.Context, w *workspace.Wor
 	return c.json(shownWorkspace(o))
 }
 
-func (a *api) getWorkspace(c *call) error {
+func (a *service) getWorkspace(c *call) error {
 	return a.onWorkspace(c, func(context.Context, *workspace.Workspaces, string) error { return nil })
 }
 
-func (a *api) createWorkspace(c *call) error {
-	var q workspaceRequest
+func (a *service) createWorkspace(c *call) error {
+	var q api.NewWorkspace
 	w, err := a.spacesAsked(c, &q)
 	if err != nil {
 		return err
 	}
 	s := workspace.Settings{Slug: q.Slug}
-	if err := q.patch().apply(&s); err != nil {
+	if err := applyPatch(&q.WorkspacePatch, &s); err != nil {
 		return err
 	}
 	if _, err := w.Create(c.ctx(), s); err != nil {
@@ -324,25 +222,18 @@ func (a *api) createWorkspace(c *call) error {
 	return c.json(shownWorkspace(o))
 }
 
-func (a *api) patchWorkspace(c *call) error {
-	var q workspacePatch
+func (a *service) patchWorkspace(c *call) error {
+	var q api.WorkspacePatch
 	if err := c.into(&q); err != nil {
 		return err
 	}
 	return a.onWorkspace(c, func(ctx context.Context, w *workspace.Workspaces, slug string) error {
-		_, err := w.Set(ctx, slug, q.apply)
+		_, err := w.Set(ctx, slug, func(s *workspace.Settings) error { return applyPatch(&q, s) })
 		return err
 	})
 }
 
-type deletedWorkspace struct {
-	Deleted  string   `json:"deleted" jsonschema:"its name"`
-	Entries  int64    `json:"entries" jsonschema:"files and folders that were removed"`
-	Sessions int      `json:"sessions_told" jsonschema:"its sessions; they stay"`
-	Notices  []string `json:"notices,omitempty"`
-}
-
-func (a *api) deleteWorkspace(c *call) error {
+func (a *service) deleteWorkspace(c *call) error {
 	w, err := a.spaces()
 	if err != nil {
 		return err
@@ -352,10 +243,10 @@ func (a *api) deleteWorkspace(c *call) error {
 	if err != nil {
 		return err
 	}
-	return c.json(deletedWorkspace{slug, gone.Entries, gone.Sessions, gone.Notices})
+	return c.json(api.DeletedWorkspace{Deleted: slug, Entries: gone.Entries, Sessions: gone.Sessions, Notices: gone.Notices})
 }
 
-func (a *api) startWorkspace(c *call) error {
+func (a *service) startWorkspace(c *call) error {
 	return a.onWorkspace(c, func(ctx context.Context, w *workspace.Workspaces, slug string) error {
 		made, err := w.Ensure(ctx, slug)
 		if err != nil {
@@ -365,7 +256,7 @@ func (a *api) startWorkspace(c *call) error {
 	})
 }
 
-func (a *api) stopWorkspace(c *call) error {
+func (a *service) stopWorkspace(c *call) error {
 	return a.onWorkspace(c, func(ctx context.Context, w *workspace.Workspaces, slug string) error {
 		if _, err := w.Get(ctx, slug); err != nil {
 			return err
@@ -374,25 +265,7 @@ func (a *api) stopWorkspace(c *call) error {
 	})
 }
 
-// WorkspaceUsage is what a workspace keeps on the disk.
-type WorkspaceUsage struct {
-	Slug    string         `json:"slug"`
-	Home    WorkspaceSize  `json:"home"`
-	Project *WorkspaceSize `json:"project,omitempty" jsonschema:"of a project that belongs to the workspace; others are not measured"`
-	Bytes   int64          `json:"bytes" jsonschema:"of both; it counts against the limit"`
-	Limit   string         `json:"limit"`
-	Over    bool           `json:"over" jsonschema:"no turn begins any more"`
-}
-
-// WorkspaceSize is what a folder holds.
-type WorkspaceSize struct {
-	Bytes   int64 `json:"bytes"`
-	Files   int64 `json:"files"`
-	Folders int64 `json:"folders"`
-	Unread  int64 `json:"unread,omitempty" jsonschema:"folders that could not be looked into; what is there is not counted"`
-}
-
-func (a *api) workspaceUsage(c *call) error {
+func (a *service) workspaceUsage(c *call) error {
 	w, err := a.spaces()
 	if err != nil {
 		return err
@@ -406,8 +279,10 @@ func (a *api) workspaceUsage(c *call) error {
 	if err != nil {
 		return err
 	}
-	size := func(s workspace.Size) WorkspaceSize { return WorkspaceSize{s.Bytes, s.Files, s.Folders, s.Unread} }
-	out := WorkspaceUsage{Slug: slug, Home: size(u.Home), Bytes: u.Total().Bytes, Limit: u.Limit.String(), Over: u.Over()}
+	size := func(s workspace.Size) api.WorkspaceSize {
+		return api.WorkspaceSize{Bytes: s.Bytes, Files: s.Files, Folders: s.Folders, Unread: s.Unread}
+	}
+	out := api.WorkspaceUsage{Slug: slug, Home: size(u.Home), Bytes: u.Total().Bytes, Limit: u.Limit.String(), Over: u.Over()}
 	if s.Project == "" {
 		project := size(u.Project)
 		out.Project = &project

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/holdfast-dev/holdfast/internal/daemon/auth"
+	"github.com/holdfast-dev/holdfast/daemon/api"
 	"github.com/holdfast-dev/holdfast/workspace"
 )
 
@@ -32,7 +32,7 @@ func spacesSite(t *testing.T) (*site, *workspace.Workspaces, string) {
 func TestWorkspaces(t *testing.T) {
 	w, _, home := spacesSite(t)
 	project := t.TempDir()
-	var one Workspace
+	var one api.Workspace
 	a := w.want(201, &one, "POST", "/v1/workspaces", `{"slug":"blog","project":"`+project+`","agent":{"kind":"claude"},`+
 		`"limits":{"memory":"1g","cpus":0.5},"network":{"mode":"proxy","domains":["api.anthropic.com"]},"credentials":["ANTHROPIC_API_KEY"]}`)
 	if a.header.Get("Location") != "/v1/workspaces/blog" || one.Project != project || one.Agent.Kind != "claude" || one.Limits.Memory != "1g" ||
@@ -41,7 +41,7 @@ func TestWorkspaces(t *testing.T) {
 	}
 	w.want(201, nil, "POST", "/v1/workspaces", `{"slug":"notes"}`)
 	must(t, os.WriteFile(filepath.Join(home, "workspaces", "notes", "workspace.json"), []byte("{"), 0o600))
-	var list listOf[Workspace]
+	var list api.Page[api.Workspace]
 	w.want(200, &list, "GET", "/v1/workspaces", "")
 	if len(list.Items) != 2 || list.Items[1].Slug != "notes" || list.Items[1].Problem == "" || list.Items[1].Agent != nil {
 		t.Errorf("%+v", list)
@@ -85,7 +85,7 @@ func TestWorkspaces(t *testing.T) {
 			t.Errorf("%s %s: %+v, want %s", tt.method, tt.path, p, tt.code)
 		}
 	}
-	var gone deletedWorkspace
+	var gone api.DeletedWorkspace
 	w.want(200, &gone, "DELETE", "/v1/workspaces/blog?no_engine=true", "")
 	if gone.Deleted != "blog" || gone.Entries == 0 {
 		t.Errorf("%+v", gone)
@@ -118,7 +118,7 @@ func TestWorkspaceFields(t *testing.T) {
 		`{"slug":"x","mounts":[{"host":"/no/such/folder","at":"/mnt"}]}`: "mounts[0].host",
 		`{"slug":"x","credentials":["A=b"]}`:                             "credentials[0]",
 	} {
-		if p := w.want(400, nil, "POST", "/v1/workspaces", body).problem(t); p.Field != field || p.Hint == "" || strings.Contains(p.Detail, "=b") {
+		if p := w.want(400, nil, "POST", "/v1/workspaces", body).problem(t); p.Field != field || p.Advice == "" || strings.Contains(p.Detail, "=b") {
 			t.Errorf("%s: %+v, want the field %s", body, p, field)
 		}
 	}
@@ -130,22 +130,22 @@ func TestWorkspaceScopes(t *testing.T) {
 	w, _, _ := spacesSite(t)
 	w.want(201, nil, "POST", "/v1/workspaces", `{"slug":"blog"}`)
 	for _, tt := range []struct {
-		needs              auth.Scope
+		needs              api.Scope
 		method, path, body string
 	}{
-		{auth.Admin, "POST", "/v1/workspaces", `{"slug":"x"}`},
-		{auth.Admin, "PATCH", "/v1/workspaces/blog", `{}`},
-		{auth.Admin, "DELETE", "/v1/workspaces/blog", ""},
-		{auth.Admin, "POST", "/v1/images", `{}`},
-		{auth.Run, "POST", "/v1/workspaces/blog/start", ""},
-		{auth.Run, "POST", "/v1/workspaces/blog/stop", ""},
-		{auth.Run, "GET", "/v1/workspaces/blog/files/content?in=home&path=x", ""},
-		{auth.Run, "DELETE", "/v1/workspaces/blog/files?in=home&path=x", ""},
-		{auth.Read, "GET", "/v1/workspaces/blog/files?in=home", ""},
-		{auth.Read, "GET", "/v1/workspaces/blog/usage", ""},
-		{auth.Read, "GET", "/v1/workspaces", ""},
+		{api.ScopeAdmin, "POST", "/v1/workspaces", `{"slug":"x"}`},
+		{api.ScopeAdmin, "PATCH", "/v1/workspaces/blog", `{}`},
+		{api.ScopeAdmin, "DELETE", "/v1/workspaces/blog", ""},
+		{api.ScopeAdmin, "POST", "/v1/images", `{}`},
+		{api.ScopeRun, "POST", "/v1/workspaces/blog/start", ""},
+		{api.ScopeRun, "POST", "/v1/workspaces/blog/stop", ""},
+		{api.ScopeRun, "GET", "/v1/workspaces/blog/files/content?in=home&path=x", ""},
+		{api.ScopeRun, "DELETE", "/v1/workspaces/blog/files?in=home&path=x", ""},
+		{api.ScopeRead, "GET", "/v1/workspaces/blog/files?in=home", ""},
+		{api.ScopeRead, "GET", "/v1/workspaces/blog/usage", ""},
+		{api.ScopeRead, "GET", "/v1/workspaces", ""},
 	} {
-		for _, s := range []auth.Scope{auth.Read, auth.Run} {
+		for _, s := range []api.Scope{api.ScopeRead, api.ScopeRun} {
 			refused := w.do(tt.method, tt.path, tt.body, w.as(s)).status == http.StatusForbidden
 			if want := s != tt.needs; refused != want {
 				t.Errorf("%s %s with %s: refused is %v", tt.method, tt.path, s, refused)

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -44,14 +45,14 @@ type kept struct {
 func newKeys(now func() time.Time) *keys { return &keys{now: now, kept: map[string]*kept{}} }
 
 // once serves a POST, or tells again what was answered to the same one before.
-func (a *api) once(c *call) error {
+func (a *service) once(c *call) error {
 	key := c.r.Header.Get("Idempotency-Key")
 	switch {
 	case key == "":
 		return c.route.serve(c)
-	case c.route.secret:
+	case c.route.Secret:
 		return refuse(outcome.Usage, "the answer has a secret, which is kept nowhere: it cannot be told again", "leave Idempotency-Key out")
-	case c.route.stream:
+	case c.route.Streams:
 		return refuse(outcome.Usage, "the answer may be a stream, which is kept nowhere: it cannot be told again", "leave Idempotency-Key out")
 	case len(key) > maxKey || !printable(key):
 		return refuse(outcome.Usage, "an Idempotency-Key is 1 to "+strconv.Itoa(maxKey)+" printable ASCII characters", "")
@@ -98,6 +99,26 @@ func printable(s string) bool {
 		}
 	}
 	return true
+}
+
+// repeats answer a request with an Idempotency-Key that has succeeded before, by the ID of its
+// route. For other routes the first answer is kept and sent again. An answer that has text of a
+// session is not kept, since it would outlive an erasure: it is read from the session again.
+func (a *service) repeats() map[string]func(c *call, first *kept) error {
+	run := func(c *call, _ *kept) error { return a.tellRun(c, http.StatusOK, c.path("id")) }
+	return map[string]func(c *call, first *kept) error{
+		"decideApproval": func(c *call, _ *kept) error { return a.getApproval(c) },
+		"forkSession": func(c *call, first *kept) error {
+			return a.tellForked(c, strings.TrimPrefix(first.location(), "/v1/sessions/"))
+		},
+		"rewindSession": func(c *call, _ *kept) error {
+			return refuse(outcome.Conflict, "this request was served, and its answer is not kept", "GET /v1/sessions/"+c.path("id")+" shows where the session is now")
+		},
+		"createRun": func(c *call, first *kept) error {
+			return a.tellRun(c, first.status, strings.TrimPrefix(first.location(), "/v1/runs/"))
+		},
+		"startRun": run, "continueRun": run, "stopRun": run, "steerRun": run, "giveInput": run, "setRunMode": run,
+	}
 }
 
 // begin returns the answer of the same request, or nil when it is for the caller to

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/holdfast-dev/holdfast/internal/daemon/auth"
+	"github.com/holdfast-dev/holdfast/daemon/api"
 )
 
 func TestIdempotency(t *testing.T) {
@@ -18,7 +18,7 @@ func TestIdempotency(t *testing.T) {
 	w.session("a", nil, "one")
 	w.session("b", nil, "one")
 	const key = "Idempotency-Key: k1"
-	var s, again Session
+	var s, again api.Session
 	w.want(201, &s, "POST", "/v1/sessions/a/fork", `{"title":"x"}`, key)
 	a := w.want(201, &again, "POST", "/v1/sessions/a/fork", `{"title":"x"}`, key)
 	if s.ID != again.ID || a.header.Get("Idempotency-Replayed") != "true" || a.header.Get("Location") != "/v1/sessions/"+s.ID {
@@ -26,7 +26,7 @@ func TestIdempotency(t *testing.T) {
 	}
 	w.want(422, nil, "POST", "/v1/sessions/a/fork", `{"title":"y"}`, key).problem(t)
 	w.want(422, nil, "POST", "/v1/sessions/b/fork", `{"title":"x"}`, key).problem(t)
-	w.want(201, &again, "POST", "/v1/sessions/a/fork", `{"title":"x"}`, key, w.as(auth.Run))
+	w.want(201, &again, "POST", "/v1/sessions/a/fork", `{"title":"x"}`, key, w.as(api.ScopeRun))
 	if again.ID == s.ID {
 		t.Error("a key is shared by two callers")
 	}
@@ -46,7 +46,7 @@ func TestIdempotency(t *testing.T) {
 	for _, a := range made {
 		switch a.status {
 		case 201:
-			var s Session
+			var s api.Session
 			a.into(t, &s)
 			if first == "" {
 				first = s.ID

@@ -27,11 +27,11 @@ func TestDocument(t *testing.T) {
 	n := 0
 	for i := range w.api.table {
 		rt := &w.api.table[i]
-		op, ok := doc.Paths[rt.path][strings.ToLower(rt.method)]
-		if !ok || op.ID != rt.id || ids[rt.id] {
-			t.Errorf("%s: in the document it is %+v", rt.key(), op)
+		op, ok := doc.Paths[rt.Path][strings.ToLower(rt.Method)]
+		if !ok || op.ID != rt.ID || ids[rt.ID] {
+			t.Errorf("%s: in the document it is %+v", rt.Key(), op)
 		}
-		ids[rt.id] = true
+		ids[rt.ID] = true
 	}
 	for _, place := range doc.Paths {
 		n += len(place)
@@ -43,9 +43,9 @@ func TestDocument(t *testing.T) {
 	must(t, err)
 	for i := range w.api.table {
 		rt := &w.api.table[i]
-		short := strings.TrimPrefix(rt.path[strings.LastIndex(rt.path, "}")+1:], "/")
-		if !strings.Contains(string(b), "`"+rt.method+" "+rt.path) && !strings.Contains(string(b), "`…/"+short) {
-			t.Errorf("docs/http.md does not have %s", rt.key())
+		short := strings.TrimPrefix(rt.Path[strings.LastIndex(rt.Path, "}")+1:], "/")
+		if !strings.Contains(string(b), "`"+rt.Method+" "+rt.Path) && !strings.Contains(string(b), "`…/"+short) {
+			t.Errorf("docs/http.md does not have %s", rt.Key())
 		}
 	}
 	var schema map[string]json.RawMessage
@@ -99,26 +99,26 @@ func TestCredentials(t *testing.T) {
 		if rt.serve == nil {
 			continue
 		}
-		path := fill.Replace(rt.path)
-		bare := w.do(rt.method, path, "", "Authorization: ")
-		if rt.open {
-			if bare.status >= 400 && rt.method == http.MethodGet {
-				t.Errorf("%s is open, and answers %s", rt.key(), bare)
+		path := fill.Replace(rt.Path)
+		bare := w.do(rt.Method, path, "", "Authorization: ")
+		if rt.Open {
+			if bare.status >= 400 && rt.Method == http.MethodGet {
+				t.Errorf("%s is open, and answers %s", rt.Key(), bare)
 			}
 			continue
 		}
 		if bare.status != 401 || bare.problem(t).Code != "unauthenticated" {
-			t.Errorf("%s without a credential: %s", rt.key(), bare)
+			t.Errorf("%s without a credential: %s", rt.Key(), bare)
 		}
 		for scope := range w.tokens {
-			got := w.do(rt.method, path, "", w.as(scope))
-			may := rt.scope == "" || scope == rt.scope || scope == "admin"
+			got := w.do(rt.Method, path, "", w.as(scope))
+			may := rt.Scope == "" || scope == rt.Scope || scope == "admin"
 			if refused := got.status == 403 && strings.Contains(string(got.body), "scope"); refused == may {
-				t.Errorf("%s with the scope %s: %s", rt.key(), scope, got)
+				t.Errorf("%s with the scope %s: %s", rt.Key(), scope, got)
 			}
 		}
-		if got := w.do(rt.method, path, "", w.as("admin"), "Origin: https://evil.example"); got.status != 403 {
-			t.Errorf("%s from another origin: %s", rt.key(), got)
+		if got := w.do(rt.Method, path, "", w.as("admin"), "Origin: https://evil.example"); got.status != 403 {
+			t.Errorf("%s from another origin: %s", rt.Key(), got)
 		}
 	}
 	for _, path := range []string{"/v1", "/v1/", "/v1/nothing", "/v1/sessions/a/b/c", "/metrics/x"} {
@@ -139,7 +139,7 @@ func TestNoRoute(t *testing.T) {
 	methods := map[string][]string{}
 	for i := range w.api.table {
 		if rt := &w.api.table[i]; rt.serve != nil {
-			methods[rt.path] = append(methods[rt.path], rt.method)
+			methods[rt.Path] = append(methods[rt.Path], rt.Method)
 		}
 	}
 	fill := strings.NewReplacer("{id}", "x", "{grant}", "g")

@@ -14,7 +14,7 @@ import (
 
 	"github.com/coder/websocket"
 
-	"github.com/holdfast-dev/holdfast/internal/daemon/auth"
+	"github.com/holdfast-dev/holdfast/daemon/api"
 	"github.com/holdfast-dev/holdfast/internal/daemon/wire"
 	"github.com/holdfast-dev/holdfast/session"
 )
@@ -78,7 +78,7 @@ func newFaultySite(t *testing.T) (*site, *faultyStore) {
 }
 
 // refused checks that a request is refused for now.
-func (w *site) refused(status int, code, method, path, body string, scope auth.Scope) {
+func (w *site) refused(status int, code, method, path, body string, scope api.Scope) {
 	w.t.Helper()
 	a := w.want(status, nil, method, path, body, w.as(scope))
 	if p := a.problem(w.t); p.Code != code || a.header.Get("Retry-After") == "" {
@@ -104,16 +104,16 @@ func TestStoreAway(t *testing.T) {
 		}
 	}
 	eventually(t, "not ready", func() bool { return w.do("GET", "/readyz", "").status == 503 })
-	w.refused(503, "unavailable", "POST", "/v1/approvals/"+q.ID+"/decision", `{"decision":"allow"}`, auth.Approve)
-	w.refused(503, "unavailable", "POST", "/v1/runs", `{"cwd":"/","input":"x"}`, auth.Run)
-	w.refused(503, "unavailable", "GET", "/v1/sessions", "", auth.Read)
-	w.refused(503, "unavailable", "GET", "/v1/sessions/r1/events", "", auth.Read)
+	w.refused(503, "unavailable", "POST", "/v1/approvals/"+q.ID+"/decision", `{"decision":"allow"}`, api.ScopeApprove)
+	w.refused(503, "unavailable", "POST", "/v1/runs", `{"cwd":"/","input":"x"}`, api.ScopeRun)
+	w.refused(503, "unavailable", "GET", "/v1/sessions", "", api.ScopeRead)
+	w.refused(503, "unavailable", "GET", "/v1/sessions/r1/events", "", api.ScopeRead)
 	store.all.Store(nil)
 	w.status("r1", wire.Waiting)
 	if got := w.question("r1", "git push"); got.ID != q.ID {
 		t.Errorf("%+v", got)
 	}
-	w.want(200, nil, "POST", "/v1/approvals/"+q.ID+"/decision", `{"decision":"allow"}`, w.as(auth.Approve))
+	w.want(200, nil, "POST", "/v1/approvals/"+q.ID+"/decision", `{"decision":"allow"}`, w.as(api.ScopeApprove))
 	w.status("r1", wire.Completed)
 	if w.mu.Lock(); len(w.ran) != 1 {
 		t.Errorf("ran %v", w.ran)
@@ -151,12 +151,12 @@ func TestStoreWithoutSpace(t *testing.T) {
 	w, store := newFaultySite(t)
 	_, q := w.started("r1")
 	store.writes.Store(fullError)
-	w.refused(507, "no_space", "POST", "/v1/runs", `{"cwd":"/","input":"x"}`, auth.Run)
-	w.refused(507, "no_space", "POST", "/v1/approvals/"+q.ID+"/decision", `{"decision":"allow"}`, auth.Approve)
+	w.refused(507, "no_space", "POST", "/v1/runs", `{"cwd":"/","input":"x"}`, api.ScopeRun)
+	w.refused(507, "no_space", "POST", "/v1/approvals/"+q.ID+"/decision", `{"decision":"allow"}`, api.ScopeApprove)
 	eventually(t, "not ready", func() bool { return w.do("GET", "/readyz", "").status == 503 })
 	w.status("r1", wire.Waiting)
 	store.writes.Store(nil)
-	w.want(200, nil, "POST", "/v1/approvals/"+q.ID+"/decision", `{"decision":"allow"}`, w.as(auth.Approve))
+	w.want(200, nil, "POST", "/v1/approvals/"+q.ID+"/decision", `{"decision":"allow"}`, w.as(api.ScopeApprove))
 	w.status("r1", wire.Completed)
 }
 
@@ -164,7 +164,7 @@ func TestStoreWithoutSpace(t *testing.T) {
 func TestDrainingRefusesRuns(t *testing.T) {
 	w := newSite(t)
 	must(t, w.runs.Close())
-	w.refused(503, "unavailable", "POST", "/v1/runs", `{"cwd":"/","input":"x"}`, auth.Run)
+	w.refused(503, "unavailable", "POST", "/v1/runs", `{"cwd":"/","input":"x"}`, api.ScopeRun)
 }
 
 // A WebSocket that follows a run ends when the run's log cannot be read for a while.
@@ -209,7 +209,7 @@ func TestAnswerContinues(t *testing.T) {
 	c.send(`{"type":"start_run","runId":"` + id + `","input":"go"}`)
 	question, _ := c.until("request_permission")["requestId"].(string)
 	w.again()
-	decide := func(token, more string) (int, Approval) {
+	decide := func(token, more string) (int, api.Approval) {
 		t.Helper()
 		r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://"+w.address+"/v1/approvals/"+question+"/decision", strings.NewReader(`{"decision":"allow"`+more+`}`))
 		must(t, err)
@@ -218,21 +218,21 @@ func TestAnswerContinues(t *testing.T) {
 		res, err := http.DefaultClient.Do(r)
 		must(t, err)
 		defer res.Body.Close()
-		var a Approval
+		var a api.Approval
 		must(t, json.NewDecoder(res.Body).Decode(&a))
 		return res.StatusCode, a
 	}
-	if status, _ := decide(w.token(auth.Approve), `,"continue":true`); status != http.StatusForbidden {
+	if status, _ := decide(w.token(api.ScopeApprove), `,"continue":true`); status != http.StatusForbidden {
 		t.Errorf("without the scope run: %d", status)
 	}
-	token := w.token(auth.Run, auth.Approve)
-	if status, a := decide(token, ""); status != http.StatusOK || a.State != StateApproved || a.Run != string(wire.Interrupted) {
+	token := w.token(api.ScopeRun, api.ScopeApprove)
+	if status, a := decide(token, ""); status != http.StatusOK || a.State != api.StateApproved || a.Run != string(wire.Interrupted) {
 		t.Errorf("%d %+v", status, a)
 	}
 	if ran := w.did(); len(ran) != 0 {
 		t.Errorf("ran %v", ran)
 	}
-	if status, a := decide(token, `,"continue":true`); status != http.StatusOK || a.State != StateApproved || a.Run == string(wire.Interrupted) {
+	if status, a := decide(token, `,"continue":true`); status != http.StatusOK || a.State != api.StateApproved || a.Run == string(wire.Interrupted) {
 		t.Errorf("%d %+v", status, a)
 	}
 	w.eventually("it ran", func() bool { return len(w.did()) == 1 })

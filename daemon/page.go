@@ -12,7 +12,7 @@ import (
 // page serves the console: its files, and its first page for every place that it
 // shows itself: see place. What it is allowed to load is
 // said by package auth.
-func (a *api) page(w http.ResponseWriter, r *http.Request) {
+func (a *service) page(w http.ResponseWriter, r *http.Request) {
 	nothing := refuse(outcome.NotFound, "there is nothing at "+r.URL.Path, "GET /v1/openapi.json lists what there is")
 	name := strings.TrimPrefix(path.Clean("/"+r.URL.Path), "/")
 	if a.o.Console == nil || name == "v1" || strings.HasPrefix(name, "v1/") || name == "metrics" {

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/holdfast-dev/holdfast/approval"
+	"github.com/holdfast-dev/holdfast/daemon/api"
 	"github.com/holdfast-dev/holdfast/internal/daemon/runs"
 	"github.com/holdfast-dev/holdfast/internal/daemon/wire"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
@@ -19,22 +20,6 @@ import (
 	"github.com/holdfast-dev/holdfast/workspace"
 )
 
-// Problem is what a request that failed is answered with (RFC 9457), as
-// application/problem+json.
-type Problem struct {
-	Type     string `json:"type" jsonschema:"urn:holdfast:problem: and the code"`
-	Title    string `json:"title" jsonschema:"what such problems have in common"`
-	Status   int    `json:"status"`
-	Detail   string `json:"detail,omitempty" jsonschema:"what is wrong here"`
-	Instance string `json:"instance,omitempty" jsonschema:"the path that was asked for"`
-	Code     string `json:"code" jsonschema:"as in docs/cli.md and docs/http.md"`
-	Hint     string `json:"hint,omitempty" jsonschema:"what to do about it"`
-	Field    string `json:"field,omitempty" jsonschema:"of the settings of a workspace: what cannot be used, such as mounts[0].at"`
-
-	// Winner is the answer that counts, where somebody was faster with another one.
-	Winner *approval.Answer `json:"winner,omitempty"`
-}
-
 // Refuse writes a problem for a request that is not let in: it is what
 // [github.com/holdfast-dev/holdfast/internal/daemon/auth.Options] wants as Refuse.
 func Refuse(w http.ResponseWriter, r *http.Request, status int, code, detail, hint string) {
@@ -42,11 +27,11 @@ func Refuse(w http.ResponseWriter, r *http.Request, status int, code, detail, hi
 	if o, ok := outcome.ByCode(code); ok {
 		title = o.Meaning
 	}
-	writeProblem(w, r, &Problem{Title: title, Status: status, Detail: detail, Code: code, Hint: hint})
+	p := api.NewProblem(outcome.Outcome{Code: code, Status: status, Meaning: title}, detail, hint)
+	writeProblem(w, r, p)
 }
 
-func writeProblem(w http.ResponseWriter, r *http.Request, p *Problem) {
-	p.Type = "urn:holdfast:problem:" + p.Code
+func writeProblem(w http.ResponseWriter, r *http.Request, p *api.Problem) {
 	p.Instance = r.URL.EscapedPath()
 	b, err := marshal(p)
 	if err != nil { // a winner's input that is no JSON cannot have been read
@@ -66,38 +51,30 @@ func writeProblem(w http.ResponseWriter, r *http.Request, p *Problem) {
 	}
 }
 
-// refusal is an error that a request is answered with.
-type refusal struct {
-	out          outcome.Outcome
-	detail, hint string
-	field        string
-	err          error
+// refuse is an error that a request is answered with.
+func refuse(out outcome.Outcome, detail, hint string) error { return api.NewProblem(out, detail, hint) }
+
+// caused is [refuse] with the message of another error.
+func caused(out outcome.Outcome, hint string, err error) error {
+	p := api.NewProblem(out, err.Error(), hint)
+	p.Cause = err
+	return p
 }
 
-func (e *refusal) Error() string            { return e.detail }
-func (e *refusal) Unwrap() error            { return e.err }
-func (e *refusal) Outcome() outcome.Outcome { return e.out }
-func (e *refusal) Hint() string             { return e.hint }
-
-func refuse(out outcome.Outcome, detail, hint string) error {
-	return &refusal{out: out, detail: detail, hint: hint}
-}
-
-// problemOf says what an error is for a client.
-func problemOf(err error) *Problem {
-	out := statusOf(err)
-	p := &Problem{Title: out.Meaning, Status: out.Status, Code: out.Code, Detail: err.Error(), Hint: outcome.Hint(err)}
+// problemOf is what a client is told about an error.
+func problemOf(err error) *api.Problem {
+	p := api.NewProblem(statusOf(err), err.Error(), outcome.Hint(err))
 	if e, ok := errors.AsType[*workspace.Error](err); ok {
 		p.Field = e.Field
 	}
-	if e, ok := errors.AsType[*refusal](err); ok {
-		p.Hint, p.Field = cmp.Or(e.hint, p.Hint), e.field
+	if e, ok := errors.AsType[*api.Problem](err); ok {
+		p.Advice, p.Field = cmp.Or(e.Advice, p.Advice), e.Field
 	}
 	if e, ok := errors.AsType[*approval.AnsweredError](err); ok {
 		p.Winner = &e.Winner
 	}
-	if text, hint, ok := strings.Cut(p.Detail, "; hint: "); ok && p.Hint == "" {
-		p.Detail, p.Hint = text, hint
+	if text, hint, ok := strings.Cut(p.Detail, "; hint: "); ok && p.Advice == "" {
+		p.Detail, p.Advice = text, hint
 	}
 	return p
 }
@@ -126,8 +103,8 @@ var onFailure = map[wire.Code]outcome.Outcome{
 }
 
 func statusOf(err error) outcome.Outcome {
-	if e, ok := errors.AsType[*refusal](err); ok {
-		return e.out
+	if e, ok := errors.AsType[*api.Problem](err); ok {
+		return e.Outcome()
 	}
 	if away(err) {
 		return plain(err)

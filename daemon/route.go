@@ -10,39 +10,17 @@ import (
 	"strings"
 	"time"
 
+	"github.com/holdfast-dev/holdfast/daemon/api"
 	"github.com/holdfast-dev/holdfast/internal/daemon/auth"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
 	"github.com/holdfast-dev/holdfast/session/retry"
 )
 
-// route is one method of one place: what it takes, who may, and what it answers. The
-// mux and the OpenAPI document are made from the same list.
+// route is an operation and what serves it. The mux and the OpenAPI document are made from
+// the same list.
 type route struct {
-	method, path string // path as [http.ServeMux] has it
-	id           string // OpenAPI's operationId
-	tag          string // what it belongs to
-	doc          string
-
-	scope  auth.Scope // "": none is asked for
-	open   bool       // nobody needs a credential
-	query  []param
-	header []param
-	body   any    // zero value of what it takes; nil: nothing
-	raw    string // or the type of a body that it reads itself
-	stream bool   // its answer may be a stream, which is kept nowhere
-
-	status   int // of an answer that is no problem; 0 is 200
-	answer   any // zero value of it; nil: it has no JSON body
-	also     []int
-	types    []string // content types of answers beside JSON
-	problems []outcome.Outcome
-
-	secret bool // what it answers is kept nowhere, so that it cannot be told again
-	serve  func(c *call) error
-
-	// again answers a request with an Idempotency-Key that has succeeded before. Without it the
-	// first answer is kept and sent again. An answer that has text of a session is not kept,
-	// since it would outlive an erasure: again reads it anew.
+	api.Route
+	serve func(c *call) error // nil: the WebSocket's
 	again func(c *call, first *kept) error
 }
 
@@ -52,19 +30,27 @@ type call struct {
 	r      *http.Request
 	route  *route
 	caller auth.Caller
-	query  query
+	query  map[string]string
 	body   []byte
 }
 
 func (c *call) ctx() context.Context    { return c.r.Context() }
 func (c *call) path(name string) string { return c.r.PathValue(name) }
-func (c *call) into(v any) error        { return decodeBody(c.body, v) }
+func (c *call) into(v any) error        { return api.Decode(c.body, v) }
 func (c *call) header(k, v string)      { c.w.Header().Set(k, v) }
 func (c *call) accepts(typ string) bool { return accepts(c.r.Header.Values("Accept"), typ) }
-func (r *route) key() string            { return r.method + " " + r.path }
-func (r *route) success() int           { return max(r.status, http.StatusOK) }
-func (c *call) json(v any) error        { return c.jsonAs(c.route.success(), v) }
-func (c *call) limit(otherwise int) int { return int(c.query.number("limit", int64(otherwise))) }
+func (c *call) json(v any) error        { return c.jsonAs(c.route.Success(), v) }
+func (c *call) limit() int              { return int(c.number("limit", api.DefaultLimit)) }
+
+// number is an integer of the query, or a default.
+func (c *call) number(name string, otherwise int64) int64 {
+	n, err := strconv.ParseInt(c.query[name], 10, 64)
+	if err != nil {
+		return otherwise
+	}
+	return n
+}
+
 func accepts(list []string, t string) bool {
 	for _, line := range list {
 		for part := range strings.SplitSeq(line, ",") {
@@ -99,18 +85,18 @@ func (c *call) none() error {
 }
 
 // routes registers everything that is no WebSocket.
-func (a *api) routes(mux *http.ServeMux) {
+func (a *service) routes(mux *http.ServeMux) {
 	methods := map[string][]string{}
 	for i := range a.table {
 		rt := &a.table[i]
 		if rt.serve == nil { // the socket's own
 			continue
 		}
-		methods[rt.path] = append(methods[rt.path], rt.method)
-		if rt.method == http.MethodGet {
-			methods[rt.path] = append(methods[rt.path], http.MethodHead)
+		methods[rt.Path] = append(methods[rt.Path], rt.Method)
+		if rt.Method == http.MethodGet {
+			methods[rt.Path] = append(methods[rt.Path], http.MethodHead)
 		}
-		mux.HandleFunc(rt.key(), func(w http.ResponseWriter, r *http.Request) { a.serve(rt, w, r) })
+		mux.HandleFunc(rt.Key(), func(w http.ResponseWriter, r *http.Request) { a.serve(rt, w, r) })
 	}
 	for path, allow := range methods {
 		slices.Sort(allow)
@@ -126,7 +112,7 @@ func (a *api) routes(mux *http.ServeMux) {
 //
 // A body that does not come and an answer that is not taken end with their time, so
 // that a client that does nothing costs nothing; streams and exports set their own.
-func (a *api) serve(rt *route, w http.ResponseWriter, r *http.Request) {
+func (a *service) serve(rt *route, w http.ResponseWriter, r *http.Request) {
 	control := http.NewResponseController(w)
 	_ = control.SetReadDeadline(time.Now().Add(bodyTime))
 	_ = control.SetWriteDeadline(time.Now().Add(answerTime))
@@ -143,30 +129,30 @@ const (
 	answerTime = 5 * time.Minute // a test of all trails takes a while
 )
 
-func (a *api) admit(rt *route, w http.ResponseWriter, r *http.Request) error {
+func (a *service) admit(rt *route, w http.ResponseWriter, r *http.Request) error {
 	c := &call{w: w, r: r.WithContext(retry.Within(r.Context(), storeTime)), route: rt}
 	c.caller, _ = auth.From(r.Context())
 	if err := allowed(rt, r); err != nil {
 		return err
 	}
 	var err error
-	if c.query, err = parseQuery(r, rt.query); err != nil {
+	if c.query, err = rt.ParseQuery(r.URL.RawQuery); err != nil {
 		return err
 	}
-	if rt.scope == "" && rt.method == http.MethodPost { // the login reads its body itself
+	if rt.Scope == "" && rt.Method == http.MethodPost { // the login reads its body itself
 		return rt.serve(c)
 	}
-	if rt.raw != "" {
+	if rt.RawBody != "" {
 		return c.pour()
 	}
 	if c.body, err = readBody(w, r); err != nil {
 		return err
 	}
 	_ = http.NewResponseController(w).SetReadDeadline(time.Time{})
-	if rt.body == nil && len(c.body) > 0 {
+	if rt.Body == nil && len(c.body) > 0 {
 		return refuse(outcome.Usage, "this route takes no body", "")
 	}
-	if rt.method == http.MethodPost {
+	if rt.Method == http.MethodPost {
 		return a.once(c)
 	}
 	return rt.serve(c)
@@ -174,32 +160,32 @@ func (a *api) admit(rt *route, w http.ResponseWriter, r *http.Request) error {
 
 // pour serves a route that reads its body itself.
 func (c *call) pour() error {
-	if t, _, err := mime.ParseMediaType(c.r.Header.Get("Content-Type")); err != nil || t != c.route.raw {
-		return refuse(outcome.MediaType, fmt.Sprintf("the body's type is %q", c.r.Header.Get("Content-Type")), "Content-Type: "+c.route.raw)
+	if t, _, err := mime.ParseMediaType(c.r.Header.Get("Content-Type")); err != nil || t != c.route.RawBody {
+		return refuse(outcome.MediaType, fmt.Sprintf("the body's type is %q", c.r.Header.Get("Content-Type")), "Content-Type: "+c.route.RawBody)
 	}
 	return c.route.serve(c)
 }
 
 // allowed asks who sent a request whether the route is for them.
 func allowed(rt *route, r *http.Request) error {
-	if rt.scope == "" {
+	if rt.Scope == "" {
 		return nil
 	}
 	caller, ok := auth.From(r.Context())
 	switch {
 	case !ok:
 		return refuse(outcome.Unauthenticated, "there is no credential", "holdfast daemon token create makes one")
-	case caller.Agent && rt.scope != auth.Read:
+	case caller.Agent && rt.Scope != api.ScopeRead:
 		return refuse(outcome.Forbidden, "this process was started by a run of this daemon: it may look, and change nothing", "")
-	case !caller.May(rt.scope):
-		return refuse(outcome.Forbidden, "the scope "+string(rt.scope)+" is needed",
-			"holdfast daemon token create --scope "+string(rt.scope))
+	case !caller.May(rt.Scope):
+		return refuse(outcome.Forbidden, "the scope "+string(rt.Scope)+" is needed",
+			"holdfast daemon token create --scope "+string(rt.Scope))
 	}
 	return nil
 }
 
 // fail answers with a problem, and notes what is this side's fault.
-func (a *api) fail(w http.ResponseWriter, r *http.Request, err error) {
+func (a *service) fail(w http.ResponseWriter, r *http.Request, err error) {
 	p := problemOf(err)
 	if p.Status >= http.StatusInternalServerError && r.Context().Err() == nil {
 		a.log.WarnContext(r.Context(), "a request failed", "method", r.Method, "path", r.URL.Path, "status", p.Status, "error", err)

@@ -1,25 +1,10 @@
 package daemon
 
-const (
-	defaultLimit = 50
-	maxLimit     = 500
+import (
+	"maps"
+
+	"github.com/holdfast-dev/holdfast/daemon/api"
 )
-
-// Parameters that several routes have.
-var (
-	limitParam  = param{name: "limit", doc: "how many at most; default 50", kind: "integer", min: 1, max: maxLimit}
-	cursorParam = param{name: "cursor", doc: "next_cursor of the page before"}
-	ifMatch     = param{name: "If-Match", doc: "the ETag that was read; * is any"}
-	keyParam    = param{name: "Idempotency-Key", doc: "the same key and body are served once and get the same answer for 24 hours, until the daemon is restarted; what it says of a session is read anew"}
-)
-
-func paged(more ...param) []param { return append(more, limitParam, cursorParam) }
-
-// listOf is one page of a list.
-type listOf[T any] struct {
-	Items []T    `json:"items"`
-	Next  string `json:"next_cursor,omitempty" jsonschema:"there is none on the last page"`
-}
 
 // shownAll are the items of a list as a client sees them; of none, an empty list.
 func shownAll[S, T any](list []S, show func(*S) T) []T {
@@ -30,14 +15,21 @@ func shownAll[S, T any](list []S, show func(*S) T) []T {
 	return out
 }
 
-// routeTable is the whole interface. Routes without serve are the socket's.
-func (a *api) routeTable() []route {
-	var list []route
-	for _, part := range [][]route{
-		a.healthRoutes(), a.sessionRoutes(), a.eventRoutes(), a.runRoutes(), a.approvalRoutes(), a.policyRoutes(), a.powerRoutes(), a.authRoutes(),
-		a.workspaceRoutes(),
+// routeTable has all routes of package api with what serves them.
+func (a *service) routeTable() []route {
+	serve := map[string]func(*call) error{}
+	for _, part := range []map[string]func(*call) error{
+		a.healthHandlers(), a.sessionHandlers(), a.runHandlers(), a.approvalHandlers(), a.policyHandlers(), a.recordHandlers(), a.authHandlers(),
+		a.workspaceHandlers(),
 	} {
-		list = append(list, part...)
+		maps.Copy(serve, part)
+	}
+	again := a.repeats()
+	var list []route
+	for _, r := range api.Routes() {
+		if r.ID != "getMetrics" || a.o.Metrics != nil {
+			list = append(list, route{Route: r, serve: serve[r.ID], again: again[r.ID]})
+		}
 	}
 	return list
 }

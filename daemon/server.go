@@ -22,7 +22,7 @@ const (
 // concurrent use.
 type Server struct {
 	o       Options
-	api     *api
+	api     *service
 	sockets *sockets
 	http    *http.Server
 
@@ -44,7 +44,7 @@ func New(o *Options) (*Server, error) {
 		s.o.Log = slog.New(slog.DiscardHandler)
 	}
 	s.sockets = newSockets(&s.o)
-	s.api = newAPI(&s.o)
+	s.api = newService(&s.o)
 	s.api.connected = s.sockets.count
 	mux := http.NewServeMux()
 	s.api.routes(mux)

@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/holdfast-dev/holdfast/daemon/api"
 	"github.com/holdfast-dev/holdfast/session"
 )
 
@@ -56,7 +57,7 @@ func TestListAsksLittle(t *testing.T) {
 		var got []string
 		for cursor := ""; ; {
 			before := c.lists.Load()
-			var page listOf[Session]
+			var page api.Page[api.Session]
 			w.want(200, &page, "GET", "/v1/sessions?limit=4&"+query+"cursor="+url.QueryEscape(cursor), "")
 			if n := c.lists.Load() - before; n > 3 { // who asks, the page, and where it ends
 				t.Errorf("%q: the store is asked %d times", query, n)

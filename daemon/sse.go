@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/holdfast-dev/holdfast/daemon/api"
 	"github.com/holdfast-dev/holdfast/internal/daemon/feed"
 	"github.com/holdfast-dev/holdfast/internal/daemon/wire"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
@@ -18,11 +19,10 @@ import (
 )
 
 const (
-	eventStream = "text/event-stream"
-	heartbeat   = 15 * time.Second
-	stuck       = 10 * time.Second // a client that takes nothing for so long is gone
-	maxStreams  = 4096
-	burst       = 64 // events of a replay between two flushes
+	heartbeat  = 15 * time.Second
+	stuck      = 10 * time.Second // a client that takes nothing for so long is gone
+	maxStreams = 4096
+	burst      = 64 // events of a replay between two flushes
 )
 
 // sse writes one event stream. A write that takes too long fails, and the stream ends:
@@ -36,7 +36,7 @@ type sse struct {
 
 // startStream answers with the head of a stream and calls run; ctx ends when the
 // client goes, its credential is taken back, or the daemon ends, and then says why.
-func (a *api) startStream(c *call, run func(ctx context.Context, s *sse) error) error {
+func (a *service) startStream(c *call, run func(ctx context.Context, s *sse) error) error {
 	if a.live.Err() != nil {
 		return refuse(outcome.Unavailable, errShutdown.Error(), "")
 	}
@@ -61,7 +61,7 @@ func (a *api) startStream(c *call, run func(ctx context.Context, s *sse) error) 
 			}()
 		}
 	}
-	c.header("Content-Type", eventStream)
+	c.header("Content-Type", api.EventStream)
 	c.header("X-Accel-Buffering", "no")
 	if c.r.Method == http.MethodHead {
 		c.w.WriteHeader(http.StatusOK)
@@ -118,7 +118,7 @@ func message(event, id string, data []byte) []byte {
 }
 
 // stream tells a session's records from a seq on, and then what happens.
-func (a *api) stream(c *call, m session.Meta, kinds []session.Kind) error {
+func (a *service) stream(c *call, m session.Meta, kinds []session.Kind) error {
 	after, err := c.streamFrom(m)
 	if err != nil {
 		return err
@@ -142,7 +142,7 @@ func (a *api) stream(c *call, m session.Meta, kinds []session.Kind) error {
 // streamFrom is where a stream begins: Last-Event-ID, as a browser sends it when it
 // comes back, else after, else the beginning.
 func (c *call) streamFrom(m session.Meta) (int64, error) {
-	after := c.query.number("after", 0)
+	after := c.number("after", 0)
 	if v := c.r.Header.Get("Last-Event-ID"); v != "" {
 		n, err := strconv.ParseInt(v, 10, 64)
 		if err != nil || n < 0 {
@@ -160,7 +160,7 @@ func (c *call) streamFrom(m session.Meta) (int64, error) {
 }
 
 // follow writes what a subscription says until it ends.
-func (a *api) follow(ctx context.Context, s *sse, sub *feed.Subscription, m session.Meta, kinds []session.Kind) error {
+func (a *service) follow(ctx context.Context, s *sse, sub *feed.Subscription, m session.Meta, kinds []session.Kind) error {
 	encoding := &plainEvents
 	if kinds != nil {
 		encoding = &feed.Encoding{Encode: func(e *feed.Event) [][]byte { return frames(e, kinds) }}
@@ -201,7 +201,7 @@ func (a *api) follow(ctx context.Context, s *sse, sub *feed.Subscription, m sess
 }
 
 // prepared reports whether a run is there that has not started: it has no session yet.
-func (a *api) prepared(ctx context.Context, id string) bool {
+func (a *service) prepared(ctx context.Context, id string) bool {
 	info, err := a.o.Runs.Get(ctx, id)
 	return err == nil && info.Status == wire.Pending
 }
@@ -286,7 +286,7 @@ func deltaFrame(e *feed.Event) []byte {
 }
 
 // caughtUp says where the log stands, and the run.
-func (a *api) caughtUp(ctx context.Context, e *feed.Event) []byte {
+func (a *service) caughtUp(ctx context.Context, e *feed.Event) []byte {
 	doc := struct {
 		Seq    int64       `json:"seq"`
 		Status wire.Status `json:"status,omitempty"`

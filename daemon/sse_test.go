@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/holdfast-dev/holdfast/agent"
+	"github.com/holdfast-dev/holdfast/daemon/api"
 	"github.com/holdfast-dev/holdfast/internal/daemon/auth"
 	"github.com/holdfast-dev/holdfast/internal/daemon/wire"
 	"github.com/holdfast-dev/holdfast/internal/missing"
@@ -36,7 +37,7 @@ func (w *site) listen(path string, headers ...string) *listener {
 	ctx, cancel := context.WithCancel(context.Background())
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, w.server.URL+path, nil)
 	must(w.t, err)
-	r.Header.Set("Authorization", "Bearer "+w.tokens[auth.Admin])
+	r.Header.Set("Authorization", "Bearer "+w.tokens[api.ScopeAdmin])
 	r.Header.Set("Accept", "text/event-stream")
 	for _, h := range headers {
 		if name, value, ok := strings.Cut(h, ": "); ok {
@@ -154,7 +155,7 @@ func TestStream(t *testing.T) {
 	must(t, w.sessions.Rename(t.Context(), "a", "new"))
 	w.hub.Publish("a", "writer", agent.TextDelta{Text: "tick <&> \u2028"})
 	e, _ := l.next()
-	var ev Event
+	var ev api.Record
 	must(t, json.Unmarshal([]byte(e.data), &ev))
 	if e.id != strconv.Itoa(head+1) || ev.Kind != session.KindMetaChanged || ev.Seq != int64(head+1) || ev.More || ev.Session != "" {
 		t.Errorf("%+v", e)
@@ -227,12 +228,12 @@ func TestEventsAsJSON(t *testing.T) {
 	if len(streamed) != len(page.Items) || int64(len(streamed)) != page.Head {
 		t.Errorf("%d streamed, %d listed, head %d", len(streamed), len(page.Items), page.Head)
 	}
-	var e Event
+	var e api.Record
 	must(t, json.Unmarshal(page.Items[5], &e))
 	if e.Agent != "writer" || e.Session != "a.writer" || e.Origin != 1 || !e.More || e.Seq != 6 || last[5] != "" || last[6] != "6" {
 		t.Errorf("%+v, ids %v", e, last)
 	}
-	var kinds Events
+	var kinds api.Records
 	for query, want := range map[string]int{
 		"kind=item": 3, "kind=item,turn.opened": 4, "kind=item&limit=2": 2, "after=-2": 1, "after=-2&kind=item": 2, "kind=item&after=3": 1,
 		"kind=redacted": 0, "after=-3&limit=1": 2,
@@ -262,7 +263,7 @@ func TestStreamEnds(t *testing.T) {
 	if _, ok := gone.next(); ok {
 		t.Error("a stream goes on without its session")
 	}
-	secret, made, err := w.auth.Make(t.Context(), auth.Caller{Name: "ann", Via: "cli"}, auth.Token{Name: "x", Scopes: []auth.Scope{auth.Read}})
+	secret, made, err := w.auth.Make(t.Context(), auth.Caller{Name: "ann", Via: "cli"}, api.Token{Name: "x", Scopes: []api.Scope{api.ScopeRead}})
 	must(t, err)
 	revoked := w.listen("/v1/sessions/a/events", "Authorization: Bearer "+secret)
 	revoked.until("caught_up")
@@ -274,7 +275,7 @@ func TestStreamEnds(t *testing.T) {
 	list := []*listener{w.listen("/v1/sessions/a/events"), w.listen("/v1/approvals")}
 	list[0].until("caught_up")
 	list[1].until("approvals")
-	var h health
+	var h api.Health
 	if w.want(200, &h, "GET", "/health", ""); h.ConnectedClients < 2 {
 		t.Errorf("%+v", h)
 	}
@@ -287,7 +288,7 @@ func TestStreamEnds(t *testing.T) {
 		}
 	}
 	w.want(503, nil, "GET", "/v1/sessions/a/events", "", "Accept: text/event-stream").problem(t)
-	var r ready
+	var r api.Ready
 	if w.want(503, &r, "GET", "/readyz", ""); r.Status != "not ready" || r.Checks["draining"] == "ok" {
 		t.Errorf("%+v", r)
 	}
@@ -305,7 +306,7 @@ func TestCurl(t *testing.T) {
 	m, err := w.sessions.Get(t.Context(), "a")
 	must(t, err)
 	read := func(headers ...string) []string {
-		args := []string{"-sN", "-H", "Accept: text/event-stream", "-H", "Authorization: Bearer " + w.tokens[auth.Read]}
+		args := []string{"-sN", "-H", "Accept: text/event-stream", "-H", "Authorization: Bearer " + w.tokens[api.ScopeRead]}
 		for _, h := range headers {
 			args = append(args, "-H", h)
 		}
@@ -344,7 +345,7 @@ func TestStuckStream(t *testing.T) {
 	must(t, err)
 	defer func() { _ = conn.Close() }()
 	_, err = fmt.Fprintf(conn, "GET /v1/sessions/a/events HTTP/1.1\r\nHost: %s\r\nAuthorization: Bearer %s\r\nAccept: text/event-stream\r\n\r\n",
-		w.server.Listener.Addr(), w.tokens[auth.Read])
+		w.server.Listener.Addr(), w.tokens[api.ScopeRead])
 	must(t, err)
 	well := w.listen("/v1/sessions/a/events")
 	well.until("caught_up")

@@ -12,6 +12,7 @@ import (
 
 	"github.com/coder/websocket"
 
+	"github.com/holdfast-dev/holdfast/daemon/api"
 	"github.com/holdfast-dev/holdfast/internal/daemon/auth"
 )
 
@@ -87,7 +88,7 @@ func (s *sockets) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	caller, known := auth.From(r.Context())
-	if known && !caller.May(auth.Read) {
+	if known && !caller.May(api.ScopeRead) {
 		Refuse(w, r, http.StatusForbidden, "denied", "the credential may not read", "make a token with the scope read")
 		return
 	}

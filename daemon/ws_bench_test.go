@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/holdfast-dev/holdfast/internal/daemon/auth"
+	"github.com/holdfast-dev/holdfast/daemon/api"
 )
 
 const manyClients = 1000
@@ -22,7 +22,7 @@ const manyClients = 1000
 // clients are sockets without a buffer; what they cost is counted too.
 func BenchmarkIdleConnections(b *testing.B) {
 	w := beginDaemon(b, nil, func(l *limits) { l.ping = time.Hour }) // the clients answer none
-	token := w.token(auth.Read)
+	token := w.token(api.ScopeRead)
 	conns := make([]net.Conn, 0, manyClients)
 	for b.Loop() {
 		before := inUse()
@@ -56,7 +56,7 @@ func BenchmarkSubscribers(b *testing.B) {
 	run := w.watched("run")
 	close(run.stop)
 	<-run.done
-	token := w.token(auth.Read)
+	token := w.token(api.ScopeRead)
 	got := make(chan time.Time, manyClients)
 	var readers sync.WaitGroup
 	var conns []net.Conn

@@ -16,7 +16,7 @@ import (
 	"github.com/coder/websocket"
 	"github.com/rogpeppe/go-internal/txtar"
 
-	"github.com/holdfast-dev/holdfast/internal/daemon/auth"
+	"github.com/holdfast-dev/holdfast/daemon/api"
 	"github.com/holdfast-dev/holdfast/internal/daemon/wire"
 	"github.com/holdfast-dev/holdfast/policy"
 )
@@ -180,15 +180,15 @@ func (c *talk) do(line string) {
 	case "open":
 		token := ""
 		if len(words) > 2 {
-			var scopes []auth.Scope
+			var scopes []api.Scope
 			for _, s := range words[2:] {
-				scopes = append(scopes, auth.Scope(s))
+				scopes = append(scopes, api.Scope(s))
 			}
 			token = c.w.token(scopes...)
 		}
 		c.clients[words[1]] = c.w.dial(token)
 	case "token":
-		c.known[words[1]] = c.w.token(auth.Read, auth.Run, auth.Approve)
+		c.known[words[1]] = c.w.token(api.ScopeRead, api.ScopeRun, api.ScopeApprove)
 	case "drop":
 		_ = c.client(words[1]).ws.CloseNow()
 		delete(c.clients, words[1])

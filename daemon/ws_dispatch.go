@@ -3,7 +3,7 @@ package daemon
 import (
 	"github.com/coder/websocket"
 
-	"github.com/holdfast-dev/holdfast/internal/daemon/auth"
+	"github.com/holdfast-dev/holdfast/daemon/api"
 	"github.com/holdfast-dev/holdfast/internal/daemon/wire"
 )
 
@@ -74,7 +74,7 @@ func (c *socket) introduced(req wire.Request, bad *wire.Error) bool {
 		return c.turnAway(e)
 	}
 	caller, ok := c.s.o.Auth.Hello(c.request, hello.Token)
-	if !ok || !caller.May(auth.Read) {
+	if !ok || !caller.May(api.ScopeRead) {
 		return c.turnAway(denial(hello, wire.CodeUnauthorized, "the token is not good", "holdfast daemon token create"))
 	}
 	c.hello.Stop()
@@ -103,16 +103,16 @@ func (c *socket) hail(hello *wire.Hello) bool {
 }
 
 // scopeOf is what a caller must be allowed to send a request.
-func scopeOf(req wire.Request) auth.Scope {
+func scopeOf(req wire.Request) api.Scope {
 	switch req.(type) {
 	case *wire.PrepareRun, *wire.StartRun, *wire.ContinueRun, *wire.StopRun, *wire.UserInput, *wire.SteerRun:
-		return auth.Run
+		return api.ScopeRun
 	case *wire.PermissionDecision, *wire.UpdatePolicy, *wire.SetMode:
-		return auth.Approve
+		return api.ScopeApprove
 	case *wire.Ping, *wire.Subscribe, *wire.Unsubscribe, *wire.ListRuns, *wire.ListStrategies:
-		return auth.Read
+		return api.ScopeRead
 	}
-	return auth.Admin // what is not listed here is for nobody less
+	return api.ScopeAdmin // what is not listed here is for nobody less
 }
 
 // laneOf names what a request must wait for: those about one run are served one after

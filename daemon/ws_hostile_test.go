@@ -19,7 +19,7 @@ import (
 
 	"github.com/coder/websocket"
 
-	"github.com/holdfast-dev/holdfast/internal/daemon/auth"
+	"github.com/holdfast-dev/holdfast/daemon/api"
 	"github.com/holdfast-dev/holdfast/internal/daemon/wire"
 	"github.com/holdfast-dev/holdfast/session"
 )
@@ -94,7 +94,7 @@ func TestHostileFrames(t *testing.T) {
 	const attackers = 4
 	for i := range attackers {
 		all.Go(func() {
-			a := &attacker{w: w, rand: rand.New(rand.NewPCG(1, uint64(i))), token: w.token(auth.Read, auth.Run, auth.Approve)}
+			a := &attacker{w: w, rand: rand.New(rand.NewPCG(1, uint64(i))), token: w.token(api.ScopeRead, api.ScopeRun, api.ScopeApprove)}
 			for k := range n / attackers {
 				if k < len(list) {
 					a.listed(list[(k*attackers+i)%len(list)])
@@ -342,7 +342,7 @@ func follow(t testing.TB, c *client, seq, last int64) {
 // What is no WebSocket at all ends its own connection, and leaves nothing behind.
 func TestBrokenProtocol(t *testing.T) {
 	w := beginDaemon(t, nil, func(l *limits) { l.rate, l.burst = 1e9, 1e9 })
-	token := w.token(auth.Read)
+	token := w.token(api.ScopeRead)
 	other := w.ann()
 	other.send(`{"type":"ping"}`)
 	other.until("pong")

@@ -6,6 +6,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/holdfast-dev/holdfast/daemon/api"
 	"github.com/holdfast-dev/holdfast/internal/daemon/auth"
 	"github.com/holdfast-dev/holdfast/internal/daemon/wire"
 )
@@ -61,24 +62,24 @@ func TestLanesAreBounded(t *testing.T) {
 // Whatever a client can send is in a lane, and for a caller with the right scope only.
 func TestEveryRequestHasAScope(t *testing.T) {
 	for name, want := range map[string]struct {
-		scope auth.Scope
+		scope api.Scope
 		lane  string
 		frame string
 	}{
-		"ping":                {auth.Read, "run ", `{"type":"ping"}`},
-		"subscribe":           {auth.Read, "run r", `{"type":"subscribe","runId":"r"}`},
-		"unsubscribe":         {auth.Read, "run r", `{"type":"unsubscribe","runId":"r"}`},
-		"list_runs":           {auth.Read, "run ", `{"type":"list_runs"}`},
-		"list_strategies":     {auth.Read, "run ", `{"type":"list_strategies"}`},
-		"prepare_run":         {auth.Run, "run r", `{"type":"prepare_run","runId":"r"}`},
-		"start_run":           {auth.Run, "run r", `{"type":"start_run","runId":"r"}`},
-		"continue_run":        {auth.Run, "run r", `{"type":"continue_run","runId":"r"}`},
-		"stop_run":            {auth.Run, "run r", `{"type":"stop_run","runId":"r"}`},
-		"user_input":          {auth.Run, "run r", `{"type":"user_input","runId":"r","agentName":"a","text":"t"}`},
-		"steer_run":           {auth.Run, "run r", `{"type":"steer_run","runId":"r","text":"t"}`},
-		"update_policy":       {auth.Approve, "run r", `{"type":"update_policy","runId":"r","mode":"read","allow":["x"]}`},
-		"set_mode":            {auth.Approve, "run r", `{"type":"set_mode","runId":"r","mode":"plan"}`},
-		"permission_decision": {auth.Approve, "question q", `{"type":"permission_decision","runId":"r","permissionRequestId":"q","decision":"deny"}`},
+		"ping":                {api.ScopeRead, "run ", `{"type":"ping"}`},
+		"subscribe":           {api.ScopeRead, "run r", `{"type":"subscribe","runId":"r"}`},
+		"unsubscribe":         {api.ScopeRead, "run r", `{"type":"unsubscribe","runId":"r"}`},
+		"list_runs":           {api.ScopeRead, "run ", `{"type":"list_runs"}`},
+		"list_strategies":     {api.ScopeRead, "run ", `{"type":"list_strategies"}`},
+		"prepare_run":         {api.ScopeRun, "run r", `{"type":"prepare_run","runId":"r"}`},
+		"start_run":           {api.ScopeRun, "run r", `{"type":"start_run","runId":"r"}`},
+		"continue_run":        {api.ScopeRun, "run r", `{"type":"continue_run","runId":"r"}`},
+		"stop_run":            {api.ScopeRun, "run r", `{"type":"stop_run","runId":"r"}`},
+		"user_input":          {api.ScopeRun, "run r", `{"type":"user_input","runId":"r","agentName":"a","text":"t"}`},
+		"steer_run":           {api.ScopeRun, "run r", `{"type":"steer_run","runId":"r","text":"t"}`},
+		"update_policy":       {api.ScopeApprove, "run r", `{"type":"update_policy","runId":"r","mode":"read","allow":["x"]}`},
+		"set_mode":            {api.ScopeApprove, "run r", `{"type":"set_mode","runId":"r","mode":"plan"}`},
+		"permission_decision": {api.ScopeApprove, "question q", `{"type":"permission_decision","runId":"r","permissionRequestId":"q","decision":"deny"}`},
 	} {
 		req, bad := wire.Decode([]byte(want.frame))
 		if bad != nil {
@@ -91,12 +92,12 @@ func TestEveryRequestHasAScope(t *testing.T) {
 		if l := laneOf(req); l != want.lane {
 			t.Errorf("%s is in lane %q", name, l)
 		}
-		agentCaller := auth.Caller{Agent: true, Scopes: []auth.Scope{auth.Admin, auth.Read, auth.Run, auth.Approve}}
-		if agentCaller.May(scopeOf(req)) != (want.scope == auth.Read) {
+		agentCaller := auth.Caller{Agent: true, Scopes: []api.Scope{api.ScopeAdmin, api.ScopeRead, api.ScopeRun, api.ScopeApprove}}
+		if agentCaller.May(scopeOf(req)) != (want.scope == api.ScopeRead) {
 			t.Errorf("%s by a run's own agent", name)
 		}
 	}
-	if s := scopeOf(&wire.Hello{}); s != auth.Admin {
+	if s := scopeOf(&wire.Hello{}); s != api.ScopeAdmin {
 		t.Errorf("what is not listed needs %s", s)
 	}
 }

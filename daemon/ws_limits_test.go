@@ -12,6 +12,7 @@ import (
 
 	"github.com/coder/websocket"
 
+	"github.com/holdfast-dev/holdfast/daemon/api"
 	"github.com/holdfast-dev/holdfast/internal/daemon/auth"
 	"github.com/holdfast-dev/holdfast/internal/daemon/wire"
 )
@@ -19,7 +20,7 @@ import (
 func TestUpgradeIsNeeded(t *testing.T) {
 	w := beginDaemon(t, nil, nil)
 	for _, path := range []string{"/v1/ws", "/ws"} {
-		res := w.fetch(path, w.token(auth.Read))
+		res := w.fetch(path, w.token(api.ScopeRead))
 		if res.StatusCode != http.StatusBadRequest || !strings.Contains(res.body, "this route is a WebSocket") {
 			t.Errorf("%s: %d %s", path, res.StatusCode, res.body)
 		}
@@ -67,15 +68,15 @@ func TestWhoMayConnect(t *testing.T) {
 			t.Errorf("%v %v, want %d", got, err, status)
 		}
 	}
-	refused(w.token(auth.Approve), http.StatusForbidden)
+	refused(w.token(api.ScopeApprove), http.StatusForbidden)
 	refused("hf_wrong", http.StatusUnauthorized)
 	stranger := w.dial("")
 	refused("", http.StatusServiceUnavailable) // there is one already
-	stranger.send(fmt.Sprintf(`{"type":"hello","token":%q}`, w.token(auth.Read)))
+	stranger.send(fmt.Sprintf(`{"type":"hello","token":%q}`, w.token(api.ScopeRead)))
 	stranger.until("hello")
 	other := w.dial("") // and now none
 	w.ann()
-	refused(w.token(auth.Read), http.StatusServiceUnavailable)
+	refused(w.token(api.ScopeRead), http.StatusServiceUnavailable)
 	_ = other.ws.CloseNow()
 	w.settled(2)
 	w.ann()
@@ -105,8 +106,8 @@ func TestHelloInTime(t *testing.T) {
 		t.Errorf("closed with %d", code)
 	}
 	late := w.dial("")
-	_ = late.write(fmt.Sprintf(`{"type":"hello","token":%q}`, w.token(auth.Read))) // it may be closed already
-	if b, err := late.read(); err == nil && object(t, b)["type"] == "hello" {      // in time: then it stays
+	_ = late.write(fmt.Sprintf(`{"type":"hello","token":%q}`, w.token(api.ScopeRead))) // it may be closed already
+	if b, err := late.read(); err == nil && object(t, b)["type"] == "hello" {          // in time: then it stays
 		late.send(`{"type":"ping"}`)
 		late.until("pong")
 	}
@@ -258,7 +259,7 @@ func TestSubscriptionsAreBounded(t *testing.T) {
 
 func TestRevokedCredential(t *testing.T) {
 	w := beginDaemon(t, nil, nil)
-	secret, made, err := w.auth.Make(t.Context(), auth.Caller{Name: "ann", Via: "cli"}, auth.Token{Name: "bob", Scopes: []auth.Scope{auth.Read}})
+	secret, made, err := w.auth.Make(t.Context(), auth.Caller{Name: "ann", Via: "cli"}, api.Token{Name: "bob", Scopes: []api.Scope{api.ScopeRead}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -350,7 +351,7 @@ func TestShutdown(t *testing.T) {
 	if n := w.server.sockets.count(); n != 0 {
 		t.Errorf("%d are open", n)
 	}
-	if _, _, err := w.tryDial(w.token(auth.Read)); err == nil {
+	if _, _, err := w.tryDial(w.token(api.ScopeRead)); err == nil {
 		t.Error("it still takes connections")
 	}
 	_ = deaf.ws.CloseNow()

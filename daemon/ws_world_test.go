@@ -19,6 +19,7 @@ import (
 	"github.com/holdfast-dev/holdfast/agent"
 	"github.com/holdfast-dev/holdfast/approval"
 	"github.com/holdfast-dev/holdfast/audit/secret"
+	"github.com/holdfast-dev/holdfast/daemon/api"
 	"github.com/holdfast-dev/holdfast/internal/daemon/auth"
 	"github.com/holdfast-dev/holdfast/internal/daemon/feed"
 	"github.com/holdfast-dev/holdfast/internal/daemon/runs"
@@ -249,9 +250,9 @@ func book(ctx context.Context, c *tool.Call) (tool.Result, error) {
 }
 
 // token makes a token with scopes.
-func (w *daemonWorld) token(scopes ...auth.Scope) string {
+func (w *daemonWorld) token(scopes ...api.Scope) string {
 	w.t.Helper()
-	secret, _, err := w.auth.Make(w.t.Context(), auth.Caller{Name: "ann", Via: "cli"}, auth.Token{Name: "ann", Scopes: scopes})
+	secret, _, err := w.auth.Make(w.t.Context(), auth.Caller{Name: "ann", Via: "cli"}, api.Token{Name: "ann", Scopes: scopes})
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -304,7 +305,9 @@ func (w *daemonWorld) tryDial(token string) (c *client, status int, err error) {
 }
 
 // ann is a client that may do everything.
-func (w *daemonWorld) ann() *client { return w.dial(w.token(auth.Read, auth.Run, auth.Approve)) }
+func (w *daemonWorld) ann() *client {
+	return w.dial(w.token(api.ScopeRead, api.ScopeRun, api.ScopeApprove))
+}
 
 func (c *client) send(frame string) {
 	c.t.Helper()

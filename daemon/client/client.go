@@ -1,15 +1,15 @@
-// Package client is the other end of the daemon: typed calls for everything that it
-// serves over HTTP, its event streams, and its WebSocket.
+// Package client calls a daemon: typed calls for everything that it serves over HTTP, its
+// event streams, and its WebSocket. The types are those of package daemon/api.
 //
 //	Dial ─► finds socket and credential ─► Client ─┬─► Info, Sessions, Runs, Approvals, … (docs/http.md)
-//	                                               ├─► Events: records from a seq on, and what happens
+//	                                               ├─► Events: records from a seq on, then live
 //	                                               └─► Socket: seed 002's messages (docs/wire.md)
 //
 //	c, err := client.Dial(ctx, nil)           // the daemon of $HOLDFAST_HOME
-//	run, err := c.CreateRun(ctx, &client.NewRun{Cwd: dir, Input: "mend the test"})
+//	run, err := c.CreateRun(ctx, &api.NewRun{Cwd: dir, Input: "fix the test"})
 //	for e, err := range c.Events(ctx, run.SessionID, 0) { … }
 //
-// It decides nothing, keeps nothing, and starts no daemon.
+// It decides nothing, stores nothing, and starts no daemon.
 package client
 
 import (
@@ -25,8 +25,8 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
-	"time"
 
+	"github.com/holdfast-dev/holdfast/daemon/api"
 	"github.com/holdfast-dev/holdfast/internal/version"
 )
 
@@ -41,31 +41,11 @@ type Client struct {
 	token string
 	local bool
 	name  string
-	info  Info
-}
-
-// Info is what a daemon is, and who it takes the caller for.
-type Info struct {
-	Version      string    `json:"version"`
-	API          string    `json:"api"`
-	Protocol     int       `json:"protocol"`
-	PID          int       `json:"pid"`
-	StartedAt    time.Time `json:"started_at"`
-	Store        string    `json:"store"` // its URL
-	Capabilities []string  `json:"capabilities"`
-	Caller       Caller    `json:"caller"`
-}
-
-// Caller is who the daemon takes this client for.
-type Caller struct {
-	Name   string   `json:"name"`
-	Via    string   `json:"via"` // unix, token or cookie
-	Scopes []string `json:"scopes"`
-	Agent  bool     `json:"agent"` // this process was started by a run: it may only look
+	info  api.Info
 }
 
 // Info is what the daemon said of itself when it was dialled.
-func (c *Client) Info() Info { return c.info }
+func (c *Client) Info() api.Info { return c.info }
 
 // Place is where the daemon is: the path of its socket, or its address.
 func (c *Client) Place() string { return c.place }
@@ -79,45 +59,62 @@ func (c *Client) Close() { c.http.CloseIdleConnections() }
 // bodyLimit bounds an answer, in bytes.
 const bodyLimit = 64 << 20
 
-// call sends a request and reads the answer into out, unless that is nil.
-func (c *Client) call(ctx context.Context, method, path string, in, out any) error {
-	_, err := c.exchange(ctx, method, path, nil, in, out)
-	return err
+// request is a request to one of the routes of package api.
+type request struct {
+	op     string   // the route's ID
+	path   []string // values of the wildcards in its path
+	query  string   // as [query] makes it
+	header http.Header
+	body   any
 }
 
-// exchange is call with headers, and returns those of the answer.
-func (c *Client) exchange(ctx context.Context, method, path string, head http.Header, in, out any) (http.Header, error) {
-	resp, err := c.send(ctx, method, path, head, in)
-	if err != nil {
+// do sends a request and returns the answer.
+func do[T any](ctx context.Context, c *Client, r request) (*T, error) {
+	out := new(T)
+	if err := c.call(ctx, r, out); err != nil {
 		return nil, err
+	}
+	return out, nil
+}
+
+// call sends a request and reads the answer into out, unless that is nil.
+func (c *Client) call(ctx context.Context, r request, out any) error {
+	resp, err := c.send(ctx, r)
+	if err != nil {
+		return err
 	}
 	defer resp.Body.Close()
 	defer drain(resp.Body)
 	if out == nil || resp.StatusCode == http.StatusNoContent {
-		return resp.Header, nil
+		return nil
 	}
 	if err := json.NewDecoder(io.LimitReader(resp.Body, bodyLimit)).Decode(out); err != nil {
-		return nil, &Error{Op: method + " " + path, Place: c.place, Err: fmt.Errorf("the answer cannot be read: %w", err)}
+		return &Error{Op: r.op, Place: c.place, Err: fmt.Errorf("the answer cannot be read: %w", err)}
 	}
-	return resp.Header, nil
+	return nil
 }
 
-// send sends a request. An answer that is no success is a [*Problem].
-func (c *Client) send(ctx context.Context, method, path string, head http.Header, in any) (*http.Response, error) {
+// send sends a request. An answer that is no success is an [*api.Problem].
+func (c *Client) send(ctx context.Context, r request) (*http.Response, error) {
+	route, ok := api.Lookup(r.op)
+	if !ok {
+		return nil, fmt.Errorf("client: there is no route %q", r.op)
+	}
+	path := route.URL(r.path...) + r.query
 	var body io.Reader
-	if in != nil {
-		b, err := json.Marshal(in)
+	if r.body != nil {
+		b, err := json.Marshal(r.body)
 		if err != nil {
-			return nil, fmt.Errorf("client: %s %s: %w", method, path, err)
+			return nil, fmt.Errorf("client: %s %s: %w", route.Method, path, err)
 		}
 		body = bytes.NewReader(b)
 	}
-	req, err := http.NewRequestWithContext(ctx, method, c.base+path, body)
+	req, err := http.NewRequestWithContext(ctx, route.Method, c.base+path, body)
 	if err != nil {
 		return nil, fmt.Errorf("client: %w", err)
 	}
-	maps.Copy(req.Header, head)
-	if in != nil {
+	maps.Copy(req.Header, r.header)
+	if r.body != nil {
 		req.Header.Set("Content-Type", "application/json")
 	}
 	c.sign(req.Header)
@@ -126,7 +123,7 @@ func (c *Client) send(ctx context.Context, method, path string, head http.Header
 		if ue, ok := errors.AsType[*url.Error](err); ok {
 			err = ue.Err
 		}
-		return nil, &Error{Op: method + " " + path, Place: c.place, Err: err}
+		return nil, &Error{Op: route.Method + " " + path, Place: c.place, Err: err}
 	}
 	if resp.StatusCode >= 300 {
 		defer resp.Body.Close()
@@ -152,13 +149,13 @@ func drain(body io.Reader) {
 }
 
 func problemOf(resp *http.Response) error {
-	p := &Problem{Status: resp.StatusCode, Title: http.StatusText(resp.StatusCode)}
+	p := &api.Problem{Status: resp.StatusCode, Title: http.StatusText(resp.StatusCode)}
 	b, _ := io.ReadAll(io.LimitReader(resp.Body, 1<<20)) // what could be read says what it can
 	if t, _, err := mime.ParseMediaType(resp.Header.Get("Content-Type")); err == nil && strings.HasSuffix(t, "json") {
 		if json.Unmarshal(b, p) == nil {
 			return p
 		}
-		*p = Problem{Status: resp.StatusCode, Title: http.StatusText(resp.StatusCode)}
+		*p = api.Problem{Status: resp.StatusCode, Title: http.StatusText(resp.StatusCode)}
 	}
 	p.Detail = strings.TrimSpace(string(b[:min(len(b), 500)]))
 	return p
@@ -184,6 +181,3 @@ func number(n int64) string {
 	}
 	return strconv.FormatInt(n, 10)
 }
-
-// segment is an id as a part of a path.
-func segment(id string) string { return url.PathEscape(id) }

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/holdfast-dev/holdfast/approval"
+	"github.com/holdfast-dev/holdfast/daemon/api"
 	"github.com/holdfast-dev/holdfast/daemon/client"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
 )
@@ -55,7 +56,7 @@ func home(t *testing.T) string {
 func known(more map[string]http.HandlerFunc) http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /v1/info", func(w http.ResponseWriter, _ *http.Request) {
-		answer(w, client.Info{Version: "1.2.3", API: "v1", Protocol: client.Protocol, Store: "memory:", Caller: client.Caller{Name: "ann", Via: "unix"}})
+		answer(w, api.Info{Version: "1.2.3", API: "v1", Protocol: client.Protocol, Store: "memory:", Caller: api.Caller{Name: "ann", Via: "unix"}})
 	})
 	for route, h := range more {
 		mux.HandleFunc(route, h)
@@ -94,7 +95,7 @@ func TestDial(t *testing.T) {
 	var token string
 	tcp := httptest.NewServer(known(map[string]http.HandlerFunc{"GET /health": func(w http.ResponseWriter, r *http.Request) {
 		token = r.Header.Get("Authorization")
-		answer(w, client.Health{Status: "ok"})
+		answer(w, api.Health{Status: "ok"})
 	}}))
 	defer tcp.Close()
 	for name, o := range map[string]*client.Options{
@@ -133,14 +134,14 @@ func TestDialRefused(t *testing.T) {
 	_ = l.Close()
 	other := home(t)
 	onSocket(t, filepath.Join(other, "run", "daemon.sock"), http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		answer(w, client.Info{Version: "9", Protocol: 2})
+		answer(w, api.Info{Version: "9", Protocol: 2})
 	}))
 	shut := home(t)
 	onSocket(t, filepath.Join(shut, "run", "daemon.sock"), http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		http.Error(w, "not you", http.StatusForbidden)
 	}))
 	none := func(err error) bool { return errors.Is(err, client.ErrNone) }
-	problem := func(err error) bool { _, ok := errors.AsType[*client.Problem](err); return ok }
+	problem := func(err error) bool { _, ok := errors.AsType[*api.Problem](err); return ok }
 	for name, tt := range map[string]struct {
 		o    *client.Options
 		want func(error) bool
@@ -154,7 +155,7 @@ func TestDialRefused(t *testing.T) {
 			return ok && e.Protocol == 2 && e.Hint() != ""
 		}},
 		"not let in": {&client.Options{Home: shut}, func(err error) bool {
-			p, ok := errors.AsType[*client.Problem](err)
+			p, ok := errors.AsType[*api.Problem](err)
 			return ok && p.Status == 403 && p.Error() == "not you"
 		}},
 		"no address":   {&client.Options{URL: "ftp://x"}, problem},
@@ -194,8 +195,8 @@ func TestProblem(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer c.Close()
-	_, err = c.Decide(t.Context(), "a/b c", client.Decision{Decision: approval.Allow})
-	p, ok := errors.AsType[*client.Problem](err)
+	_, err = c.Decide(t.Context(), "a/b c", api.Decision{Decision: approval.Allow})
+	p, ok := errors.AsType[*api.Problem](err)
 	if !ok || p.Winner == nil || p.Winner.By != "bob" || p.Hint() != "look" || p.Error() != "a/b c was answered" ||
 		!errors.Is(err, approval.ErrAnswered) || outcome.Of(err) != outcome.Approval {
 		t.Errorf("%#v", err)

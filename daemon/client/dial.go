@@ -13,6 +13,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/holdfast-dev/holdfast/daemon/api"
 )
 
 // Options say which daemon is meant. With none of Socket, URL and Home it is that of
@@ -34,7 +36,7 @@ type Options struct {
 const patience = 10 * time.Second
 
 // Dial finds the daemon and asks it what it is. [ErrNone] when no daemon is there,
-// *[VersionError] when it is one of another protocol, *[Problem] when it lets nobody in
+// *[VersionError] when it is one of another protocol, *[api.Problem] when it lets nobody in
 // with this credential, and *[Error] when it does not answer. The caller closes the client.
 func Dial(ctx context.Context, o *Options) (*Client, error) {
 	var opt Options
@@ -57,7 +59,7 @@ func Dial(ctx context.Context, o *Options) (*Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := c.call(ctx, http.MethodGet, "/v1/info", nil, &c.info); err != nil {
+	if err := c.call(ctx, request{op: "getInfo"}, &c.info); err != nil {
 		c.Close()
 		if c.local && errors.Is(err, syscall.ECONNREFUSED) {
 			return nil, ErrNone
@@ -161,17 +163,17 @@ func none(err error) error {
 func (c *Client) remote(o *Options) error {
 	u, err := url.Parse(o.URL)
 	if err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" || u.RawQuery != "" || u.User != nil {
-		return &Problem{Code: "usage", Detail: "the daemon's address " + o.URL + " is none", Advice: "https://HOST:PORT, or http://127.0.0.1:PORT"}
+		return &api.Problem{Code: "usage", Detail: "the daemon's address " + o.URL + " is none", Advice: "https://HOST:PORT, or http://127.0.0.1:PORT"}
 	}
 	if u.Scheme == "http" && !loopback(u.Hostname()) {
-		return &Problem{Code: "usage", Detail: "a token is not sent to " + u.Host + " without TLS", Advice: "use https://"}
+		return &api.Problem{Code: "usage", Detail: "a token is not sent to " + u.Host + " without TLS", Advice: "use https://"}
 	}
 	c.token = o.Token
 	if c.token == "" {
 		c.token = o.Getenv("HOLDFAST_DAEMON_TOKEN")
 	}
 	if c.token == "" {
-		return &Problem{Code: "usage", Detail: "there is no token for the daemon at " + u.Host, Advice: "set HOLDFAST_DAEMON_TOKEN; holdfast daemon token create makes one"}
+		return &api.Problem{Code: "usage", Detail: "there is no token for the daemon at " + u.Host, Advice: "set HOLDFAST_DAEMON_TOKEN; holdfast daemon token create makes one"}
 	}
 	c.base, c.place = strings.TrimSuffix(u.String(), "/"), u.Host
 	d := net.Dialer{Timeout: patience}

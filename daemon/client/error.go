@@ -5,8 +5,7 @@ import (
 	"fmt"
 	"net/http"
 
-	"github.com/holdfast-dev/holdfast/approval"
-	"github.com/holdfast-dev/holdfast/internal/outcome"
+	"github.com/holdfast-dev/holdfast/daemon/api"
 )
 
 // ErrNone says that no daemon is there.
@@ -45,49 +44,8 @@ func (e *VersionError) Hint() string {
 	return "start it again with this program (holdfast daemon stop), or go without it: --no-daemon"
 }
 
-// Problem is an answer that is no success (RFC 9457).
-type Problem struct {
-	Type     string `json:"type"`
-	Title    string `json:"title"`
-	Status   int    `json:"status"`
-	Detail   string `json:"detail"`
-	Instance string `json:"instance"`
-	Code     string `json:"code"` // docs/cli.md and docs/http.md list them
-	Advice   string `json:"hint"`
-
-	// Winner is the answer that counts, where somebody was faster with another one.
-	Winner *approval.Answer `json:"winner"`
-}
-
-func (p *Problem) Error() string {
-	switch {
-	case p.Detail != "":
-		return p.Detail
-	case p.Title != "":
-		return "the daemon answers: " + p.Title
-	}
-	return fmt.Sprintf("the daemon answers with status %d", p.Status)
-}
-
-// Hint says what to do about it, or is "".
-func (p *Problem) Hint() string { return p.Advice }
-
-// Outcome is how a program ends on it.
-func (p *Problem) Outcome() outcome.Outcome {
-	if o, ok := outcome.ByCode(p.Code); ok {
-		return o
-	}
-	return outcome.Failed
-}
-
-// Is compares with the errors that a problem stands for: [approval.ErrAnswered] where
-// there is a winner.
-func (p *Problem) Is(target error) bool {
-	return target == approval.ErrAnswered && p.Winner != nil
-}
-
 // fatal reports whether the same request would fail again.
 func fatal(err error) bool {
-	p, ok := errors.AsType[*Problem](err)
+	p, ok := errors.AsType[*api.Problem](err)
 	return ok && p.Status < http.StatusInternalServerError && p.Status != http.StatusTooManyRequests && p.Status != http.StatusRequestTimeout
 }

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/holdfast-dev/holdfast/agent"
+	"github.com/holdfast-dev/holdfast/daemon/api"
 	"github.com/holdfast-dev/holdfast/internal/daemon/wire"
 )
 
@@ -34,7 +35,7 @@ const (
 type Event struct {
 	Kind   EventKind
 	Seq    int64       // of the record; of the last one told, otherwise
-	Record *Record     // of a record
+	Record *api.Record // of a record
 	Agent  string      // of a delta: the agent's name
 	Delta  agent.Event // of a delta
 	Status wire.Status // of caught_up: the run's
@@ -49,10 +50,10 @@ const (
 	longestWait = 5 * time.Second
 )
 
-// Events yields a session's records behind a seq, in order, and then what happens. A
-// connection that breaks is made anew, and goes on behind the last record: each record
-// is told once, deltas may be lost. The loop ends with ctx, with the session, and with
-// an error that would come again: *[Problem].
+// Events yields a session's records after a seq, in order, and then live ones. When a
+// connection breaks it connects again and continues after the last record: each record is
+// yielded once, deltas may be lost. The loop ends with ctx, with the session, and with an
+// error that would occur again: *[api.Problem].
 func (c *Client) Events(ctx context.Context, id string, after int64) iter.Seq2[*Event, error] {
 	return func(yield func(*Event, error) bool) {
 		s := &stream{c: c, id: id, last: after, yield: yield}
@@ -120,7 +121,7 @@ func (s *stream) connect(ctx context.Context) error {
 	watch := time.AfterFunc(silence, func() { cancel(fmt.Errorf("nothing came for %v", silence)) })
 	defer watch.Stop()
 	head := http.Header{"Accept": {"text/event-stream"}, "Last-Event-Id": {strconv.FormatInt(s.last, 10)}}
-	resp, err := s.c.send(ctx, http.MethodGet, "/v1/sessions/"+segment(s.id)+"/events", head, nil)
+	resp, err := s.c.send(ctx, request{op: "listEvents", path: []string{s.id}, header: head})
 	if err != nil {
 		return err
 	}
@@ -260,7 +261,7 @@ func decode(f frame) (*Event, error) {
 	var err error
 	switch e.Kind {
 	case EventRecord:
-		e.Record = new(Record)
+		e.Record = new(api.Record)
 		if err = json.Unmarshal(f.data, e.Record); err == nil {
 			e.Seq = e.Record.Seq
 		}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/holdfast-dev/holdfast/daemon/api"
 	"github.com/holdfast-dev/holdfast/daemon/client"
 )
 
@@ -20,7 +21,7 @@ func ExampleDial() {
 		return
 	}
 	defer c.Close()
-	run, err := c.CreateRun(ctx, &client.NewRun{Cwd: "/w", Input: "find out why the tests fail"})
+	run, err := c.CreateRun(ctx, &api.NewRun{Cwd: "/w", Input: "find out why the tests fail"})
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/holdfast-dev/holdfast/approval"
-	"github.com/holdfast-dev/holdfast/daemon/client"
+	"github.com/holdfast-dev/holdfast/daemon/api"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
 	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/session"
@@ -304,10 +304,10 @@ func (p *Program) resolve(ctx context.Context, s *session.Sessions, d questionDo
 	if a.By != p.who("") {
 		return p.resolveHere(ctx, s, d, a)
 	}
-	done, err := c.Decide(ctx, d.ID, client.Decision{
+	done, err := c.Decide(ctx, d.ID, api.Decision{
 		Decision: a.Decision, Scope: a.Scope, Message: a.Message, Stop: a.Stop, Input: a.Input, Digest: d.Digest,
 	})
-	if lost, ok := errors.AsType[*client.Problem](err); ok && lost.Winner != nil {
+	if lost, ok := errors.AsType[*api.Problem](err); ok && lost.Winner != nil {
 		return a, &approval.AnsweredError{Winner: *lost.Winner}
 	}
 	if err != nil || done.Answer == nil {

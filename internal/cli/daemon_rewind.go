@@ -7,13 +7,13 @@ import (
 	"fmt"
 
 	"github.com/holdfast-dev/holdfast/checkpoint"
-	"github.com/holdfast-dev/holdfast/daemon"
+	"github.com/holdfast-dev/holdfast/daemon/api"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
 )
 
 // rewind takes a session back as `sessions rewind` does: it says what would be done, and
 // does it when it is told the digest of just that.
-func (w *power) rewind(ctx context.Context, id, by string, r daemon.Rewind) (json.RawMessage, error) {
+func (w *power) rewind(ctx context.Context, id, by string, r api.Rewind) (json.RawMessage, error) {
 	c := rewindCmd{
 		sessionArg: sessionArg{Session: id}, To: r.To, ToRewrite: r.ToRewrite, Files: r.Files, Transcript: r.Transcript,
 		Fork: r.Fork, WithGrants: r.WithGrants, Except: r.Except, Force: r.Force, by: by,

@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"testing"
 
-	"github.com/holdfast-dev/holdfast/daemon/client"
+	"github.com/holdfast-dev/holdfast/daemon/api"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
 )
 
@@ -47,14 +47,14 @@ steps:
 			t.Errorf("files %q, want %q", got, want)
 		}
 	}
-	refused := func(r client.Rewind, code string) {
+	refused := func(r api.Rewind, code string) {
 		t.Helper()
 		_, err := c.RewindSession(t.Context(), "s", r)
 		if got := outcome.Of(err).Code; got != code {
 			t.Errorf("%+v: %s (%v), want %s", r, got, err, code)
 		}
 	}
-	look := func(r client.Rewind) *client.Rewound {
+	look := func(r api.Rewind) *api.Rewound {
 		t.Helper()
 		got, err := c.RewindSession(t.Context(), "s", r)
 		if err != nil {
@@ -62,7 +62,7 @@ steps:
 		}
 		return got
 	}
-	r := client.Rewind{To: "turn:1"}
+	r := api.Rewind{To: "turn:1"}
 	plan := look(r)
 	if plan.Done != nil || len(plan.Files) != 2 || plan.Files[0].Action != "restore" || plan.Files[1].Action != "delete" || plan.Digest == "" {
 		t.Fatalf("%+v", plan)
@@ -75,14 +75,14 @@ steps:
 	r.Digest = plan.Digest
 	write(t, work, "a.txt", "mine")
 	refused(r, "conflict")
-	refused(client.Rewind{To: "turn:1", Digest: look(client.Rewind{To: "turn:1"}).Digest}, "conflict") // somebody has changed it
+	refused(api.Rewind{To: "turn:1", Digest: look(api.Rewind{To: "turn:1"}).Digest}, "conflict") // somebody has changed it
 	write(t, work, "a.txt", "two")
-	refused(client.Rewind{}, "usage")
-	refused(client.Rewind{To: "turn:9"}, "usage")
-	refused(client.Rewind{To: "1", ToRewrite: "last"}, "usage")
-	refused(client.Rewind{To: "1", Files: true, Fork: true}, "usage")
-	refused(client.Rewind{To: "turn:1", Except: []string{"c.txt"}}, "usage") // it spares nothing
-	if spared := look(client.Rewind{To: "turn:1", Except: []string{"b.txt"}}); spared.Files[1].Action != "left" || spared.Digest == plan.Digest {
+	refused(api.Rewind{}, "usage")
+	refused(api.Rewind{To: "turn:9"}, "usage")
+	refused(api.Rewind{To: "1", ToRewrite: "last"}, "usage")
+	refused(api.Rewind{To: "1", Files: true, Fork: true}, "usage")
+	refused(api.Rewind{To: "turn:1", Except: []string{"c.txt"}}, "usage") // it spares nothing
+	if spared := look(api.Rewind{To: "turn:1", Except: []string{"b.txt"}}); spared.Files[1].Action != "left" || spared.Digest == plan.Digest {
 		t.Errorf("%+v", spared)
 	}
 	files("two b ")
@@ -94,7 +94,7 @@ steps:
 	files("one - ")
 	refused(r, "conflict") // it is done already
 
-	undo := client.Rewind{To: strconv.FormatInt(done.Head, 10)}
+	undo := api.Rewind{To: strconv.FormatInt(done.Head, 10)}
 	undo.Digest = look(undo).Digest
 	if got := look(undo); got.Done == nil || got.Items[1] != done.Items[0] {
 		t.Errorf("%+v", got)

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/holdfast-dev/holdfast/internal/daemon/auth"
+	"github.com/holdfast-dev/holdfast/daemon/api"
 )
 
 // daemonTokenCmd is `holdfast daemon token`.
@@ -28,14 +28,14 @@ type tokenCreateCmd struct {
 }
 
 type madeToken struct {
-	auth.Token
+	api.Token
 	Secret string `json:"secret"`
 }
 
 func (c *tokenCreateCmd) run(ctx context.Context, p *Program) error {
-	t := auth.Token{Name: c.Name}
+	t := api.Token{Name: c.Name}
 	for _, s := range c.Scope {
-		t.Scopes = append(t.Scopes, auth.Scope(strings.TrimSpace(s)))
+		t.Scopes = append(t.Scopes, api.Scope(strings.TrimSpace(s)))
 	}
 	if c.Expires != "" {
 		d, err := lifetime(c.Expires)
@@ -90,7 +90,7 @@ func person() string {
 	return "uid " + strconv.Itoa(os.Getuid())
 }
 
-func scopeWords(list []auth.Scope) string {
+func scopeWords(list []api.Scope) string {
 	words := make([]string, len(list))
 	for i, s := range list {
 		words[i] = string(s)
@@ -120,8 +120,8 @@ func (c *tokenListCmd) run(_ context.Context, p *Program) error {
 	}
 	if c.JSON {
 		return p.out.json(struct {
-			Tokens []auth.Token `json:"tokens"`
-		}{append([]auth.Token{}, list...)}, p.out.term.tty)
+			Tokens []api.Token `json:"tokens"`
+		}{append([]api.Token{}, list...)}, p.out.term.tty)
 	}
 	if len(list) == 0 {
 		p.err.line("no tokens; make one: holdfast daemon token create NAME --scope read")
@@ -135,7 +135,7 @@ func (c *tokenListCmd) run(_ context.Context, p *Program) error {
 	return nil
 }
 
-func tokenState(t auth.Token, now time.Time) string {
+func tokenState(t api.Token, now time.Time) string {
 	used := "never used"
 	if t.Used != nil {
 		used = "used " + age(now.Sub(*t.Used)) + " ago"

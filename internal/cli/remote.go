@@ -12,6 +12,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/holdfast-dev/holdfast/agent"
+	"github.com/holdfast-dev/holdfast/daemon/api"
 	"github.com/holdfast-dev/holdfast/daemon/client"
 	"github.com/holdfast-dev/holdfast/internal/compose/stores"
 	"github.com/holdfast-dev/holdfast/internal/daemon/wire"
@@ -159,7 +160,7 @@ func (c *runCmd) target(ctx context.Context, p *Program, d *client.Client, cwd s
 	case t.meta == nil:
 		t.id = uuid.NewString()
 	case c.ForkSession:
-		made, err := d.ForkSession(ctx, t.meta.ID, client.Fork{At: c.At, WithGrants: c.WithGrants})
+		made, err := d.ForkSession(ctx, t.meta.ID, api.Fork{At: c.At, WithGrants: c.WithGrants})
 		if err != nil {
 			return nil, err
 		}
@@ -169,7 +170,7 @@ func (c *runCmd) target(ctx context.Context, p *Program, d *client.Client, cwd s
 		t.id = t.meta.ID
 	}
 	if t.meta != nil && c.Name != "" {
-		if _, err := d.PatchSession(ctx, t.id, client.SessionPatch{Title: &c.Name}); err != nil {
+		if _, err := d.PatchSession(ctx, t.id, api.SessionPatch{Title: &c.Name}); err != nil {
 			return nil, err
 		}
 	}
@@ -268,7 +269,7 @@ func (c *runCmd) sceneThere(ctx context.Context, p *Program, cwd string, in *spa
 
 // request is what the daemon is asked to run. The caller's environment goes along:
 // the keys of models, and where programs are.
-func (c *runCmd) request(p *Program, t *target, cwd string, input []transcript.Part) (*client.NewRun, error) {
+func (c *runCmd) request(p *Program, t *target, cwd string, input []transcript.Part) (*api.NewRun, error) {
 	named := orElse(c.Model, p.env("HOLDFAST_MODEL"))
 	if c.space != nil { // its settings may name one
 		named = c.Model
@@ -277,7 +278,7 @@ func (c *runCmd) request(p *Program, t *target, cwd string, input []transcript.P
 	if err != nil {
 		return nil, err
 	}
-	n := &client.NewRun{SessionID: t.id, Model: name, Cwd: cwd, Workspace: c.Workspace, Mode: c.PermissionMode, MaxBudgetUSD: c.MaxBudgetUSD, Environ: p.Env}
+	n := &api.NewRun{SessionID: t.id, Model: name, Cwd: cwd, Workspace: c.Workspace, Mode: c.PermissionMode, MaxBudgetUSD: c.MaxBudgetUSD, Environ: p.Env}
 	if math.IsInf(n.MaxBudgetUSD, 1) {
 		n.MaxBudgetUSD = -1 // JSON has no infinity
 	}

@@ -7,7 +7,7 @@ import (
 
 	"github.com/holdfast-dev/holdfast/agent"
 	"github.com/holdfast-dev/holdfast/approval"
-	"github.com/holdfast-dev/holdfast/daemon/client"
+	"github.com/holdfast-dev/holdfast/daemon/api"
 	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/settings"
 )
@@ -52,7 +52,7 @@ func (r *remoteRun) ask(ctx context.Context, asked approval.Question) (quiet boo
 	case settings.OnAskDeny:
 	}
 	q.unasked = true
-	_, err = r.d.Decide(ctx, asked.ID, client.Decision{Decision: approval.Deny, Message: whyAsked(asked) + nobodyThere, Digest: asked.Digest})
+	_, err = r.d.Decide(ctx, asked.ID, api.Decision{Decision: approval.Deny, Message: whyAsked(asked) + nobodyThere, Digest: asked.Digest})
 	if errors.Is(err, approval.ErrAnswered) {
 		q.unasked, err = false, nil
 	}
@@ -111,10 +111,10 @@ func (r *remoteRun) answered(ctx context.Context, a personSaid) error {
 		return errLeft(a.q.Question)
 	}
 	a.q.mine = &a.ans
-	_, err := r.d.Decide(ctx, a.q.ID, client.Decision{
+	_, err := r.d.Decide(ctx, a.q.ID, api.Decision{
 		Decision: a.ans.Decision, Scope: a.ans.Scope, Message: a.ans.Message, Stop: a.ans.Stop, Input: a.ans.Input, Digest: a.q.Digest,
 	})
-	if p, ok := errors.AsType[*client.Problem](err); ok && p.Winner != nil {
+	if p, ok := errors.AsType[*api.Problem](err); ok && p.Winner != nil {
 		err = r.view.show(agent.ApprovalResolved{ID: a.q.ID, Answer: *p.Winner, Late: &a.ans})
 		a.q.resolved = true
 	}

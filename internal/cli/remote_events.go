@@ -8,6 +8,7 @@ import (
 
 	"github.com/holdfast-dev/holdfast/agent"
 	"github.com/holdfast-dev/holdfast/approval"
+	"github.com/holdfast-dev/holdfast/daemon/api"
 	"github.com/holdfast-dev/holdfast/daemon/client"
 	"github.com/holdfast-dev/holdfast/hook"
 	"github.com/holdfast-dev/holdfast/internal/daemon/wire"
@@ -230,7 +231,7 @@ func (f *remoteEvents) found(notices []string) []agent.Event {
 }
 
 // record makes events of a record.
-func (f *remoteEvents) record(r *client.Record) ([]agent.Event, error) {
+func (f *remoteEvents) record(r *api.Record) ([]agent.Event, error) {
 	if r.Payload == nil { // erased
 		return nil, nil
 	}
@@ -267,7 +268,7 @@ func shownOfAgents(k session.Kind) bool {
 	return false
 }
 
-func (f *remoteEvents) read(r *client.Record) error {
+func (f *remoteEvents) read(r *api.Record) error {
 	switch r.Kind {
 	case session.KindItem:
 		return f.item(r)
@@ -311,7 +312,7 @@ func (f *remoteEvents) read(r *client.Record) error {
 }
 
 // into reads a payload.
-func into[T any](r *client.Record, do func(T)) error {
+func into[T any](r *api.Record, do func(T)) error {
 	var v T
 	if err := json.Unmarshal(r.Payload, &v); err != nil {
 		return fmt.Errorf("record %d cannot be read: %w", r.Seq, err)
@@ -330,7 +331,7 @@ func (f *remoteEvents) decided(d policy.Decision) {
 	f.push(agent.Decided{Decision: d})
 }
 
-func (f *remoteEvents) item(r *client.Record) error {
+func (f *remoteEvents) item(r *api.Record) error {
 	stored, err := session.ReadItem(r.Payload)
 	if err != nil || stored.Queued {
 		return err

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/holdfast-dev/holdfast/agent"
+	"github.com/holdfast-dev/holdfast/daemon/api"
 	"github.com/holdfast-dev/holdfast/daemon/client"
 	"github.com/holdfast-dev/holdfast/hook"
 	"github.com/holdfast-dev/holdfast/internal/daemon/wire"
@@ -31,7 +32,7 @@ func (d *told) record(kind session.Kind, payload any) *client.Event {
 		d.t.Fatal(err)
 	}
 	d.seq++
-	r := &client.Record{Seq: d.seq, Kind: kind, Payload: b, Time: time.UnixMilli(d.seq)}
+	r := &api.Record{Seq: d.seq, Kind: kind, Payload: b, Time: time.UnixMilli(d.seq)}
 	return &client.Event{Kind: client.EventRecord, Seq: d.seq, Record: r}
 }
 
@@ -208,7 +209,7 @@ func TestBadRecord(t *testing.T) {
 	for kind, payload := range map[session.Kind]string{
 		session.KindItem: `{"item":5}`, session.KindDecision: `[]`, session.KindToolStarted: `1`, session.KindPolicyChanged: `[]`,
 	} {
-		e := &client.Event{Kind: client.EventRecord, Record: &client.Record{Seq: 7, Kind: kind, Payload: []byte(payload)}}
+		e := &client.Event{Kind: client.EventRecord, Record: &api.Record{Seq: 7, Kind: kind, Payload: []byte(payload)}}
 		if _, err := f.take(e); err == nil {
 			t.Errorf("%s %s passes", kind, payload)
 		}

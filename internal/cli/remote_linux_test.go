@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/holdfast-dev/holdfast/approval"
+	"github.com/holdfast-dev/holdfast/daemon/api"
 	"github.com/holdfast-dev/holdfast/daemon/client"
 	"github.com/holdfast-dev/holdfast/internal/daemon/wire"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
@@ -68,7 +69,7 @@ func TestAnsweredElsewhere(t *testing.T) {
 	if err != nil || len(page.Items) != 1 {
 		t.Fatalf("%+v: %v", page, err)
 	}
-	if _, err := d.Decide(t.Context(), page.Items[0].ID, client.Decision{Decision: approval.Deny, Message: "not today"}); err != nil {
+	if _, err := d.Decide(t.Context(), page.Items[0].ID, api.Decision{Decision: approval.Deny, Message: "not today"}); err != nil {
 		t.Fatal(err)
 	}
 	c.expect(`answered: deny by .*not today`)
@@ -115,7 +116,7 @@ func TestEveryCall(t *testing.T) {
 		}
 	}
 	start := false
-	run, err := d.CreateRun(ctx, &client.NewRun{SessionID: "s", Cwd: dir, Title: "work", Start: &start})
+	run, err := d.CreateRun(ctx, &api.NewRun{SessionID: "s", Cwd: dir, Title: "work", Start: &start})
 	must("create", err)
 	run, err = d.StartRun(ctx, run.RunID, "go")
 	must("start", err)
@@ -129,24 +130,24 @@ func TestEveryCall(t *testing.T) {
 	must("mode", err)
 	_, err = d.Approval(ctx, q.ID)
 	must("approval", err)
-	if got, err := d.Decide(ctx, q.ID, client.Decision{Decision: approval.Deny, Digest: q.Digest}); err != nil || got.Answer == nil {
+	if got, err := d.Decide(ctx, q.ID, api.Decision{Decision: approval.Deny, Digest: q.Digest}); err != nil || got.Answer == nil {
 		t.Errorf("decide: %+v, %v", got, err)
 	}
-	if _, err := d.Decide(ctx, q.ID, client.Decision{Decision: approval.Allow}); !errors.Is(err, approval.ErrAnswered) {
+	if _, err := d.Decide(ctx, q.ID, api.Decision{Decision: approval.Allow}); !errors.Is(err, approval.ErrAnswered) {
 		t.Errorf("decided twice: %v", err)
 	}
 	waitFor(t, func() bool { r, err := d.Run(ctx, run.RunID); return err == nil && r.Status.Ended() })
 	_, err = d.SteerRun(ctx, "s", "x")
-	if p, ok := errors.AsType[*client.Problem](err); !ok || p.Status != 409 {
+	if p, ok := errors.AsType[*api.Problem](err); !ok || p.Status != 409 {
 		t.Errorf("steer: %v", err)
 	}
 	_, err = d.Sessions(ctx, client.SessionQuery{Run: "*", Text: "work", Limit: 1})
 	must("sessions", err)
 	title := "other"
-	if s, err := d.PatchSession(ctx, "s", client.SessionPatch{Title: &title}); err != nil || s.Title != title {
+	if s, err := d.PatchSession(ctx, "s", api.SessionPatch{Title: &title}); err != nil || s.Title != title {
 		t.Errorf("patch: %+v, %v", s, err)
 	}
-	fork, err := d.ForkSession(ctx, "s", client.Fork{Title: "fork", SessionID: "f"})
+	fork, err := d.ForkSession(ctx, "s", api.Fork{Title: "fork", SessionID: "f"})
 	must("fork", err)
 	must("delete", d.DeleteSession(ctx, fork.ID))
 	if r, err := d.Records(ctx, "s", 0, 3, ""); err != nil || len(r.Items) != 3 || r.Head < 3 {
@@ -164,7 +165,7 @@ func TestEveryCall(t *testing.T) {
 	pol, err := d.Policy(ctx, "s")
 	must("policy", err)
 	if pol != nil {
-		_, err = d.ChangePolicy(ctx, "s", pol.Version, client.PolicyChange{Mode: policy.ModeAcceptEdits})
+		_, err = d.ChangePolicy(ctx, "s", pol.Version, api.PolicyChange{Mode: policy.ModeAcceptEdits})
 		must("change", err)
 	}
 	_, err = d.Grants(ctx, "s")
@@ -182,7 +183,7 @@ func everyDocument(t *testing.T, d *client.Client, dir string) {
 	for what, ask := range map[string]func() (json.RawMessage, error){
 		`"chains"`: func() (json.RawMessage, error) { return d.FolderPolicy(ctx, dir) },
 		`"verdict"`: func() (json.RawMessage, error) {
-			return d.TestPolicy(ctx, client.Test{Cwd: dir, Session: "s", Tool: "Bash", Input: []byte(`{"command":"ls"}`)})
+			return d.TestPolicy(ctx, api.PolicyTest{Cwd: dir, Session: "s", Tool: "Bash", Input: []byte(`{"command":"ls"}`)})
 		},
 		`"leaves"`:   func() (json.RawMessage, error) { return d.VerifyAudit(ctx, "s") },
 		`"ok":true`:  func() (json.RawMessage, error) { return d.VerifyAudit(ctx, "") },
@@ -194,7 +195,7 @@ func everyDocument(t *testing.T, d *client.Client, dir string) {
 			t.Errorf("%s: %.300s, %v", what, b, err)
 		}
 	}
-	for _, bad := range []client.Test{
+	for _, bad := range []api.PolicyTest{
 		{Cwd: dir, Tool: "Bash"},
 		{Cwd: dir, Tool: "Bash", Input: []byte(`{"command":"ls"}`), Session: "nowhere"},
 		{Cwd: dir, Tool: "Bash", Input: []byte(`{"command":"ls"}`), Mode: "fast"},
@@ -224,11 +225,11 @@ func everyDocument(t *testing.T, d *client.Client, dir string) {
 	if h, err := d.Health(ctx); err != nil || h.Status != "ok" {
 		t.Errorf("%+v, %v", h, err)
 	}
-	made, err := d.MakeToken(ctx, client.NewToken{Name: "ci", Scopes: []string{"read"}, Expires: 3600})
+	made, err := d.MakeToken(ctx, api.NewToken{Name: "ci", Scopes: []api.Scope{api.ScopeRead}, Expires: 3600})
 	if err != nil || !strings.HasPrefix(made.Secret, "hf_") {
 		t.Fatalf("%+v, %v", made, err)
 	}
-	if list, err := d.Tokens(ctx); err != nil || len(list) != 1 || list[0].Secret != "" {
+	if list, err := d.Tokens(ctx); err != nil || len(list) != 1 {
 		t.Errorf("%+v, %v", list, err)
 	}
 	if err := d.RevokeToken(ctx, made.ID); err != nil {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/holdfast-dev/holdfast/agent"
 	"github.com/holdfast-dev/holdfast/approval"
+	"github.com/holdfast-dev/holdfast/daemon/api"
 	"github.com/holdfast-dev/holdfast/daemon/client"
 	"github.com/holdfast-dev/holdfast/internal/daemon/wire"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
@@ -27,7 +28,7 @@ type remoteRun struct {
 	view    view
 	target  *target
 	events  *remoteEvents
-	request *client.NewRun
+	request *api.NewRun
 	verbose bool
 	again   string
 
@@ -189,7 +190,7 @@ func (r *remoteRun) loop(ctx, away context.Context, told <-chan toldEvent) (outc
 func (r *remoteRun) stop(ctx context.Context) error {
 	r.stopped = true
 	_, err := r.d.StopRun(ctx, r.target.id)
-	if p, ok := errors.AsType[*client.Problem](err); ok && (p.Status == 404 || p.Status == 409) {
+	if p, ok := errors.AsType[*api.Problem](err); ok && (p.Status == 404 || p.Status == 409) {
 		return nil // it has just ended
 	}
 	return err

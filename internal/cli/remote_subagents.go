@@ -4,7 +4,7 @@ import (
 	"encoding/json"
 
 	"github.com/holdfast-dev/holdfast/agent"
-	"github.com/holdfast-dev/holdfast/daemon/client"
+	"github.com/holdfast-dev/holdfast/daemon/api"
 )
 
 // subagent is somebody whom a call of the run's agent has begun.
@@ -26,7 +26,7 @@ func (f *remoteEvents) begun(id, use string) {
 
 // ofSubagent makes events of a sub-agent's record: what it says and does is its own, what
 // it asks is asked here as everything is.
-func (f *remoteEvents) ofSubagent(s *subagent, r *client.Record) ([]agent.Event, error) {
+func (f *remoteEvents) ofSubagent(s *subagent, r *api.Record) ([]agent.Event, error) {
 	if err := s.events.read(r); err != nil {
 		return nil, err
 	}

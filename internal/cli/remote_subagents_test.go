@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/holdfast-dev/holdfast/agent"
+	"github.com/holdfast-dev/holdfast/daemon/api"
 	"github.com/holdfast-dev/holdfast/daemon/client"
 	"github.com/holdfast-dev/holdfast/session"
 )
@@ -14,7 +15,7 @@ import (
 func TestRemoteSubagent(t *testing.T) {
 	f := newRemoteEvents("s", "", nil)
 	var all []agent.Event
-	for _, r := range []client.Record{
+	for _, r := range []api.Record{
 		{Session: "sub", Agent: "scout", Kind: session.KindOpened, Payload: json.RawMessage(`{"format":1,"session_id":"sub","owner":"s","caller":"s","use":"d1"}`)},
 		{Session: "sub", Agent: "scout", Kind: session.KindToolStarted, Payload: json.RawMessage(`{"use_id":"u1","tool":"Bash"}`)},
 		{Session: "sub", Agent: "scout", Kind: session.KindApprovalAsked, Payload: json.RawMessage(`{"id":"q1","tool":"Bash"}`)},

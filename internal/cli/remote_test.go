@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/holdfast-dev/holdfast/daemon/api"
 	"github.com/holdfast-dev/holdfast/daemon/client"
 	"github.com/holdfast-dev/holdfast/internal/daemon/wire"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
@@ -316,7 +317,7 @@ func TestStrangeDaemons(t *testing.T) {
 		want   string
 	}{
 		"another version": {func(w http.ResponseWriter, _ *http.Request) {
-			_ = json.NewEncoder(w).Encode(client.Info{Version: "9.0.0", Protocol: 2})
+			_ = json.NewEncoder(w).Encode(api.Info{Version: "9.0.0", Protocol: 2})
 		}, "is of version 9.0.0 and speaks protocol 2"},
 		"no access": {func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Type", "application/problem+json")

@@ -16,6 +16,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/holdfast-dev/holdfast/daemon/api"
 	"github.com/holdfast-dev/holdfast/internal/daemon/auth"
 	"github.com/holdfast-dev/holdfast/internal/missing"
 )
@@ -51,7 +52,7 @@ func serveFixture() error {
 		return err
 	}
 	defer a.Close()
-	secret, _, err := a.Make(context.Background(), auth.Caller{Name: "ann", Via: "cli"}, auth.Token{Name: "suite", Scopes: []auth.Scope{auth.Run}})
+	secret, _, err := a.Make(context.Background(), auth.Caller{Name: "ann", Via: "cli"}, api.Token{Name: "suite", Scopes: []api.Scope{api.ScopeRun}})
 	if err != nil {
 		return err
 	}

@@ -239,11 +239,13 @@ func (d *Desk) await(ctx context.Context) error {
 	}
 }
 
-// api names the wire form of what a desk is sent: the items themselves.
-const api = "mcp"
+// wireForm names the wire form of what a desk is sent: the items themselves.
+const wireForm = "mcp"
 
 // Info implements [model.Model].
-func (d *Desk) Info() model.Info { return model.Info{Provider: api, Model: "client", API: api} }
+func (d *Desk) Info() model.Info {
+	return model.Info{Provider: wireForm, Model: "client", API: wireForm}
+}
 
 // Encode implements [model.Model].
 func (d *Desk) Encode(item transcript.Encoded) (model.Wire, error) {
@@ -259,7 +261,7 @@ func (d *Desk) Stream(ctx context.Context, req *model.Request) iter.Seq2[model.E
 			err = d.await(ctx)
 		}
 		if err != nil {
-			yield(nil, &model.Error{Kind: model.ErrorCancelled, Provider: api, Message: err.Error(), Err: err})
+			yield(nil, &model.Error{Kind: model.ErrorCancelled, Provider: wireForm, Message: err.Error(), Err: err})
 			return
 		}
 		yield(model.Answer{Item: transcript.Item{

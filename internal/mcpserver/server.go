@@ -16,6 +16,7 @@ import (
 	sdkauth "github.com/modelcontextprotocol/go-sdk/auth"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/holdfast-dev/holdfast/daemon/api"
 	"github.com/holdfast-dev/holdfast/internal/daemon/auth"
 	"github.com/holdfast-dev/holdfast/model"
 	"github.com/holdfast-dev/holdfast/tool"
@@ -137,7 +138,7 @@ func guarded(a *auth.Auth, server *mcp.Server, log *slog.Logger) http.Handler {
 // who is the caller that auth has let in, for the SDK, which keeps sessions apart by it.
 func who(ctx context.Context, _ string, _ *http.Request) (*sdkauth.TokenInfo, error) {
 	c, ok := auth.From(ctx)
-	if !ok || !c.May(auth.Run) {
+	if !ok || !c.May(api.ScopeRun) {
 		return nil, errors.Join(errScope, sdkauth.ErrInvalidToken)
 	}
 	return &sdkauth.TokenInfo{UserID: c.Token, Extra: map[string]any{"name": c.Name}}, nil

@@ -16,6 +16,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/holdfast-dev/holdfast/agent"
+	"github.com/holdfast-dev/holdfast/daemon/api"
 	"github.com/holdfast-dev/holdfast/internal/daemon/auth"
 	"github.com/holdfast-dev/holdfast/model"
 	"github.com/holdfast-dev/holdfast/policy"
@@ -275,8 +276,8 @@ func TestHTTP(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer a.Close()
-	token := func(scope auth.Scope) string {
-		secret, _, err := a.Make(t.Context(), auth.Caller{Name: "ann", Via: "cli"}, auth.Token{Name: string(scope), Scopes: []auth.Scope{scope}})
+	token := func(scope api.Scope) string {
+		secret, _, err := a.Make(t.Context(), auth.Caller{Name: "ann", Via: "cli"}, api.Token{Name: string(scope), Scopes: []api.Scope{scope}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -302,7 +303,7 @@ func TestHTTP(t *testing.T) {
 	a.Listening(s.Listener.Addr())
 	host := s.Listener.Addr().String()
 	const hello = `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"a","version":"1"}}}`
-	run, read := token(auth.Run), token(auth.Read)
+	run, read := token(api.ScopeRun), token(api.ScopeRead)
 	for _, tt := range []struct {
 		name, path, host, origin, token string
 		want                            int
@@ -326,7 +327,7 @@ func TestHTTP(t *testing.T) {
 	r := httptest.NewRequest(http.MethodPost, "http://"+host+Path, strings.NewReader(`{"jsonrpc":"2.0","id":2,"method":"tools/list"}`))
 	r.Header = http.Header{
 		"Content-Type": {"application/json"}, "Accept": {"application/json, text/event-stream"}, "Mcp-Session-Id": {first},
-		"Authorization": {"Bearer " + token(auth.Admin)},
+		"Authorization": {"Bearer " + token(api.ScopeAdmin)},
 	}
 	out := httptest.NewRecorder()
 	h.ServeHTTP(out, r)

@@ -21,47 +21,35 @@ import (
 	"time"
 
 	"github.com/holdfast-dev/holdfast/audit"
+	"github.com/holdfast-dev/holdfast/daemon/api"
 )
-
-// Scope is what a caller may do. A greater one does not contain the smaller ones,
-// but [Admin] contains all.
-type Scope string
-
-// The scopes.
-const (
-	Read    Scope = "read"    // look at sessions, runs, policy, audit
-	Run     Scope = "run"     // start, steer, stop, continue; rename, fork
-	Approve Scope = "approve" // answer questions, change policy and mode, revoke grants
-	Admin   Scope = "admin"   // delete, tokens, login links, and all of the above
-)
-
-// Scopes lists all scopes, the least first.
-func Scopes() []Scope { return []Scope{Read, Run, Approve, Admin} }
 
 // every is what the owner of the unix socket may, sorted.
-func every() []Scope { return []Scope{Admin, Approve, Read, Run} }
+func every() []api.Scope {
+	return []api.Scope{api.ScopeAdmin, api.ScopeApprove, api.ScopeRead, api.ScopeRun}
+}
 
 // Caller is who sent a request.
 type Caller struct {
-	Name   string  // the account of a uid, the name of a token, the person of a link
-	Via    string  // "unix", "token", "cookie"; of a program that calls this package "cli"
-	From   string  // an address, or "unix uid 1000 pid 77"
-	Scopes []Scope // sorted
-	UID    int     // of a unix socket's peer; -1 otherwise
-	PID    int     // of it, or 0
-	Token  string  // id of the token, or of the login
+	Name   string      // the account of a uid, the name of a token, the person of a link
+	Via    string      // "unix", "token", "cookie"; of a program that calls this package "cli"
+	From   string      // an address, or "unix uid 1000 pid 77"
+	Scopes []api.Scope // sorted
+	UID    int         // of a unix socket's peer; -1 otherwise
+	PID    int         // of it, or 0
+	Token  string      // id of the token, or of the login
 	// Agent: the peer was started by a run of this daemon. It may look, and answer nothing.
 	Agent bool
 
 	proof string // the CSRF token that the request carried, when it was right
 }
 
-// May reports whether the caller has a scope. An agent has [Read] at most.
-func (c Caller) May(s Scope) bool {
-	if c.Agent && s != Read {
+// May reports whether the caller has a scope. An agent has [api.ScopeRead] at most.
+func (c Caller) May(s api.Scope) bool {
+	if c.Agent && s != api.ScopeRead {
 		return false
 	}
-	return slices.Contains(c.Scopes, s) || slices.Contains(c.Scopes, Admin) && slices.Contains(Scopes(), s)
+	return slices.Contains(c.Scopes, s) || slices.Contains(c.Scopes, api.ScopeAdmin) && slices.Contains(api.Scopes(), s)
 }
 
 type callerKey struct{}
@@ -159,24 +147,24 @@ func (a *Auth) Close() error {
 // Make makes a token for c and returns its secret, which is kept nowhere. Name and Scopes
 // are needed; ID, Created and By are filled in. A token that another program makes in the
 // same folder is good at once. It is on record before it is there: [ErrUnrecorded].
-func (a *Auth) Make(ctx context.Context, c Caller, t Token) (secret string, made Token, err error) {
+func (a *Auth) Make(ctx context.Context, c Caller, t api.Token) (secret string, made api.Token, err error) {
 	t.By = c.Name
 	if err := a.tokens.check(&t); err != nil {
-		return "", Token{}, err
+		return "", api.Token{}, err
 	}
-	x := t.about(c.by(audit.ActionToken))
+	x := about(t, c.by(audit.ActionToken))
 	if err := a.record(ctx, x); err != nil {
-		return "", Token{}, err
+		return "", api.Token{}, err
 	}
 	if secret, err = a.tokens.create(t); err != nil {
 		x.Failed = true
-		return "", Token{}, errors.Join(err, a.record(ctx, x))
+		return "", api.Token{}, errors.Join(err, a.record(ctx, x))
 	}
 	return secret, t, nil
 }
 
 // Tokens lists the tokens, newest first; those that have expired too.
-func (a *Auth) Tokens() ([]Token, error) { return a.tokens.list() }
+func (a *Auth) Tokens() ([]api.Token, error) { return a.tokens.list() }
 
 // Revoke takes a token back: requests with it are refused from now on, and
 // [Auth.Gone] of its connections is closed. An id that is not there is [ErrUnknown]. With
@@ -186,7 +174,7 @@ func (a *Auth) Revoke(ctx context.Context, c Caller, id string) error {
 	if err != nil {
 		return err
 	}
-	x := t.about(c.by(audit.ActionRevoke))
+	x := about(t, c.by(audit.ActionRevoke))
 	unrecorded := a.record(ctx, x)
 	if err := a.tokens.revoke(id); err != nil {
 		x.Failed = true

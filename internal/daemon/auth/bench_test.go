@@ -9,6 +9,8 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"github.com/holdfast-dev/holdfast/daemon/api"
 )
 
 func withLocal(r *http.Request, addr net.Addr) context.Context {
@@ -24,7 +26,7 @@ func BenchmarkToken(b *testing.B) {
 		}
 		var secrets []string
 		for range n {
-			s, _, err := a.Make(context.Background(), Caller{Name: "ann", Via: "cli"}, Token{Name: "n", Scopes: []Scope{Read}})
+			s, _, err := a.Make(context.Background(), Caller{Name: "ann", Via: "cli"}, api.Token{Name: "n", Scopes: []api.Scope{api.ScopeRead}})
 			if err != nil {
 				b.Fatal(err)
 			}

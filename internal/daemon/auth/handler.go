@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/holdfast-dev/holdfast/daemon/api"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
 )
 
@@ -173,9 +174,9 @@ func lessen(c Caller, p *peer) Caller {
 }
 
 // look is what is left of a caller's scopes for somebody who may only look.
-func look(c Caller) []Scope {
-	if c.May(Read) {
-		return []Scope{Read}
+func look(c Caller) []api.Scope {
+	if c.May(api.ScopeRead) {
+		return []api.Scope{api.ScopeRead}
 	}
 	return nil
 }
@@ -192,25 +193,25 @@ func (a *Auth) bearer(r *http.Request, p *peer) (Caller, *refusal) {
 	if bad != nil {
 		return Caller{}, bad
 	}
-	return tok.caller(p), nil
+	return callerOf(tok, p), nil
 }
 
 // holder finds the token of a secret.
-func (a *Auth) holder(r *http.Request, secret string) (Token, *refusal) {
+func (a *Auth) holder(r *http.Request, secret string) (api.Token, *refusal) {
 	tok, err := a.tokens.who(secret)
 	switch {
 	case err == nil:
 		return tok, nil
 	case errors.Is(err, errWrong):
-		return Token{}, a.fail(r, "token", &refusal{
+		return api.Token{}, a.fail(r, "token", &refusal{
 			status: http.StatusUnauthorized, detail: err.Error(), hint: "holdfast daemon token list", token: true,
 		})
 	}
 	a.o.Failed(r, http.StatusInternalServerError, err.Error()) // clients need not know what is where
-	return Token{}, &refusal{status: http.StatusInternalServerError, detail: "the tokens of this daemon cannot be read"}
+	return api.Token{}, &refusal{status: http.StatusInternalServerError, detail: "the tokens of this daemon cannot be read"}
 }
 
-func (t Token) caller(p *peer) Caller {
+func callerOf(t api.Token, p *peer) Caller {
 	return lessen(Caller{Name: t.Name, Via: "token", Scopes: slices.Clone(t.Scopes), UID: p.uid, PID: p.pid, Token: t.ID}, p)
 }
 
@@ -266,7 +267,7 @@ func (a *Auth) Check(secret string) (Caller, bool) {
 	if err != nil {
 		return Caller{}, false
 	}
-	return tok.caller(&peer{uid: -1, agent: func() bool { return false }}), true
+	return callerOf(tok, &peer{uid: -1, agent: func() bool { return false }}), true
 }
 
 // Hello says who a secret belongs to that came in the hello message of a WebSocket,
@@ -278,7 +279,7 @@ func (a *Auth) Hello(r *http.Request, secret string) (Caller, bool) {
 		a.o.Failed(r, bad.status, bad.detail)
 		return Caller{}, false
 	}
-	return tok.caller(peerFrom(r)), true
+	return callerOf(tok, peerFrom(r)), true
 }
 
 // refusal is why somebody is not let in.

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/holdfast-dev/holdfast/daemon/api"
 )
 
 func TestSplitHost(t *testing.T) {
@@ -77,7 +79,7 @@ func TestUnspecified(t *testing.T) {
 
 func TestLimit(t *testing.T) {
 	f := newFixture(t, nil)
-	good, _ := f.make(Token{Scopes: []Scope{Read}})
+	good, _ := f.make(api.Token{Scopes: []api.Scope{api.ScopeRead}})
 	wrong := call{header: map[string]string{"Authorization": "Bearer hf_x"}}
 	for i := range failBurst {
 		if got := f.do(wrong); got.status != http.StatusUnauthorized {
@@ -125,7 +127,7 @@ func TestLimitIsBounded(t *testing.T) {
 
 func TestHello(t *testing.T) {
 	f := newFixture(t, nil)
-	good, _ := f.make(Token{Name: "n", Scopes: []Scope{Read}})
+	good, _ := f.make(api.Token{Name: "n", Scopes: []api.Scope{api.ScopeRead}})
 	r := httptest.NewRequest(http.MethodGet, "/v1/ws", nil)
 	if c, ok := f.Hello(r, good); !ok || c.Name != "n" {
 		t.Error(c, ok)
@@ -171,7 +173,7 @@ func FuzzHeaders(f *testing.F) {
 	if err != nil {
 		f.Fatal(err)
 	}
-	secret, _, err := a.Make(f.Context(), Caller{Name: "ann", Via: "cli"}, Token{Name: "n", Scopes: []Scope{Read}})
+	secret, _, err := a.Make(f.Context(), Caller{Name: "ann", Via: "cli"}, api.Token{Name: "n", Scopes: []api.Scope{api.ScopeRead}})
 	if err != nil {
 		f.Fatal(err)
 	}

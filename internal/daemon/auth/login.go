@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/holdfast-dev/holdfast/audit"
+	"github.com/holdfast-dev/holdfast/daemon/api"
 )
 
 // How long codes and logins last, and how many there are at once.
@@ -63,7 +64,7 @@ func (l *login) over(now time.Time) bool {
 // what c may. An agent gets none.
 // It is on record before it is told: [ErrUnrecorded].
 func (a *Auth) Link(ctx context.Context, c Caller) (code string, expires time.Time, err error) {
-	if c.Agent || !c.May(Admin) {
+	if c.Agent || !c.May(api.ScopeAdmin) {
 		return "", time.Time{}, &Error{ErrInvalid, c.Name + " may not let a browser in", "use a token with the scope admin, or the unix socket"}
 	}
 	x, until := c.by(audit.ActionLink), a.o.Clock().Add(codeLife).UTC()
@@ -167,13 +168,6 @@ func (l *logins) end(id string) {
 	l.list = slices.DeleteFunc(l.list, func(k *login) bool { return k.caller.Token == id })
 }
 
-// loggedIn is the answer to a login.
-type loggedIn struct {
-	CSRF   string  `json:"csrf"`
-	Name   string  `json:"name"`
-	Scopes []Scope `json:"scopes"`
-}
-
 const maxLoginBody = 4 << 10
 
 // Login is the handler of POST /v1/login {"code":…}: it takes a code and sets the
@@ -200,7 +194,7 @@ func (a *Auth) Login(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	http.SetCookie(w, newCookie(r, cookie, int(loginLife/time.Second)))
-	b, err := json.Marshal(loggedIn{made.csrf, made.caller.Name, made.caller.Scopes})
+	b, err := json.Marshal(api.Login{CSRF: made.csrf, Name: made.caller.Name, Scopes: made.caller.Scopes})
 	if err != nil {
 		a.refuse(w, r, &refusal{status: http.StatusInternalServerError, detail: err.Error()})
 		return
@@ -236,11 +230,11 @@ func loginCode(w http.ResponseWriter, r *http.Request) (string, *refusal) {
 	if err != nil {
 		return bad(http.StatusBadRequest, "the body cannot be read")
 	}
-	text, err := parseLogin(b)
-	if err != nil {
-		return bad(http.StatusBadRequest, err.Error())
+	var in api.LoginCode
+	if api.Decode(b, &in) != nil || in.Code == "" {
+		return bad(http.StatusBadRequest, `the body is not {"code":"…"}`)
 	}
-	return text, nil
+	return in.Code, nil
 }
 
 // newCookie makes the cookie of a login, or with a negative age the one that ends it.

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/holdfast-dev/holdfast/daemon/api"
 )
 
 func TestLogin(t *testing.T) {
@@ -38,7 +40,7 @@ func TestLogin(t *testing.T) {
 	if got := f.do(loginCall(late)); got.status != http.StatusUnauthorized {
 		t.Errorf("too late: %+v", got)
 	}
-	if _, _, err := f.Link(t.Context(), Caller{Name: "bob", Scopes: []Scope{Read, Run, Approve}}); err == nil {
+	if _, _, err := f.Link(t.Context(), Caller{Name: "bob", Scopes: []api.Scope{api.ScopeRead, api.ScopeRun, api.ScopeApprove}}); err == nil {
 		t.Error("a link was made without the scope admin")
 	}
 }
@@ -211,7 +213,7 @@ func TestCSRFIsNotTold(t *testing.T) {
 func TestUpgradeNeedsOrigin(t *testing.T) {
 	f := newFixture(t, nil)
 	cookie, _ := f.login()
-	token, _ := f.make(Token{Scopes: []Scope{Read}})
+	token, _ := f.make(api.Token{Scopes: []api.Scope{api.ScopeRead}})
 	up := map[string]string{"Connection": "Upgrade", "Upgrade": "websocket"}
 	for name, tt := range map[string]struct {
 		header map[string]string
@@ -228,15 +230,4 @@ func TestUpgradeNeedsOrigin(t *testing.T) {
 			t.Errorf("%s: %d %s", name, got.status, got.body)
 		}
 	}
-}
-
-func FuzzParseLogin(f *testing.F) {
-	for _, s := range []string{`{"code":"a"}`, `{"code":"a","code":"b"}`, `{"a":{"code":"a"}}`, "[", "", `{"code":[]}`} {
-		f.Add([]byte(s))
-	}
-	f.Fuzz(func(t *testing.T, b []byte) {
-		if text, err := parseLogin(b); (err == nil) != (text != "") {
-			t.Errorf("%q, %v", text, err)
-		}
-	})
 }

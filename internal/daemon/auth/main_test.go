@@ -15,6 +15,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/holdfast-dev/holdfast/daemon/api"
 )
 
 // The test binary is also the client and the server of other processes.
@@ -238,7 +240,7 @@ func (f *fixture) do(c call) answer {
 	return answer{res.StatusCode, string(b), res.Header}
 }
 
-func (f *fixture) make(t Token) (string, Token) {
+func (f *fixture) make(t api.Token) (string, api.Token) {
 	f.t.Helper()
 	if t.Name == "" {
 		t.Name = "tester"
@@ -251,9 +253,9 @@ func (f *fixture) make(t Token) (string, Token) {
 }
 
 // login logs a browser in and returns its cookie, as a header, and the CSRF token.
-func (f *fixture) login(scopes ...Scope) (cookie, csrf string) {
+func (f *fixture) login(scopes ...api.Scope) (cookie, csrf string) {
 	f.t.Helper()
-	code, _, err := f.Link(f.t.Context(), Caller{Name: "ann", Scopes: append(scopes, Admin)})
+	code, _, err := f.Link(f.t.Context(), Caller{Name: "ann", Scopes: append(scopes, api.ScopeAdmin)})
 	if err != nil {
 		f.t.Fatal(err)
 	}

@@ -13,6 +13,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/holdfast-dev/holdfast/daemon/api"
 	"github.com/holdfast-dev/holdfast/internal/missing"
 )
 
@@ -20,7 +21,7 @@ import (
 func TestAnotherUID(t *testing.T) {
 	missing.Root(t, "starting a program as another user")
 	f := newFixture(t, nil)
-	good, _ := f.make(Token{Scopes: []Scope{Admin}})
+	good, _ := f.make(api.Token{Scopes: []api.Scope{api.ScopeAdmin}})
 	if err := os.Chmod(f.socket, 0o777); err != nil { // so that only the uid stands between
 		t.Fatal(err)
 	}
@@ -67,8 +68,8 @@ func copyProgram(t *testing.T, to string) {
 // What runs below the daemon is an agent, by whatever way it comes, and may look.
 func TestOwnAgent(t *testing.T) {
 	f := newFixture(t, nil)
-	admin, _ := f.make(Token{Scopes: []Scope{Admin}})
-	blind, _ := f.make(Token{Scopes: []Scope{Approve}})
+	admin, _ := f.make(api.Token{Scopes: []api.Scope{api.ScopeAdmin}})
+	blind, _ := f.make(api.Token{Scopes: []api.Scope{api.ScopeApprove}})
 	cookie, csrf := f.login()
 	addr := f.tcp.Listener.Addr().String()
 	withHost := func(host, header string) string {
@@ -101,13 +102,13 @@ func TestOwnAgent(t *testing.T) {
 			}
 		}
 	}
-	c := Caller{Scopes: []Scope{Admin, Approve, Read, Run}, Agent: true}
-	for _, s := range Scopes() {
-		if c.May(s) != (s == Read) {
+	c := Caller{Scopes: []api.Scope{api.ScopeAdmin, api.ScopeApprove, api.ScopeRead, api.ScopeRun}, Agent: true}
+	for _, s := range api.Scopes() {
+		if c.May(s) != (s == api.ScopeRead) {
 			t.Errorf("an agent may %s: %t", s, c.May(s))
 		}
 	}
-	if _, _, err := f.Link(t.Context(), Caller{Name: "a", Scopes: []Scope{Admin}, Agent: true}); err == nil {
+	if _, _, err := f.Link(t.Context(), Caller{Name: "a", Scopes: []api.Scope{api.ScopeAdmin}, Agent: true}); err == nil {
 		t.Error("an agent was given a login link")
 	}
 }

@@ -2,7 +2,9 @@
 
 package auth
 
-import "net/netip"
+import (
+	"net/netip"
+)
 
 // hasSocket is not known here.
 func (tree) hasSocket(_, _ netip.AddrPort) bool { return false }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/holdfast-dev/holdfast/audit"
+	"github.com/holdfast-dev/holdfast/daemon/api"
 )
 
 // recordWait bounds how long somebody waits for an access to be on record.
@@ -31,7 +32,7 @@ func (c Caller) by(action string) audit.Access {
 	return audit.Access{Action: action, By: c.Name, Via: c.Via, From: c.From}
 }
 
-func words(list []Scope) []string {
+func words(list []api.Scope) []string {
 	out := make([]string, len(list))
 	for i, s := range list {
 		out[i] = string(s)
@@ -40,7 +41,7 @@ func words(list []Scope) []string {
 }
 
 // about names a token in an access.
-func (t Token) about(x audit.Access) audit.Access {
+func about(t api.Token, x audit.Access) audit.Access {
 	x.Token, x.Name, x.Scopes, x.Expires = t.ID, t.Name, words(t.Scopes), t.Expires
 	return x
 }

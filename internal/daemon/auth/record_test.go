@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/holdfast-dev/holdfast/audit"
+	"github.com/holdfast-dev/holdfast/daemon/api"
 )
 
 // recorder keeps what an Auth puts on record, and fails when it is told to.
@@ -62,7 +63,7 @@ func TestLoginsAndTokensAreOnRecord(t *testing.T) {
 	f, rec := recorded(t)
 	ann := Caller{Name: "ann", Via: "unix", From: "unix uid 7 pid 8", Scopes: every()}
 
-	secret, made, err := f.Make(t.Context(), ann, Token{Name: "ci", Scopes: []Scope{Run}})
+	secret, made, err := f.Make(t.Context(), ann, api.Token{Name: "ci", Scopes: []api.Scope{api.ScopeRun}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -114,15 +115,15 @@ func TestLoginsAndTokensAreOnRecord(t *testing.T) {
 func TestWithoutARecordNobodyIsLetIn(t *testing.T) {
 	f, rec := recorded(t)
 	ann := Caller{Name: "ann", Via: "cli", Scopes: every()}
-	secret, made, err := f.Make(t.Context(), ann, Token{Name: "ci", Scopes: []Scope{Read}})
+	secret, made, err := f.Make(t.Context(), ann, api.Token{Name: "ci", Scopes: []api.Scope{api.ScopeRead}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	code, _, _ := f.Link(t.Context(), ann)
-	cookie, csrf := f.login(Admin)
+	cookie, csrf := f.login(api.ScopeAdmin)
 
 	rec.fail(errors.New("no space left on device"))
-	if s, _, err := f.Make(t.Context(), ann, Token{Name: "other", Scopes: []Scope{Read}}); !errors.Is(err, ErrUnrecorded) || s != "" {
+	if s, _, err := f.Make(t.Context(), ann, api.Token{Name: "other", Scopes: []api.Scope{api.ScopeRead}}); !errors.Is(err, ErrUnrecorded) || s != "" {
 		t.Errorf("a token was made: %v", err)
 	}
 	if list, _ := f.Tokens(); len(list) != 1 {

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/holdfast-dev/holdfast/daemon/api"
 )
 
 // Every combination of a place, a credential and a route: who is let in, and as whom.
@@ -16,9 +18,9 @@ func TestTable(t *testing.T) {
 		o.Origins = []string{"https://pages.example.org"}
 	})
 	later := f.clock.Now().Add(time.Hour)
-	good, _ := f.make(Token{Name: "good", Scopes: []Scope{Read}})
-	expired, _ := f.make(Token{Name: "old", Scopes: []Scope{Read}, Expires: &later})
-	revoked, r := f.make(Token{Name: "gone", Scopes: []Scope{Read}})
+	good, _ := f.make(api.Token{Name: "good", Scopes: []api.Scope{api.ScopeRead}})
+	expired, _ := f.make(api.Token{Name: "old", Scopes: []api.Scope{api.ScopeRead}, Expires: &later})
+	revoked, r := f.make(api.Token{Name: "gone", Scopes: []api.Scope{api.ScopeRead}})
 	if err := f.Revoke(t.Context(), Caller{Name: "ann", Via: "cli"}, r.ID); err != nil {
 		t.Fatal(err)
 	}
@@ -160,7 +162,7 @@ func joined(all ...map[string]string) map[string]string {
 // proxy would send is let in.
 func TestUnixTable(t *testing.T) {
 	f := newFixture(t, nil)
-	good, _ := f.make(Token{Name: "good", Scopes: []Scope{Read}})
+	good, _ := f.make(api.Token{Name: "good", Scopes: []api.Scope{api.ScopeRead}})
 	cookie, _ := f.login()
 	for _, tt := range []struct {
 		name   string

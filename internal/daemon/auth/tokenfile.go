@@ -13,6 +13,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/holdfast-dev/holdfast/daemon/api"
 	"github.com/holdfast-dev/holdfast/internal/diskfile"
 )
 
@@ -23,7 +24,7 @@ type tokensDoc struct {
 }
 
 type tokenDoc struct {
-	Token
+	api.Token
 	SHA256 string `json:"sha256"` // of the whole secret
 }
 
@@ -137,7 +138,7 @@ func (d tokenDoc) kept() (kept, error) {
 		return kept{}, errors.New("it has no id")
 	}
 	for _, s := range d.Scopes {
-		if !slices.Contains(Scopes(), s) {
+		if !slices.Contains(api.Scopes(), s) {
 			return kept{}, fmt.Errorf("%q is not a scope", s)
 		}
 	}

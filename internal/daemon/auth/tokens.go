@@ -15,18 +15,9 @@ import (
 	"sync"
 	"time"
 	"unicode"
-)
 
-// Token is a bearer token as it is kept: without its secret.
-type Token struct {
-	ID      string     `json:"id"`
-	Name    string     `json:"name"`
-	Scopes  []Scope    `json:"scopes"`
-	Created time.Time  `json:"created_at"`
-	Expires *time.Time `json:"expires_at,omitempty"`
-	Used    *time.Time `json:"used_at,omitempty"` // within some minutes
-	By      string     `json:"by,omitempty"`
-}
+	"github.com/holdfast-dev/holdfast/daemon/api"
+)
 
 // prefix lets scanners find secrets of ours in what leaks.
 const prefix = "hf_"
@@ -52,7 +43,7 @@ type tokens struct {
 }
 
 type kept struct {
-	Token
+	api.Token
 	digest digest
 }
 
@@ -84,7 +75,7 @@ func newID(kind string) string {
 }
 
 // create keeps a token that was checked, and returns its secret.
-func (t *tokens) create(tok Token) (string, error) {
+func (t *tokens) create(tok api.Token) (string, error) {
 	secret := newSecret()
 	err := t.change(func() error {
 		if len(t.kept) >= maxTokens {
@@ -100,7 +91,7 @@ func (t *tokens) create(tok Token) (string, error) {
 }
 
 // check completes a token that is to be made.
-func (t *tokens) check(tok *Token) error {
+func (t *tokens) check(tok *api.Token) error {
 	now := t.clock()
 	tok.ID, tok.Created, tok.Used = newID("tok"), now.UTC(), nil
 	tok.Name = strings.TrimSpace(tok.Name)
@@ -113,7 +104,7 @@ func (t *tokens) check(tok *Token) error {
 		return invalid("the token would have expired at %s", tok.Expires.Format(time.RFC3339))
 	}
 	for _, s := range tok.Scopes {
-		if !slices.Contains(Scopes(), s) {
+		if !slices.Contains(api.Scopes(), s) {
 			return invalid("%q is not a scope", s).with("read, run, approve or admin")
 		}
 	}
@@ -142,27 +133,27 @@ func noToken(id string) error {
 }
 
 // find returns the token of an id.
-func (t *tokens) find(id string) (Token, error) {
+func (t *tokens) find(id string) (api.Token, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if err := t.refresh(); err != nil {
-		return Token{}, err
+		return api.Token{}, err
 	}
 	for _, k := range t.kept {
 		if k.ID == id {
 			return k.Token, nil
 		}
 	}
-	return Token{}, noToken(id)
+	return api.Token{}, noToken(id)
 }
 
-func (t *tokens) list() ([]Token, error) {
+func (t *tokens) list() ([]api.Token, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if err := t.refresh(); err != nil {
 		return nil, err
 	}
-	out := make([]Token, len(t.kept))
+	out := make([]api.Token, len(t.kept))
 	for i, k := range t.kept {
 		out[i] = k.Token
 		out[i].Scopes = slices.Clone(k.Scopes)
@@ -170,26 +161,26 @@ func (t *tokens) list() ([]Token, error) {
 			out[i].Used = &at
 		}
 	}
-	slices.SortStableFunc(out, func(a, b Token) int { return b.Created.Compare(a.Created) })
+	slices.SortStableFunc(out, func(a, b api.Token) int { return b.Created.Compare(a.Created) })
 	return out, nil
 }
 
 // who finds the token of a secret. All digests are compared, each in constant time,
 // so that the time says nothing about which one was near.
 // errWrong is told when it is nobody's.
-func (t *tokens) who(secret string) (Token, error) {
+func (t *tokens) who(secret string) (api.Token, error) {
 	sum := sha256.Sum256([]byte(secret))
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if err := t.refresh(); err != nil {
-		return Token{}, err
+		return api.Token{}, err
 	}
 	found := -1
 	for i := range t.kept {
 		found = subtle.ConstantTimeSelect(subtle.ConstantTimeCompare(sum[:], t.kept[i].digest[:]), i, found)
 	}
 	if found < 0 || t.kept[found].expired(t.clock()) {
-		return Token{}, errWrong
+		return api.Token{}, errWrong
 	}
 	tok := t.kept[found].Token
 	t.noteUse(tok)
@@ -202,11 +193,11 @@ func (t *tokens) alive(id string) bool {
 	return t.refresh() == nil && slices.ContainsFunc(t.kept, func(k kept) bool { return k.ID == id && !k.expired(t.clock()) })
 }
 
-func (t Token) expired(now time.Time) bool { return t.Expires != nil && !now.Before(*t.Expires) }
+func (k *kept) expired(now time.Time) bool { return k.Expires != nil && !now.Before(*k.Expires) }
 
 // noteUse remembers when a token was used, and writes it down now and then. Nobody
 // waits for it: when another program changes the file, it is written the next time.
-func (t *tokens) noteUse(k Token) {
+func (t *tokens) noteUse(k api.Token) {
 	now := t.clock().UTC().Truncate(time.Second)
 	t.used[k.ID] = now
 	if k.Used != nil && now.Sub(*k.Used) < usedEvery {

@@ -10,6 +10,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/holdfast-dev/holdfast/daemon/api"
 )
 
 func open(t *testing.T, dir string) *Auth {
@@ -25,7 +27,7 @@ func open(t *testing.T, dir string) *Auth {
 func TestMakeAndRevoke(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "run")
 	a, other := open(t, dir), open(t, dir) // another program
-	secret, made, err := a.Make(t.Context(), Caller{Name: "ann", Via: "cli"}, Token{Name: " ci ", Scopes: []Scope{Run, Read, Run}, By: "ann"})
+	secret, made, err := a.Make(t.Context(), Caller{Name: "ann", Via: "cli"}, api.Token{Name: " ci ", Scopes: []api.Scope{api.ScopeRun, api.ScopeRead, api.ScopeRun}, By: "ann"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -34,7 +36,7 @@ func TestMakeAndRevoke(t *testing.T) {
 	}
 	for _, x := range []*Auth{a, other} {
 		c, ok := x.Check(secret)
-		if !ok || c.Name != "ci" || c.Via != "token" || c.Token != made.ID || !c.May(Run) || c.May(Approve) || c.UID != -1 {
+		if !ok || c.Name != "ci" || c.Via != "token" || c.Token != made.ID || !c.May(api.ScopeRun) || c.May(api.ScopeApprove) || c.UID != -1 {
 			t.Errorf("%+v, %t", c, ok)
 		}
 	}
@@ -63,10 +65,10 @@ func TestMakeAndRevoke(t *testing.T) {
 func TestMakeRefuses(t *testing.T) {
 	a := open(t, t.TempDir())
 	past := time.Now().Add(-time.Second)
-	for name, tok := range map[string]Token{
-		"no name": {Scopes: []Scope{Read}}, "blank": {Name: "  ", Scopes: []Scope{Read}}, "control": {Name: "a\x1b[0m", Scopes: []Scope{Read}},
-		"long": {Name: strings.Repeat("a", 101), Scopes: []Scope{Read}}, "no scope": {Name: "a"},
-		"unknown scope": {Name: "a", Scopes: []Scope{Read, "root"}}, "past": {Name: "a", Scopes: []Scope{Read}, Expires: &past},
+	for name, tok := range map[string]api.Token{
+		"no name": {Scopes: []api.Scope{api.ScopeRead}}, "blank": {Name: "  ", Scopes: []api.Scope{api.ScopeRead}}, "control": {Name: "a\x1b[0m", Scopes: []api.Scope{api.ScopeRead}},
+		"long": {Name: strings.Repeat("a", 101), Scopes: []api.Scope{api.ScopeRead}}, "no scope": {Name: "a"},
+		"unknown scope": {Name: "a", Scopes: []api.Scope{api.ScopeRead, "root"}}, "past": {Name: "a", Scopes: []api.Scope{api.ScopeRead}, Expires: &past},
 	} {
 		if _, _, err := a.Make(t.Context(), Caller{Name: "ann", Via: "cli"}, tok); !errors.Is(err, ErrInvalid) {
 			t.Errorf("%s: %v", name, err)
@@ -86,7 +88,7 @@ func TestManyWriters(t *testing.T) {
 		a := open(t, dir)
 		wg.Go(func() {
 			for range 10 {
-				s, _, err := a.Make(t.Context(), Caller{Name: "ann", Via: "cli"}, Token{Name: "n", Scopes: []Scope{Read}})
+				s, _, err := a.Make(t.Context(), Caller{Name: "ann", Via: "cli"}, api.Token{Name: "n", Scopes: []api.Scope{api.ScopeRead}})
 				if err != nil {
 					t.Error(err)
 				}
@@ -121,7 +123,7 @@ func TestDamagedFile(t *testing.T) {
 		dir := t.TempDir()
 		file := filepath.Join(dir, "tokens.json")
 		a := open(t, dir)
-		secret, _, err := a.Make(t.Context(), Caller{Name: "ann", Via: "cli"}, Token{Name: "n", Scopes: []Scope{Read}})
+		secret, _, err := a.Make(t.Context(), Caller{Name: "ann", Via: "cli"}, api.Token{Name: "n", Scopes: []api.Scope{api.ScopeRead}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -137,7 +139,7 @@ func TestDamagedFile(t *testing.T) {
 		if _, err := a.Tokens(); err == nil {
 			t.Errorf("%s: listed", name)
 		}
-		if _, _, err := a.Make(t.Context(), Caller{Name: "ann", Via: "cli"}, Token{Name: "n", Scopes: []Scope{Read}}); err == nil {
+		if _, _, err := a.Make(t.Context(), Caller{Name: "ann", Via: "cli"}, api.Token{Name: "n", Scopes: []api.Scope{api.ScopeRead}}); err == nil {
 			t.Errorf("%s: written over", name)
 		}
 	}
@@ -145,7 +147,7 @@ func TestDamagedFile(t *testing.T) {
 
 func TestFileOfOthers(t *testing.T) {
 	f := newFixture(t, nil)
-	secret, _ := f.make(Token{Scopes: []Scope{Read}})
+	secret, _ := f.make(api.Token{Scopes: []api.Scope{api.ScopeRead}})
 	file := filepath.Join(f.o.Dir, "tokens.json")
 	if err := os.Chmod(file, 0o644); err != nil {
 		t.Fatal(err)
@@ -168,7 +170,7 @@ func TestFileOfOthers(t *testing.T) {
 
 func TestUsed(t *testing.T) {
 	f := newFixture(t, nil)
-	secret, made := f.make(Token{Scopes: []Scope{Read}})
+	secret, made := f.make(api.Token{Scopes: []api.Scope{api.ScopeRead}})
 	other := open(t, f.o.Dir)
 	used := func() string {
 		list, err := other.Tokens()
@@ -202,8 +204,8 @@ func TestGone(t *testing.T) {
 		a, other := open(t, dir), open(t, dir)
 		end := time.Now().Add(time.Hour)
 		var callers []Caller
-		for _, tok := range []Token{{Name: "here"}, {Name: "there"}, {Name: "expires", Expires: &end}, {Name: "stays"}} {
-			tok.Scopes = []Scope{Read}
+		for _, tok := range []api.Token{{Name: "here"}, {Name: "there"}, {Name: "expires", Expires: &end}, {Name: "stays"}} {
+			tok.Scopes = []api.Scope{api.ScopeRead}
 			secret, _, err := a.Make(t.Context(), Caller{Name: "ann", Via: "cli"}, tok)
 			if err != nil {
 				t.Fatal(err)

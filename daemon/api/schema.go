@@ -1,4 +1,4 @@
-package daemon
+package api
 
 import (
 	"fmt"
@@ -11,11 +11,9 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 
 	"github.com/holdfast-dev/holdfast/approval"
-	"github.com/holdfast-dev/holdfast/internal/daemon/auth"
 	"github.com/holdfast-dev/holdfast/internal/daemon/wire"
 	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/session"
-	"github.com/holdfast-dev/holdfast/workspace"
 )
 
 // schemas makes schemas of Go types; those of structs have names, and are referred to.
@@ -27,15 +25,14 @@ type schemas struct {
 func newSchemas() *schemas {
 	enum := func(list ...any) *jsonschema.Schema { return &jsonschema.Schema{Type: "string", Enum: list} }
 	return &schemas{named: map[string]*jsonschema.Schema{}, options: &jsonschema.ForOptions{TypeSchemas: map[reflect.Type]*jsonschema.Schema{
-		rawType:                            {Description: "any JSON"},
-		reflect.TypeFor[time.Time]():       {Type: "string", Format: "date-time"},
-		reflect.TypeFor[workspace.Bytes](): {Type: "string", Description: "a number of bytes, such as 512m or 2g"},
-		reflect.TypeFor[session.Digest]():  {Type: "string", Description: "SHA-256, 64 hexadecimal digits"},
-		reflect.TypeFor[State]():           enum("pending", "approved", "denied", "expired", "cancelled"),
+		rawType:                           {Description: "any JSON"},
+		reflect.TypeFor[time.Time]():      {Type: "string", Format: "date-time"},
+		reflect.TypeFor[session.Digest](): {Type: "string", Description: "SHA-256, 64 hexadecimal digits"},
+		reflect.TypeFor[State]():          enum(anyOf(states())...),
 		reflect.TypeFor[approval.Decision](): enum(
 			string(approval.Allow), string(approval.Deny), string(approval.AllowSession), string(approval.DenySession),
 		),
-		reflect.TypeFor[auth.Scope]():    enum(string(auth.Read), string(auth.Run), string(auth.Approve), string(auth.Admin)),
+		reflect.TypeFor[Scope]():         enum(anyOf(Scopes())...),
 		reflect.TypeFor[wire.Status]():   enum(anyOf(runStatuses())...),
 		reflect.TypeFor[policy.Mode]():   enum(anyOf(policy.Modes())...),
 		reflect.TypeFor[policy.Effect](): enum("", "allow", "deny", "ask"),
@@ -85,7 +82,7 @@ func (s *schemas) list(of reflect.Type) (*jsonschema.Schema, error) {
 		Type: "object", Required: []string{"items"}, AdditionalProperties: &jsonschema.Schema{Not: &jsonschema.Schema{}},
 		Properties: map[string]*jsonschema.Schema{
 			"items":       {Type: "array", Items: items},
-			"next_cursor": {Type: "string", Description: "there is none on the last page"},
+			"next_cursor": {Type: "string", Description: "left out of the last page"},
 		},
 	}, nil
 }

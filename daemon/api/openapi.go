@@ -1,47 +1,46 @@
-package daemon
+package api
 
 import (
+	"encoding/json"
 	"net/http"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 
-	"github.com/holdfast-dev/holdfast/internal/daemon/auth"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
 )
 
 // dict is an object of the document; keys are sorted when it is written.
 type dict = map[string]any
 
-// document describes the routes in OpenAPI 3.1. It is made from the list that the
-// routes are registered from, and from the Go types of what they take and answer.
-func document(table []route, version string) ([]byte, error) {
+// OpenAPI describes routes in OpenAPI 3.1. It is made from the list that the routes are
+// registered from, and from the Go types of what they take and answer.
+func OpenAPI(routes []Route, version string) ([]byte, error) {
 	s := newSchemas()
 	paths := dict{}
-	for i := range table {
-		rt := &table[i]
+	for i := range routes {
+		rt := &routes[i]
 		op, err := operation(rt, s)
 		if err != nil {
 			return nil, err
 		}
-		place, _ := paths[rt.path].(dict)
+		place, _ := paths[rt.Path].(dict)
 		if place == nil {
 			place = dict{}
-			paths[rt.path] = place
+			paths[rt.Path] = place
 		}
-		place[strings.ToLower(rt.method)] = op
+		place[strings.ToLower(rt.Method)] = op
 	}
 	problem, err := s.of(Problem{})
 	if err != nil {
 		return nil, err
 	}
-	return marshal(dict{
+	return json.Marshal(dict{
 		"openapi": "3.1.0",
 		"info": dict{
 			"title": "Holdfast", "version": version,
-			"description": "Runs of agents, their questions, policy and evidence. On the unix socket the peer's account is the " +
-				"credential; over TCP it is a bearer token, or the cookie of a login with its token against forgery.",
+			"description": "Runs of agents, their questions, policy and audit trail. On the unix socket the peer's account is the " +
+				"credential; over TCP it is a bearer token, or the cookie of a login with its CSRF token.",
 			"license": dict{"name": "Apache-2.0", "identifier": "Apache-2.0"},
 		},
 		"servers": []any{dict{"url": "/", "description": "the daemon that serves this document"}},
@@ -50,13 +49,13 @@ func document(table []route, version string) ([]byte, error) {
 		"components": dict{
 			"schemas": s.named,
 			"responses": dict{"Problem": dict{
-				"description": "It failed (RFC 9457).",
+				"description": "The request failed (RFC 9457).",
 				"content":     dict{"application/problem+json": dict{"schema": problem}},
 			}},
 			"securitySchemes": dict{
 				"token":  dict{"type": "http", "scheme": "bearer", "description": "holdfast daemon token create"},
 				"cookie": dict{"type": "apiKey", "in": "cookie", "name": "holdfast", "description": "POST /v1/login sets it"},
-				"csrf":   dict{"type": "apiKey", "in": "header", "name": auth.CSRFHeader, "description": "told by POST /v1/login"},
+				"csrf":   dict{"type": "apiKey", "in": "header", "name": "X-Holdfast-CSRF", "description": "in the answer of POST /v1/login"},
 			},
 		},
 	})
@@ -66,7 +65,7 @@ func tags() []any {
 	var list []any
 	for _, t := range [][2]string{
 		{"approvals", "questions that wait for a person, and answers"},
-		{"audit", "evidence of what was decided and done"},
+		{"audit", "what was decided and done"},
 		{"auth", "logins and tokens"},
 		{"health", "the daemon itself"},
 		{"policy", "what may be done, and what was granted"},
@@ -79,27 +78,27 @@ func tags() []any {
 	return list
 }
 
-func operation(rt *route, s *schemas) (dict, error) {
-	doc := rt.doc
-	if rt.scope != "" {
-		doc += " Scope: " + string(rt.scope) + "."
+func operation(rt *Route, s *schemas) (dict, error) {
+	doc := rt.Doc
+	if rt.Scope != "" {
+		doc += " Scope: " + string(rt.Scope) + "."
 	}
 	op := dict{
-		"operationId": rt.id, "tags": []string{rt.tag}, "summary": firstSentence(rt.doc), "description": doc,
+		"operationId": rt.ID, "tags": []string{rt.Tag}, "summary": firstSentence(rt.Doc), "description": doc,
 		"security": security(rt),
 	}
-	if rt.raw != "" {
-		op["requestBody"] = dict{"required": true, "content": dict{rt.raw: dict{"schema": dict{"type": "string", "format": "binary"}}}}
+	if rt.RawBody != "" {
+		op["requestBody"] = dict{"required": true, "content": dict{rt.RawBody: dict{"schema": dict{"type": "string", "format": "binary"}}}}
 	}
 	if list := parameters(rt); len(list) > 0 {
 		op["parameters"] = list
 	}
-	if rt.body != nil {
-		schema, err := s.of(rt.body)
+	if rt.Body != nil {
+		schema, err := s.of(rt.Body)
 		if err != nil {
 			return nil, err
 		}
-		op["requestBody"] = dict{"required": mustHaveBody(rt), "content": dict{"application/json": dict{"schema": schema}}}
+		op["requestBody"] = dict{"required": !rt.OptionalBody, "content": dict{"application/json": dict{"schema": schema}}}
 	}
 	answers, err := responses(rt, s)
 	op["responses"] = answers
@@ -113,79 +112,71 @@ func firstSentence(s string) string {
 	return s
 }
 
-func security(rt *route) []any {
+func security(rt *Route) []any {
 	switch {
-	case rt.open:
+	case rt.Open:
 		return []any{}
-	case rt.method == http.MethodGet:
+	case rt.Method == http.MethodGet:
 		return []any{dict{"token": []string{}}, dict{"cookie": []string{}}}
 	}
 	return []any{dict{"token": []string{}}, dict{"cookie": []string{}, "csrf": []string{}}}
 }
 
-// mustHaveBody reports whether an empty object would be refused.
-func mustHaveBody(rt *route) bool {
-	return !slices.Contains([]string{"startRun", "continueRun", "forkSession", "verifyAudit", "patchWorkspace", "buildImage"}, rt.id)
-}
-
 var pathParam = regexp.MustCompile(`\{(\w+)\}`)
 
-func parameters(rt *route) []any {
+func parameters(rt *Route) []any {
 	var list []any
-	for _, m := range pathParam.FindAllStringSubmatch(rt.path, -1) {
-		list = append(list, parameter("path", param{name: m[1], doc: "its id", needed: true}))
+	for _, m := range pathParam.FindAllStringSubmatch(rt.Path, -1) {
+		list = append(list, parameter("path", Param{Name: m[1], Doc: "its id", Required: true}))
 	}
-	for _, p := range rt.query {
+	for _, p := range rt.Query {
 		list = append(list, parameter("query", p))
 	}
-	for _, p := range rt.header {
+	for _, p := range rt.Header {
 		list = append(list, parameter("header", p))
 	}
-	if rt.keyed() {
+	if rt.Idempotent() {
 		list = append(list, parameter("header", keyParam))
 	}
 	return list
 }
 
-// keyed reports whether a route takes an Idempotency-Key.
-func (r *route) keyed() bool { return r.method == http.MethodPost && !r.secret && !r.stream }
-
-func parameter(in string, p param) dict {
+func parameter(in string, p Param) dict {
 	schema := dict{"type": "string"}
-	if p.kind != "" {
-		schema["type"] = p.kind
+	if p.Type != "" {
+		schema["type"] = p.Type
 	}
-	if p.min != 0 || p.max != 0 {
-		schema["minimum"], schema["maximum"] = p.min, p.max
+	if p.Min != 0 || p.Max != 0 {
+		schema["minimum"], schema["maximum"] = p.Min, p.Max
 	}
-	if len(p.oneOf) > 0 {
-		schema["enum"] = p.oneOf
+	if len(p.Enum) > 0 {
+		schema["enum"] = p.Enum
 	}
-	return dict{"name": p.name, "in": in, "required": p.needed, "description": p.doc, "schema": schema}
+	return dict{"name": p.Name, "in": in, "required": p.Required, "description": p.Doc, "schema": schema}
 }
 
-func responses(rt *route, s *schemas) (dict, error) {
+func responses(rt *Route, s *schemas) (dict, error) {
 	out := dict{"default": dict{"$ref": "#/components/responses/Problem"}}
-	for _, o := range problemsOf(rt) {
+	for _, o := range rt.problems() {
 		out[strconv.Itoa(o.Status)] = dict{"$ref": "#/components/responses/Problem"}
 	}
 	content := dict{}
-	if rt.answer != nil {
-		schema, err := s.of(rt.answer)
+	if rt.Response != nil {
+		schema, err := s.of(rt.Response)
 		if err != nil {
 			return nil, err
 		}
 		content["application/json"] = dict{"schema": schema}
 	}
-	for _, t := range rt.types {
+	for _, t := range rt.Types {
 		content[t] = dict{"schema": dict{"type": "string"}}
 	}
-	for _, status := range append([]int{rt.success()}, rt.also...) {
+	for _, status := range append([]int{rt.Success()}, rt.Also...) {
 		answer := dict{"description": http.StatusText(status)}
 		if len(content) > 0 {
 			answer["content"] = content
 		}
-		if etagged(rt) {
+		if rt.Versioned {
 			answer["headers"] = dict{"ETag": dict{"schema": dict{"type": "string"}, "description": "for If-Match"}}
 		}
 		out[strconv.Itoa(status)] = answer
@@ -193,27 +184,19 @@ func responses(rt *route, s *schemas) (dict, error) {
 	return out, nil
 }
 
-func etagged(rt *route) bool {
-	switch rt.answer.(type) {
-	case Session, Policy:
-		return true
-	}
-	return false
-}
-
-// problemsOf lists what can become of a request to a route beside its answer.
-func problemsOf(rt *route) []outcome.Outcome {
-	list := append([]outcome.Outcome{outcome.Usage, outcome.Failed}, rt.problems...)
-	if !rt.open {
+// problems lists how a request to the route can fail.
+func (rt *Route) problems() []outcome.Outcome {
+	list := append([]outcome.Outcome{outcome.Usage, outcome.Failed}, rt.Problems...)
+	if !rt.Open {
 		list = append(list, outcome.Unauthenticated, outcome.Forbidden, outcome.Unavailable)
 	}
-	if !rt.open && rt.method != http.MethodGet {
+	if !rt.Open && rt.Method != http.MethodGet {
 		list = append(list, outcome.NoSpace)
 	}
-	if rt.body != nil {
+	if rt.Body != nil {
 		list = append(list, outcome.TooLarge, outcome.MediaType)
 	}
-	if rt.keyed() {
+	if rt.Idempotent() {
 		list = append(list, outcome.KeyReused, outcome.Conflict)
 	}
 	return list
