@@ -23,7 +23,7 @@ type QuestionOptions struct {
 
 // New makes the question for a decision whose effect is ask, about the requests
 // that were judged. It does no I/O. The digest covers the requests as they are;
-// what is shown of each is cut at [MaxShown].
+// what is shown of each is cut at maxShown.
 func New(requests []policy.Request, d policy.Decision, o QuestionOptions) Question {
 	q := Question{
 		ID: o.ID, Agent: o.Agent, Use: d.Use, Tool: d.Tool,
@@ -72,15 +72,15 @@ func words(requests []policy.Request) bool {
 	return len(requests) > 0 && !slices.ContainsFunc(requests, func(r policy.Request) bool { return !r.Words() })
 }
 
-// MaxShown is how much of a request a question shows, in bytes.
-const MaxShown = 64 << 10
+// maxShown is how much of a request a question shows, in bytes.
+const maxShown = 64 << 10
 
 // capped cuts what is shown and says so, with the size and digest of the whole.
 func capped(shown string) string {
-	if len(shown) <= MaxShown {
+	if len(shown) <= maxShown {
 		return shown
 	}
-	n := MaxShown
+	n := maxShown
 	for n > 0 && !utf8.RuneStart(shown[n]) {
 		n--
 	}

@@ -13,7 +13,7 @@ import (
 
 // Limits of an answer, in bytes.
 const (
-	MaxMessage = 4 << 10 // what is told to the model
+	maxMessage = 4 << 10 // what is told to the model
 	maxScope   = 4 << 10
 	maxName    = 256 // who, and through what
 )
@@ -62,8 +62,8 @@ func (a *Answer) check() error {
 		return invalid("a scope of %d bytes, at most %d fit", len(a.Scope), maxScope)
 	case a.Stop && a.Decision.Allows():
 		return invalid("only a deny can stop the turn")
-	case len(a.Message) > MaxMessage:
-		return invalid("a message of %d bytes, at most %d are told to the model", len(a.Message), MaxMessage)
+	case len(a.Message) > maxMessage:
+		return invalid("a message of %d bytes, at most %d are told to the model", len(a.Message), maxMessage)
 	case len(a.By) > maxName || len(a.Via) > maxName:
 		return invalid("who answers, and through what, has at most %d bytes", maxName)
 	case a.Input != nil && a.Decision != Allow:

@@ -17,7 +17,7 @@ const PlanTool = "ExitPlanMode"
 
 // maxPlan bounds a plan, in bytes. It is what is shown at most: nobody agrees to what he
 // has not seen.
-const maxPlan = MaxShown
+const maxPlan = maxShown
 
 // planModes are the modes in which a plan can be carried out, the usual one first.
 func planModes() []policy.Mode { return []policy.Mode{policy.ModeDefault, policy.ModeAcceptEdits} }

@@ -41,10 +41,10 @@ const (
 
 // The bounds.
 const (
-	MaxFile  = 40 << 10  // bytes of one file; what is behind is left out, and that is said
-	MaxTotal = 128 << 10 // bytes of all
-	MaxFiles = 100
-	MaxDepth = 5 // of includes
+	maxFile  = 40 << 10  // bytes of one file; what is behind is left out, and that is said
+	maxTotal = 128 << 10 // bytes of all
+	maxFiles = 100
+	maxDepth = 5 // of includes
 )
 
 // Mode says which of the folders from the repository's down to the current one count.

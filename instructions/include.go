@@ -18,7 +18,7 @@ func (s *Set) include(m Memory, at place, path string, b []byte) {
 	}
 	for _, name := range names {
 		if s.full() {
-			s.notice("%s: its other includes are not looked at: there are more than %d KiB, or %d files, of instructions", path, MaxTotal>>10, MaxFiles)
+			s.notice("%s: its other includes are not looked at: there are more than %d KiB, or %d files, of instructions", path, maxTotal>>10, maxFiles)
 			return
 		}
 		target, err := s.resolve(path, name)
@@ -26,9 +26,9 @@ func (s *Set) include(m Memory, at place, path string, b []byte) {
 			s.notice("%s: @%s is left out: %v", path, name, err)
 			continue
 		}
-		if at.depth == MaxDepth {
+		if at.depth == maxDepth {
 			if !s.tried[target] && plainly(name) {
-				s.notice("%s: @%s is left out: includes go %d deep", path, name, MaxDepth)
+				s.notice("%s: @%s is left out: includes go %d deep", path, name, maxDepth)
 			}
 			continue
 		}

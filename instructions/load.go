@@ -30,7 +30,7 @@ type Set struct {
 // that cannot be read is left out, and the notices say so.
 //
 // A file may include others: @path, at the start of a line or behind a space, and not in code. The
-// path is relative to the including file, or begins with ~/ or /. Includes go [MaxDepth]
+// path is relative to the including file, or begins with ~/ or /. Includes go maxDepth
 // deep; the files of a project's folder include only what lies in the session's folders, by
 // way of links as well, those of the person and the administrator what they like.
 func Load(o *Options) (*Set, error) {

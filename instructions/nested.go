@@ -92,13 +92,13 @@ func (s *Set) rulesOf(root string) {
 				return nil
 			}
 			return err
-		case d.IsDir() && strings.Count(strings.TrimPrefix(name, p.Rel), "/") > MaxDepth:
+		case d.IsDir() && strings.Count(strings.TrimPrefix(name, p.Rel), "/") > maxDepth:
 			return fs.SkipDir
 		case d.IsDir() || !strings.EqualFold(filepath.Ext(name), ".md"):
 			return nil
 		}
-		if found++; found > MaxFiles {
-			s.notice("%s: of its rules the first %d are read", dir, MaxFiles)
+		if found++; found > maxFiles {
+			s.notice("%s: of its rules the first %d are read", dir, maxFiles)
 			return fs.SkipAll
 		}
 		rel, err := filepath.Rel(p.Rel, filepath.FromSlash(name))

@@ -77,16 +77,16 @@ func (s *Set) read(m Memory, at place, path string) bool {
 }
 
 // full says whether nothing more is taken in.
-func (s *Set) full() bool { return len(s.files) >= MaxFiles || s.size >= MaxTotal }
+func (s *Set) full() bool { return len(s.files) >= maxFiles || s.size >= maxTotal }
 
 // add takes a file in, as far as there is room.
 func (s *Set) add(f File, b []byte) {
-	room := MaxTotal - s.size
+	room := maxTotal - s.size
 	switch {
 	case len(bytes.TrimSpace(b)) == 0:
 		return
 	case s.full():
-		s.notice("%s is left out: there are more than %d KiB, or %d files, of instructions", f.Path, MaxTotal>>10, MaxFiles)
+		s.notice("%s is left out: there are more than %d KiB, or %d files, of instructions", f.Path, maxTotal>>10, maxFiles)
 		return
 	case len(b) > room:
 		f.Cut = true
@@ -147,9 +147,9 @@ func (s *Set) open(at place, path string) ([]byte, fs.FileInfo, error) {
 			}
 		}
 	}
-	b, err := io.ReadAll(io.LimitReader(f, MaxFile+1))
-	if err == nil && len(b) > MaxFile {
-		b = whole(b[:MaxFile])
+	b, err := io.ReadAll(io.LimitReader(f, maxFile+1))
+	if err == nil && len(b) > maxFile {
+		b = whole(b[:maxFile])
 	}
 	return b, info, err
 }

@@ -110,7 +110,7 @@ func (b *ballot) opinion(by string, v Verdict) {
 
 // rules takes in what rules say. In plan mode they do not open what changes
 // something.
-func (b *ballot) rules(by string, v Verdict, in *view, k Kind) {
+func (b *ballot) rules(by string, v Verdict, in *view, k actionKind) {
 	switch {
 	case v.Effect == Deny:
 		b.add(rankDeny, by, v, "")
@@ -126,7 +126,7 @@ func (b *ballot) rules(by string, v Verdict, in *view, k Kind) {
 
 // hook takes in what a hook has said. Its allow passes the question of the mode,
 // and not what the mode denies; its ask limits.
-func (b *ballot) hook(h Said, in *view, k Kind) {
+func (b *ballot) hook(h Said, in *view, k actionKind) {
 	switch h.Effect {
 	case Deny:
 		b.add(rankDeny, h.Policy, h.Verdict, "")
@@ -140,7 +140,7 @@ func (b *ballot) hook(h Said, in *view, k Kind) {
 }
 
 // weakly takes in an allow that no person gave, as it is said or as a grant.
-func (b *ballot) weakly(h Said, grant string, in *view, k Kind) {
+func (b *ballot) weakly(h Said, grant string, in *view, k actionKind) {
 	effect, mode := in.decide(k)
 	if effect == Deny || k.changes() && in.plans() {
 		h.Effect, h.Reason = None, strings.TrimPrefix(h.Reason+"; that does not open what "+mode.link()+" keeps shut", "; ")
@@ -151,7 +151,7 @@ func (b *ballot) weakly(h Said, grant string, in *view, k Kind) {
 }
 
 // grants takes in what people decided for the run: denies first.
-func (b *ballot) grants(list []*grant, s *subject, in *view, k Kind) {
+func (b *ballot) grants(list []*grant, s *subject, in *view, k actionKind) {
 	if len(list) == 0 {
 		return
 	}

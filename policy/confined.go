@@ -47,7 +47,7 @@ func (b *ballot) person(s *subject) {
 
 // confined takes in the permission for a command that runs in the sandbox: it
 // stands where the mode would ask, or would deny because it asks nobody.
-func (b *ballot) confined(src *source, v *view, k Kind) {
+func (b *ballot) confined(src *source, v *view, k actionKind) {
 	switch by, asks := v.question(k); {
 	case v.plans():
 		b.note(sandboxName, "autoAllowBashIfSandboxed does not count in plan mode")
@@ -61,8 +61,8 @@ func (b *ballot) confined(src *source, v *view, k Kind) {
 
 // question reports whether all that the modes that hold have against a kind is
 // that somebody should be asked; if not, which one denies.
-func (v *view) question(k Kind) (Mode, bool) {
-	denies := func(m Mode) bool { return m.Decide(k) == Deny && !m.silences() }
+func (v *view) question(k actionKind) (Mode, bool) {
+	denies := func(m Mode) bool { return m.decide(k) == Deny && !m.silences() }
 	if m, ok := v.has(denies); ok {
 		return m, false
 	}

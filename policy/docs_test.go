@@ -57,10 +57,10 @@ func modesTable() string {
 		b.WriteString(" " + string(m) + " |")
 	}
 	b.WriteString("\n|---|" + strings.Repeat("---|", len(strictness)) + "\n")
-	for _, k := range Kinds() {
+	for _, k := range allKinds() {
 		fmt.Fprintf(&b, "| %s |", k)
 		for _, m := range strictness {
-			fmt.Fprintf(&b, " %s |", m.Decide(k))
+			fmt.Fprintf(&b, " %s |", m.decide(k))
 		}
 		b.WriteString("\n")
 	}
@@ -68,27 +68,27 @@ func modesTable() string {
 }
 
 // kindWords say in words what a kind is.
-var kindWords = map[Kind]string{
-	KindRead:        "reading a file inside, or a tool that says it changes nothing",
-	KindReadOutside: "reading outside, by a tool or by a safe command",
-	KindSecret:      "reading a file of the list below, or a secret by its name",
-	KindEdit:        "writing a file inside",
-	KindEditOutside: "writing a file outside",
-	KindSafe:        "a command that certainly changes nothing and stays inside: `ls`, `git status`, `cat a \\| grep b`",
-	KindCommand:     "any other command; also one that only writes files",
-	KindUnclear:     "a command line of which it cannot be known what it runs, or what it writes",
-	KindDangerous:   "a command line that meets an entry of the list below",
-	KindFetch:       "the network, when the tool says that it changes nothing there",
-	KindNetwork:     "the network",
-	KindReach:       "a connection of a command out of the sandbox, to a host that none of its lists names, where its settings say ask",
-	KindMCP:         "a tool of an MCP server",
-	KindOther:       "everything else: to-do lists, sub-agents, tools that name nothing",
+var kindWords = map[actionKind]string{
+	kindRead:        "reading a file inside, or a tool that says it changes nothing",
+	kindReadOutside: "reading outside, by a tool or by a safe command",
+	kindSecret:      "reading a file of the list below, or a secret by its name",
+	kindEdit:        "writing a file inside",
+	kindEditOutside: "writing a file outside",
+	kindSafe:        "a command that certainly changes nothing and stays inside: `ls`, `git status`, `cat a \\| grep b`",
+	kindCommand:     "any other command; also one that only writes files",
+	kindUnclear:     "a command line of which it cannot be known what it runs, or what it writes",
+	kindDangerous:   "a command line that meets an entry of the list below",
+	kindFetch:       "the network, when the tool says that it changes nothing there",
+	kindNetwork:     "the network",
+	kindReach:       "a connection of a command out of the sandbox, to a host that none of its lists names, where its settings say ask",
+	kindMCP:         "a tool of an MCP server",
+	kindOther:       "everything else: to-do lists, sub-agents, tools that name nothing",
 }
 
 func kindsTable() string {
 	var b strings.Builder
 	b.WriteString("\n| kind | what it is |\n|---|---|\n")
-	for _, k := range Kinds() {
+	for _, k := range allKinds() {
 		fmt.Fprintf(&b, "| %s | %s |\n", k, kindWords[k])
 	}
 	return b.String() + "\n"
@@ -139,7 +139,7 @@ func listed(n *namedPaths) string {
 }
 
 func TestKindsAreDescribed(t *testing.T) {
-	for _, k := range Kinds() {
+	for _, k := range allKinds() {
 		if kindWords[k] == "" {
 			t.Errorf("nobody says what %q is", k)
 		}

@@ -183,10 +183,10 @@ func (s *Guards) held() []Mode {
 // decide says what the modes that hold say to a kind, and which one decides: the
 // worst answer counts. One mode is not stricter than another to every kind: auto
 // denies what is dangerous where acceptEdits asks.
-func (v *view) decide(k Kind) (Effect, Mode) {
-	worst, by := v.mode.Decide(k), v.mode
+func (v *view) decide(k actionKind) (Effect, Mode) {
+	worst, by := v.mode.decide(k), v.mode
 	for _, m := range v.held {
-		if e := m.Decide(k); weight(e) > weight(worst) {
+		if e := m.decide(k); weight(e) > weight(worst) {
 			worst, by = e, m
 		}
 	}

@@ -125,15 +125,6 @@ func ExampleGuard_Chain() {
 	// mode default (mode): ""
 }
 
-func ExampleMode_Decide() {
-	for _, m := range []policy.Mode{policy.ModeDefault, policy.ModeAuto} {
-		fmt.Println(m, m.Decide(policy.KindCommand), m.Decide(policy.KindDangerous))
-	}
-	// Output:
-	// default ask ask
-	// auto allow deny
-}
-
 func ExampleUnchanged() {
 	asked := []policy.Request{{Tool: "Edit", Operation: policy.OpWrite, Resource: "/app/a", Base: "absent"}}
 	now := []policy.Request{{Tool: "Edit", Operation: policy.OpWrite, Resource: "/app/a", Base: "8d96…"}}

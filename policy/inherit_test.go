@@ -5,20 +5,20 @@ import "testing"
 // A child never gets more than its parent would: for every pair of modes, every
 // kind of call, and with rules that allow and ask.
 func TestChildIsNeverWeaker(t *testing.T) {
-	calls := map[Kind]Request{
-		KindRead:        {Tool: "T", Operation: OpRead, Resource: "/w/a", ReadOnly: true},
-		KindReadOutside: {Tool: "T", Operation: OpRead, Resource: "/x/a", ReadOnly: true},
-		KindSecret:      {Tool: "T", Operation: OpRead, Resource: "/w/.env", ReadOnly: true},
-		KindEdit:        {Tool: "T", Operation: OpWrite, Resource: "/w/a"},
-		KindEditOutside: {Tool: "T", Operation: OpWrite, Resource: "/x/a"},
-		KindSafe:        {Tool: "T", Operation: OpCommand, Resource: "ls", Cwd: "/w"},
-		KindCommand:     {Tool: "T", Operation: OpCommand, Resource: "make", Cwd: "/w"},
-		KindUnclear:     {Tool: "T", Operation: OpCommand, Resource: "$x", Cwd: "/w"},
-		KindDangerous:   {Tool: "T", Operation: OpCommand, Resource: "rm -rf /", Cwd: "/w"},
-		KindFetch:       {Tool: "T", Operation: OpConnect, Resource: "a.org", ReadOnly: true},
-		KindNetwork:     {Tool: "T", Operation: OpConnect, Resource: "a.org"},
-		KindMCP:         {Tool: "T", Operation: OpMCP, Resource: "s/t"},
-		KindOther:       {Tool: "T"},
+	calls := map[actionKind]Request{
+		kindRead:        {Tool: "T", Operation: OpRead, Resource: "/w/a", ReadOnly: true},
+		kindReadOutside: {Tool: "T", Operation: OpRead, Resource: "/x/a", ReadOnly: true},
+		kindSecret:      {Tool: "T", Operation: OpRead, Resource: "/w/.env", ReadOnly: true},
+		kindEdit:        {Tool: "T", Operation: OpWrite, Resource: "/w/a"},
+		kindEditOutside: {Tool: "T", Operation: OpWrite, Resource: "/x/a"},
+		kindSafe:        {Tool: "T", Operation: OpCommand, Resource: "ls", Cwd: "/w"},
+		kindCommand:     {Tool: "T", Operation: OpCommand, Resource: "make", Cwd: "/w"},
+		kindUnclear:     {Tool: "T", Operation: OpCommand, Resource: "$x", Cwd: "/w"},
+		kindDangerous:   {Tool: "T", Operation: OpCommand, Resource: "rm -rf /", Cwd: "/w"},
+		kindFetch:       {Tool: "T", Operation: OpConnect, Resource: "a.org", ReadOnly: true},
+		kindNetwork:     {Tool: "T", Operation: OpConnect, Resource: "a.org"},
+		kindMCP:         {Tool: "T", Operation: OpMCP, Resource: "s/t"},
+		kindOther:       {Tool: "T"},
 	}
 	for _, rules := range [][]string{{}, {"allow T"}, {"ask T"}, {"ask T", "allow T"}} {
 		for _, parent := range Modes() {

@@ -123,7 +123,7 @@ func (g *Guard) round(ctx context.Context, v *view, d *Decision, requests []Requ
 func (g *Guard) poll(ctx context.Context, v *view, b *ballot, s *subject) {
 	src := g.guards.source
 	kind := src.world.kind(s)
-	own := g.guards.owns(s) && kind.kind != KindSecret
+	own := g.guards.owns(s) && kind.kind != kindSecret
 	for _, n := range src.limits {
 		said := src.ask(ctx, n, s)
 		if own && n.Name == ProtectedName && said.Effect == Ask {
@@ -191,12 +191,12 @@ func (w *world) rule(rules *Rules, s *subject, v *view) Verdict {
 	}
 	for i := range said.open {
 		p := &said.open[i]
-		allows := func(in, out Kind) bool {
+		allows := func(in, out actionKind) bool {
 			e, _ := v.decide(w.placeKind(p, in, out))
 			return e == Allow
 		}
-		if p.access&shellread.Exec != 0 || p.access&shellread.Write != 0 && !allows(KindEdit, KindEditOutside) ||
-			p.access&shellread.Read != 0 && !allows(KindRead, KindReadOutside) {
+		if p.access&shellread.Exec != 0 || p.access&shellread.Write != 0 && !allows(kindEdit, kindEditOutside) ||
+			p.access&shellread.Read != 0 && !allows(kindRead, kindReadOutside) {
 			return Verdict{Reason: said.by.sentence("allows the command and not what it touches: " + known(p.path))}
 		}
 	}
@@ -205,13 +205,13 @@ func (w *world) rule(rules *Rules, s *subject, v *view) Verdict {
 	return out
 }
 
-func (w *world) placeKind(p *place, in, out Kind) Kind {
+func (w *world) placeKind(p *place, in, out actionKind) actionKind {
 	secrets := &loadProtected().secrets
 	switch {
 	case !w.holds(p):
 		return out
-	case in == KindRead && (secrets.has(p.path) || secrets.has(p.real)):
-		return KindSecret
+	case in == kindRead && (secrets.has(p.path) || secrets.has(p.real)):
+		return kindSecret
 	}
 	return in
 }

@@ -27,7 +27,7 @@ func (w *world) cwd() string {
 
 // sort is a request's kind with what it was told by, for people.
 type sort struct {
-	kind Kind
+	kind actionKind
 	why  string
 }
 
@@ -38,75 +38,75 @@ func (w *world) kind(s *subject) sort {
 		return w.commandKind(s)
 	case OpExec:
 		if s.reading != nil {
-			if k := w.commandKind(s); k.kind != KindSafe && k.kind != KindReadOutside {
+			if k := w.commandKind(s); k.kind != kindSafe && k.kind != kindReadOutside {
 				return k
 			}
 		}
-		return sort{KindCommand, ""}
+		return sort{kindCommand, ""}
 	case OpSecret:
-		return sort{KindSecret, ""}
+		return sort{kindSecret, ""}
 	case OpWrite:
 		if out := w.outside(s, shellread.Write); out != "" {
-			return sort{KindEditOutside, out}
+			return sort{kindEditOutside, out}
 		}
-		return sort{KindEdit, ""}
+		return sort{kindEdit, ""}
 	case OpRead:
 		return w.readKind(s)
 	case OpConnect:
 		if s.Confined {
-			return sort{KindReach, ""}
+			return sort{kindReach, ""}
 		}
 		if s.ReadOnly {
-			return sort{KindFetch, ""}
+			return sort{kindFetch, ""}
 		}
-		return sort{KindNetwork, ""}
+		return sort{kindNetwork, ""}
 	}
 	switch {
 	case s.ReadOnly:
-		return sort{KindRead, ""}
+		return sort{kindRead, ""}
 	case s.Operation == OpMCP:
-		return sort{KindMCP, ""}
+		return sort{kindMCP, ""}
 	}
-	return sort{KindOther, ""}
+	return sort{kindOther, ""}
 }
 
 func (w *world) readKind(s *subject) sort {
 	if s.Resource == "" && s.ReadOnly && len(w.folders) == 0 {
-		return sort{KindRead, ""}
+		return sort{kindRead, ""}
 	}
 	if p := secretPlace(s); p != "" {
-		return sort{KindSecret, p}
+		return sort{kindSecret, p}
 	}
 	if out := w.outside(s, shellread.Read); out != "" {
-		return sort{KindReadOutside, out}
+		return sort{kindReadOutside, out}
 	}
-	return sort{KindRead, ""}
+	return sort{kindRead, ""}
 }
 
 func (w *world) commandKind(s *subject) sort {
 	if d := loadDangers().find(w, s); d != nil {
-		return sort{KindDangerous, d.Why}
+		return sort{kindDangerous, d.Why}
 	}
 	if p := secretPlace(s); p != "" {
-		return sort{KindSecret, p}
+		return sort{kindSecret, p}
 	}
 	switch {
 	case !s.reading.Static():
-		return sort{KindUnclear, s.reading.Unclear[0]}
+		return sort{kindUnclear, s.reading.Unclear[0]}
 	case w.writesAnywhere(s):
-		return sort{KindUnclear, "it cannot be known what it writes"}
+		return sort{kindUnclear, "it cannot be known what it writes"}
 	case !s.reading.Safe():
-		return sort{KindCommand, ""}
+		return sort{kindCommand, ""}
 	}
 	if out := w.outside(s, shellread.Read|shellread.Write|shellread.Exec); out != "" {
-		return sort{KindReadOutside, out}
+		return sort{kindReadOutside, out}
 	}
 	for i := range s.reading.Commands {
 		if dir := s.reading.Commands[i].Dir; !w.inside(w.real(dir)) {
-			return sort{KindReadOutside, "in " + known(dir)}
+			return sort{kindReadOutside, "in " + known(dir)}
 		}
 	}
-	return sort{KindSafe, ""}
+	return sort{kindSafe, ""}
 }
 
 // writesAnywhere reports whether a path that is certainly written cannot be known.

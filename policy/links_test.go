@@ -84,11 +84,11 @@ func TestRequestsOfLinks(t *testing.T) {
 	judgeAll(t, []string{"allow Read(env.local)", "allow Read(.env)"}, []judged{{env, None}}) // one rule for both
 	judgeAll(t, []string{"allow Read({.env,env.local})"}, []judged{{env, Allow}})
 	w := world{folders: []string{"/w"}}
-	if k := w.kind(w.subject(env)).kind; k != KindSecret {
+	if k := w.kind(w.subject(env)).kind; k != kindSecret {
 		t.Errorf("a link with a secret's name is %q", k)
 	}
 	out := Request{Tool: "Edit", Operation: OpWrite, Resource: "/w/a", Named: "/elsewhere/a"}
-	if k := w.kind(w.subject(out)).kind; k != KindEditOutside {
+	if k := w.kind(w.subject(out)).kind; k != kindEditOutside {
 		t.Errorf("a link outside is %q", k)
 	}
 }

@@ -82,7 +82,7 @@ func (m Mode) judge(s *subject, k sort) Verdict {
 	if m == "" {
 		m = ModeDefault
 	}
-	v := Verdict{Effect: m.Decide(k.kind)}
+	v := Verdict{Effect: m.decide(k.kind)}
 	about := string(k.kind)
 	if k.why != "" {
 		about += ": " + k.why

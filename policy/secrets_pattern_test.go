@@ -5,13 +5,13 @@ import "testing"
 // A pattern that is meant for a secret is a read of a secret, like its name.
 func TestPatternsForSecrets(t *testing.T) {
 	w := world{folders: []string{"/w"}, home: "/home/u"}
-	for line, want := range map[string]Kind{
-		"cat .en*": KindSecret, "cat .e?v": KindSecret, "cat .[e]nv": KindReadOutside, "cat .*": KindReadOutside, "cat a/.env.*": KindSecret,
-		"cat *.pem": KindSecret, "cat x*.p?m": KindSecret, "cat *.[k]ey": KindReadOutside, "cat id_rs?": KindSecret, "cat id_*": KindSecret,
-		"cat sec*/*": KindSecret, "cat */.env": KindSecret, "cat cred*.json": KindSecret, "cat service-acc*": KindSecret,
-		"cat *": KindSafe, "cat *.go": KindSafe, "cat *.*": KindSafe, "cat s*": KindSafe, "cat src/*.json": KindSafe, "cat main*": KindSafe,
-		"cat id_rsa*.pub": KindSafe, "cat .env.exam*": KindSecret, "cat '.en*'": KindSafe,
-		"echo .en*": KindSafe,
+	for line, want := range map[string]actionKind{
+		"cat .en*": kindSecret, "cat .e?v": kindSecret, "cat .[e]nv": kindReadOutside, "cat .*": kindReadOutside, "cat a/.env.*": kindSecret,
+		"cat *.pem": kindSecret, "cat x*.p?m": kindSecret, "cat *.[k]ey": kindReadOutside, "cat id_rs?": kindSecret, "cat id_*": kindSecret,
+		"cat sec*/*": kindSecret, "cat */.env": kindSecret, "cat cred*.json": kindSecret, "cat service-acc*": kindSecret,
+		"cat *": kindSafe, "cat *.go": kindSafe, "cat *.*": kindSafe, "cat s*": kindSafe, "cat src/*.json": kindSafe, "cat main*": kindSafe,
+		"cat id_rsa*.pub": kindSafe, "cat .env.exam*": kindSecret, "cat '.en*'": kindSafe,
+		"echo .en*": kindSafe,
 	} {
 		if got := w.kind(w.subject(bash(line))); got.kind != want {
 			t.Errorf("%s: %q (%s), want %q", line, got.kind, got.why, want)

@@ -54,7 +54,7 @@ func emptied(r *Record, ids map[string]bool) json.RawMessage {
 	case KindTaskChanged:
 		return emptyTask(r.Payload)
 	case KindTurnOpened, KindTurnClosed, KindToolStarted, KindToolFinished, KindVendorMapped, KindWorkspaceEvent:
-		return fieldsOf(r.Payload, KindTexts()[r.Kind].Needs...)
+		return fieldsOf(r.Payload, kindTexts()[r.Kind].Needs...)
 	}
 	return nil
 }
@@ -152,7 +152,7 @@ func maskedPayload(r *Record, mask func(json.RawMessage) json.RawMessage) json.R
 		}
 	}
 	out := mask(r.Payload)
-	needs := KindTexts()[r.Kind].Needs
+	needs := kindTexts()[r.Kind].Needs
 	for _, f := range needs { // what the session goes on by
 		was := transcript.RawPart(r.Payload).Field(f)
 		if !json.Valid(out) || !bytes.Equal(was, transcript.RawPart(out).Field(f)) {

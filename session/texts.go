@@ -7,9 +7,9 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// KindText says what the records of a kind hold of a session's text, and what erasing
+// kindText says what the records of a kind hold of a session's text, and what erasing
 // does with them.
-type KindText struct {
+type kindText struct {
 	Holds string   // the fields that hold text, "" when none does
 	Needs []string // the fields that stay as they are, since the session goes on by them
 	// Whole is why a record of this kind is not erased whole when somebody names it, and
@@ -25,11 +25,11 @@ const (
 	whyElsewhere = "what runs elsewhere is found by it"
 )
 
-// KindTexts is the register of the records that hold text of a session: erasing a kind
+// kindTexts is the register of the records that hold text of a session: erasing a kind
 // that is not in it is refused, and a test fails when one of [Kinds] is missing.
 // docs/erasure.md lists it for people.
-func KindTexts() map[Kind]KindText {
-	return map[Kind]KindText{
+func kindTexts() map[Kind]kindText {
+	return map[Kind]kindText{
 		KindOpened:           {Holds: "folders, branch, model; title, summary, tag and first prompt in logs of older versions", Whole: whyOpened, Stays: whyOpened},
 		KindItem:             {Holds: "all of it"},
 		KindTurnOpened:       {Holds: "cwd", Needs: []string{"turn", "budget"}, Whole: whyStructure},
@@ -56,7 +56,7 @@ func KindTexts() map[Kind]KindText {
 
 // whyWhole says why records of a kind may not be erased whole, or "".
 func whyWhole(k Kind) string {
-	t, ok := KindTexts()[k]
+	t, ok := kindTexts()[k]
 	if !ok {
 		return "nothing says what a record of this kind holds"
 	}
@@ -65,7 +65,7 @@ func whyWhole(k Kind) string {
 
 // whyStays says why a mask leaves records of a kind as they are, or "".
 func whyStays(k Kind) string {
-	t, ok := KindTexts()[k]
+	t, ok := kindTexts()[k]
 	if !ok {
 		return "nothing says what a record of this kind holds"
 	}

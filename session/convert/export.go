@@ -38,7 +38,7 @@ func Export(ctx context.Context, w io.Writer, from *session.Sessions, id string,
 	case Claude, Codex, OpenAgentSDK:
 		err = x.foreign(f)
 	default:
-		return &session.Error{Op: "export", Session: id, Err: session.ErrInvalid, Detail: fmt.Sprintf("%q is not a format that is written", f), Hint: "the formats are " + join(Exportable())}
+		return &session.Error{Op: "export", Session: id, Err: session.ErrInvalid, Detail: fmt.Sprintf("%q is not a format that is written", f), Hint: "the formats are " + join(exportableFormats())}
 	}
 	if ferr := b.Flush(); ferr != nil {
 		return ferr
@@ -68,7 +68,7 @@ func (x *exporter) records() error {
 			}
 			continue
 		}
-		line = append(AppendRecord(line[:0], &r), '\n')
+		line = append(appendRecord(line[:0], &r), '\n')
 		if _, err := x.w.Write(line); err != nil {
 			return err
 		}

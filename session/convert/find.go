@@ -39,7 +39,7 @@ func Find(path string, f Format) (*Found, error) {
 	if f == "" {
 		f = Auto
 	}
-	if f != Auto && !slices.Contains(Importable(), f) {
+	if f != Auto && !slices.Contains(importableFormats(), f) {
 		return nil, &session.Error{Op: "import", Err: session.ErrInvalid, Detail: fmt.Sprintf("%q is not a format that is read", f)}
 	}
 	found := &Found{}
@@ -50,7 +50,7 @@ func Find(path string, f Format) (*Found, error) {
 	if !st.IsDir() {
 		src, err := look(path, f)
 		if err != nil {
-			return nil, &session.Error{Op: "import " + path, Err: session.ErrInvalid, Detail: err.Error(), Hint: "the formats are " + join(Importable())}
+			return nil, &session.Error{Op: "import " + path, Err: session.ErrInvalid, Detail: err.Error(), Hint: "the formats are " + join(importableFormats())}
 		}
 		found.add(*src)
 		return found, nil

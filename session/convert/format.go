@@ -11,7 +11,7 @@ import (
 // Format is a way of writing a session.
 type Format string
 
-// The formats. Those of [Importable] are read, all but Auto are written.
+// The formats. Those of importableFormats are read, all but Auto are written.
 const (
 	Auto         Format = "auto" // look at the content
 	OpenAgentSDK Format = "open-agent-sdk"
@@ -23,11 +23,11 @@ const (
 	HTML         Format = "html"
 )
 
-// Importable lists the formats that [Import] reads.
-func Importable() []Format { return []Format{OpenAgentSDK, Claude, Codex, JSONL} }
+// importableFormats lists the formats that [Import] reads.
+func importableFormats() []Format { return []Format{OpenAgentSDK, Claude, Codex, JSONL} }
 
-// Exportable lists the formats that [Export] writes.
-func Exportable() []Format {
+// exportableFormats lists the formats that [Export] writes.
+func exportableFormats() []Format {
 	return []Format{JSONL, Text, Markdown, HTML, Claude, Codex, OpenAgentSDK}
 }
 

@@ -14,9 +14,9 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// AppendRecord writes a record as one line of our JSONL, without the line break. The
+// appendRecord writes a record as one line of our JSONL, without the line break. The
 // payload keeps its bytes, so the digests hold for what is read back.
-func AppendRecord(b []byte, r *session.Record) []byte {
+func appendRecord(b []byte, r *session.Record) []byte {
 	b = append(b, `{"seq":`...)
 	b = strconv.AppendInt(b, r.Seq, 10)
 	b = append(b, `,"id":`...)

@@ -240,7 +240,7 @@ func (f *folder) read(path string) ([]byte, error) {
 		return nil, err
 	}
 	defer r.Close()
-	const most = MaxBody + 64<<10
+	const most = maxBody + 64<<10
 	b, err := io.ReadAll(io.LimitReader(r, most+1))
 	if err == nil && len(b) > most {
 		err = fmt.Errorf("it is larger than %d KiB: put what is not always needed into files beside it", most>>10)

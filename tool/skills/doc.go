@@ -66,7 +66,7 @@ type Problem struct {
 const (
 	maxName        = 64
 	maxDescription = 1024
-	MaxBody        = 100 << 10 // bytes
+	maxBody        = 100 << 10 // bytes
 	maxSkills      = 200       // of one place
 	maxActive      = 4         // skills in one turn
 	maxListed      = 15_000    // bytes of names and descriptions in the tool's description

@@ -23,16 +23,6 @@ type flaw struct {
 
 func (f *flaw) Error() string { return f.what }
 
-// Parse reads a SKILL.md. The name must be that of its folder. The error is a [Problem]
-// when the file cannot be used.
-func Parse(path string, b []byte) (*Skill, error) {
-	sk, err := parse(Place{Dir: filepath.Dir(filepath.Dir(path)), Source: User}, path, b)
-	if e, ok := errors.AsType[*flaw](err); ok {
-		return nil, Problem{File: path, Line: e.line, Column: e.column, What: e.what, Hint: e.hint, Source: User}
-	}
-	return sk, err
-}
-
 // Error says what is wrong, and where.
 func (p Problem) Error() string {
 	if p.Line == 0 {
@@ -85,8 +75,8 @@ func parse(place Place, path string, b []byte) (*Skill, error) {
 		p.wrong(t.Front.At, "say what it does and when to use it", "description is missing")
 	case p.sk.body == "":
 		p.wrong(t.BodyAt, "", "it says nothing: there is no text behind the front matter")
-	case len(p.sk.body) > MaxBody:
-		p.wrong(t.BodyAt, "put what is not always needed into files beside it", "the text is larger than %d KiB", MaxBody>>10)
+	case len(p.sk.body) > maxBody:
+		p.wrong(t.BodyAt, "put what is not always needed into files beside it", "the text is larger than %d KiB", maxBody>>10)
 	case !p.sk.ForModel && !p.sk.ForPeople:
 		p.wrong(t.Front.At, "take one of them out", "neither the model nor a person may use it: disable-model-invocation and user-invocable: false")
 	}

@@ -1,0 +1,7 @@
+package approval
+
+// Bounds that the external tests check.
+const (
+	MaxMessage = maxMessage
+	MaxShown   = maxShown
+)

@@ -1,0 +1,25 @@
+package policy
+
+// What the external tests need of the kinds of actions.
+type Kind = actionKind
+
+const (
+	KindCommand     = kindCommand
+	KindDangerous   = kindDangerous
+	KindEdit        = kindEdit
+	KindEditOutside = kindEditOutside
+	KindFetch       = kindFetch
+	KindMCP         = kindMCP
+	KindNetwork     = kindNetwork
+	KindOther       = kindOther
+	KindReach       = kindReach
+	KindRead        = kindRead
+	KindReadOutside = kindReadOutside
+	KindSafe        = kindSafe
+	KindSecret      = kindSecret
+	KindUnclear     = kindUnclear
+)
+
+func Kinds() []Kind { return allKinds() }
+
+func (m Mode) Decide(k Kind) Effect { return m.decide(k) }
