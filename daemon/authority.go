@@ -5,20 +5,43 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/daemon/auth"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
 	"github.com/holdfast-dev/holdfast/policy"
+	"github.com/holdfast-dev/holdfast/runspec"
 )
 
-// mayMake asks whether a caller may make a run with a mode and with settings of its
-// own. Either can answer questions before they are asked, so whoever may answer none
-// chooses a mode that asks at least as much as the default one, and no settings.
-func mayMake(c auth.Caller, mode, settings string) error {
-	const hint = "use a token with the scope approve, or leave it out"
-	switch m := policy.Mode(mode); {
-	case c.May(api.ScopeApprove):
+// mayMake asks whether a caller may make a run of a spec. Whoever may not answer questions may
+// not answer them in advance either: they choose a mode that asks at least as much as the default
+// one, and nothing that allows more, starts programs outside the sandbox, or sends the daemon's
+// keys to another address.
+func mayMake(c auth.Caller, s *runspec.Spec) error {
+	if c.May(api.ScopeApprove) {
 		return nil
-	case mode != "" && policy.Stricter(m, policy.ModeDefault) != m:
-		return refuse(outcome.Forbidden, "the mode "+mode+" needs the scope approve: it asks less than the default one", hint)
-	case settings != "":
+	}
+	const hint = "use a token with the scope approve, or leave it out"
+	p := &s.Permissions
+	switch m := policy.Mode(p.Mode); {
+	case p.Mode != "" && policy.Stricter(m, policy.ModeDefault) != m:
+		return refuse(outcome.Forbidden, "the mode "+p.Mode+" needs the scope approve: it asks less than the default one", hint)
+	case len(p.Settings) > 0:
 		return refuse(outcome.Forbidden, "settings for a run need the scope approve: they say what is not asked", hint)
+	}
+	for _, f := range []struct {
+		given bool
+		field string
+	}{
+		{len(p.Allow) > 0, "permissions.allow"},
+		{len(s.AddDirs) > 0, "add_dirs"},
+		{s.Sandbox.Off, "sandbox.off"},
+		{s.Hooks.Off, "hooks.off"},
+		{len(s.MCP.Configs) > 0, "mcp.configs"},
+		{len(s.Agents) > 0, "agents"},
+		{s.ModelOptions.BaseURL != "", "model_options.base_url"},
+		{s.Session.WithGrants, "session.with_grants"},
+		{s.Session.Takeover, "session.takeover"},
+		{len(s.Environment.From) > 0, "environment.from"},
+	} {
+		if f.given {
+			return refuse(outcome.Forbidden, f.field+" needs the scope approve", hint)
+		}
 	}
 	return nil
 }

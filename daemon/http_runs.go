@@ -2,18 +2,19 @@ package daemon
 
 import (
 	"context"
-	"errors"
 	"net/http"
 	"path/filepath"
 	"strconv"
 	"strings"
 
 	"github.com/holdfast-dev/holdfast/daemon/api"
+	"github.com/holdfast-dev/holdfast/internal/daemon/auth"
 	"github.com/holdfast-dev/holdfast/internal/daemon/runs"
 	"github.com/holdfast-dev/holdfast/internal/daemon/strategy"
 	"github.com/holdfast-dev/holdfast/internal/daemon/wire"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
 	"github.com/holdfast-dev/holdfast/policy"
+	"github.com/holdfast-dev/holdfast/runspec"
 	"github.com/holdfast-dev/holdfast/session"
 )
 
@@ -61,26 +62,17 @@ func (a *service) createRun(c *call) error {
 	if err := c.into(&q); err != nil {
 		return err
 	}
-	var err error
-	if q.Cwd, err = a.o.folder(c.ctx(), q.Workspace, q.Cwd); err != nil {
-		return err
-	}
-	o, err := runOptions(c, &q)
+	spec := q.Whole()
+	o, err := a.runOptions(c, &q, spec)
 	if err != nil {
 		return err
-	}
-	o.Title = a.redact(o.Title)
-	if o.Strategy == nil {
-		if _, err := a.o.Sessions.Get(c.ctx(), o.Run); o.Run == "" || errors.Is(err, session.ErrNotFound) {
-			o.Strategy = strategy.Single(strategy.Agent{Name: "agent", Type: strategy.LLM})
-		}
 	}
 	p, err := a.o.Runs.Prepare(c.ctx(), *o)
 	if err != nil {
-		return a.unprepared(c, o.Run, err)
+		return a.unprepared(c, o.Spec.Session.ID, err)
 	}
-	if q.Start == nil && q.Input != "" || q.Start != nil && *q.Start {
-		if err := a.begun(c, p, q.Input, o.By); err != nil {
+	if q.Start == nil && spec.Prompt != "" || q.Start != nil && *q.Start {
+		if err := a.begun(c, p, spec.Prompt, o.By); err != nil {
 			return err
 		}
 	}
@@ -118,75 +110,62 @@ func (a *service) begun(c *call, p *runs.Prepared, input string, by runs.Actor) 
 	return err
 }
 
-// runOptions checks a request for a new run, and makes the options of package runs from it.
-func runOptions(c *call, q *api.NewRun) (*runs.PrepareOptions, error) {
-	if q.SessionID != "" {
-		if err := session.CheckID(q.SessionID); err != nil {
-			return nil, err
-		}
-	}
-	for _, p := range []struct{ name, path string }{{"cwd", q.Cwd}, {"settings", q.Settings}} {
-		if p.path != "" && !filepath.IsAbs(p.path) {
-			return nil, refuse(outcome.Usage, p.name+" is "+strconv.Quote(p.path)+", and must be absolute", "")
-		}
-	}
-	switch {
-	case q.Cwd == "" && q.SessionID == "":
+// runOptions checks a request for a run, and makes the options of package runs from it.
+func (a *service) runOptions(c *call, q *api.NewRun, spec runspec.Spec) (*runs.PrepareOptions, error) {
+	switch s := &spec.Session; {
+	case spec.Cwd == "" && spec.Workspace == "" && s.ID == "" && s.Resume == "":
 		return nil, refuse(outcome.Usage, "cwd is needed for a new run", "an absolute folder on the daemon's machine")
 	case q.Environ != nil && c.caller.Via != "unix":
 		return nil, refuse(outcome.Forbidden, "environ is for clients on the unix socket", "leave environ out: the daemon's own is used")
-	case len(q.Strategy) > 0 && q.StrategyPath != "":
-		return nil, refuse(outcome.Usage, "strategy and strategy_path exclude each other", "")
 	}
 	for _, line := range q.Environ {
 		if name, _, ok := strings.Cut(line, "="); !ok || name == "" || strings.ContainsRune(line, 0) {
 			return nil, refuse(outcome.Usage, "environ has an entry that is not NAME=VALUE", "")
 		}
 	}
-	if q.Mode != "" {
-		if _, err := parseMode(q.Mode); err != nil {
-			return nil, err
+	o, err := a.o.prepareOptions(c.ctx(), c.caller, spec)
+	if err != nil {
+		return nil, err
+	}
+	o.Default, o.Environ, o.By = strategy.Single(strategy.Agent{Name: "agent", Type: strategy.LLM}), q.Environ, c.actor()
+	o.Spec.Session.Title = a.redact(o.Spec.Session.Title)
+	return o, nil
+}
+
+// prepareOptions makes the options of package runs from a spec that a caller may have run.
+func (o *Options) prepareOptions(ctx context.Context, caller auth.Caller, spec runspec.Spec) (*runs.PrepareOptions, error) {
+	var err error
+	if spec.Cwd, err = o.folder(ctx, spec.Workspace, spec.Cwd); err != nil {
+		return nil, err
+	}
+	if spec.StrategyPath != "" && !filepath.IsAbs(spec.StrategyPath) { // it may be relative to the run's folder
+		if spec.Cwd == "" {
+			return nil, refuse(outcome.Usage, "strategy_path is "+strconv.Quote(spec.StrategyPath)+", and must be absolute where there is no cwd", "")
 		}
+		spec.StrategyPath = filepath.Join(spec.Cwd, spec.StrategyPath)
 	}
-	if err := checkBudget(q.MaxBudgetUSD); err != nil {
+	if err := spec.Check(); err != nil {
+		return nil, caused(outcome.Usage, outcome.Hint(err), err)
+	}
+	if err := mayMake(caller, &spec); err != nil {
 		return nil, err
 	}
-	if err := mayMake(c.caller, q.Mode, q.Settings); err != nil {
-		return nil, err
-	}
-	s, err := namedStrategy(q)
+	s, err := namedStrategy(&spec)
 	if err != nil {
 		return nil, caused(outcome.Usage, "", err)
 	}
-	return &runs.PrepareOptions{
-		Run: q.SessionID, Strategy: s, Model: q.Model, Cwd: q.Cwd, Workspace: q.Workspace, Settings: q.Settings, Mode: q.Mode, Title: q.Title,
-		MaxBudgetUSD: q.MaxBudgetUSD, Environ: q.Environ, By: c.actor(),
-	}, nil
+	spec.Prompt, spec.Strategy, spec.StrategyPath = "", nil, ""
+	return &runs.PrepareOptions{Strategy: s, Spec: spec}, nil
 }
 
-// checkBudget reads a bound: of JSON, which has no infinity, -1 lifts it.
-func checkBudget(usd float64) error {
-	if usd < 0 && usd != -1 {
-		return refuse(outcome.Usage, "max_budget_usd must not be negative", "-1 lifts the bound that the run has")
-	}
-	return nil
-}
-
-// namedStrategy is the strategy that a request names; nil is that of the run on record, or a
+// namedStrategy is the strategy that a spec names; nil is that of the run on record, or a
 // single agent.
-func namedStrategy(q *api.NewRun) (*strategy.Strategy, error) {
+func namedStrategy(s *runspec.Spec) (*strategy.Strategy, error) {
 	switch {
-	case len(q.Strategy) > 0:
-		return strategy.Parse("strategy.json", q.Strategy)
-	case q.StrategyPath != "":
-		path := q.StrategyPath
-		if !filepath.IsAbs(path) {
-			path = filepath.Join(q.Cwd, path)
-		}
-		if !filepath.IsAbs(path) {
-			return nil, refuse(outcome.Usage, "strategy_path is "+strconv.Quote(path)+", and must be absolute where there is no cwd", "")
-		}
-		return strategy.Load(path)
+	case len(s.Strategy) > 0:
+		return strategy.Parse("strategy.json", s.Strategy)
+	case s.StrategyPath != "":
+		return strategy.Load(s.StrategyPath)
 	}
 	return nil, nil
 }

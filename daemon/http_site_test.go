@@ -119,11 +119,11 @@ func must(t testing.TB, err error) {
 }
 
 func (w *site) make(_ context.Context, n runs.Need) (*runs.Made, error) {
-	if n.Model == "none/none" {
+	if n.Spec.Model == "none/none" {
 		return nil, errors.New("there is no model none/none")
 	}
 	text := pushing
-	if n.Model == "play/twice" {
+	if n.Spec.Model == "play/twice" {
 		text = twice
 	}
 	play, err := scripted.Parse([]byte(text))
@@ -139,7 +139,7 @@ func (w *site) make(_ context.Context, n runs.Need) (*runs.Made, error) {
 		return nil, err
 	}
 	return &runs.Made{Model: m, Options: agent.Options{
-		Tools: registry, Permissions: policy.Config{Mode: policy.Mode(n.Mode), Folders: []string{n.Cwd}},
+		Tools: registry, Permissions: policy.Config{Mode: policy.Mode(n.Spec.Permissions.Mode), Folders: []string{n.Spec.Cwd}},
 	}}, nil
 }
 

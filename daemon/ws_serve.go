@@ -9,10 +9,10 @@ import (
 	"github.com/holdfast-dev/holdfast/approval"
 	"github.com/holdfast-dev/holdfast/internal/daemon/auth"
 	"github.com/holdfast-dev/holdfast/internal/daemon/runs"
-	"github.com/holdfast-dev/holdfast/internal/daemon/strategy"
 	"github.com/holdfast-dev/holdfast/internal/daemon/wire"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
 	"github.com/holdfast-dev/holdfast/policy"
+	"github.com/holdfast-dev/holdfast/runspec"
 	"github.com/holdfast-dev/holdfast/session"
 )
 
@@ -97,23 +97,21 @@ func scopeNames(caller auth.Caller) []string {
 
 // prepare makes a run ready and subscribes the caller.
 func (c *socket) prepare(ctx context.Context, r *wire.PrepareRun) {
-	o := runs.PrepareOptions{
-		Run: r.RunID, Model: r.ModelOverride, Workspace: r.Workspace, Settings: r.ManifestPath, Mode: r.Mode, MaxBudgetUSD: r.MaxBudgetUSD, By: c.actor(),
+	var o *runs.PrepareOptions
+	spec, err := specOf(r)
+	if err == nil {
+		o, err = c.s.o.prepareOptions(ctx, c.caller, spec)
 	}
-	err := mayMake(c.caller, r.Mode, r.ManifestPath)
 	if err != nil {
-		c.reply(denial(r, wire.CodeForbidden, err.Error(), outcome.Hint(err)))
+		code := wire.CodePrepareFailed
+		if outcome.Of(err) == outcome.Forbidden {
+			code = wire.CodeForbidden
+		}
+		c.reply(denial(r, code, err.Error(), outcome.Hint(err)))
 		return
 	}
-	if o.Cwd, err = c.s.o.folder(ctx, r.Workspace, r.Cwd); err != nil {
-		c.reply(denial(r, wire.CodePrepareFailed, err.Error(), outcome.Hint(err)))
-		return
-	}
-	if o.Strategy, err = strategyOf(r, o.Cwd); err != nil {
-		c.reply(denial(r, wire.CodePrepareFailed, err.Error(), outcome.Hint(err)))
-		return
-	}
-	p, err := c.s.o.Runs.Prepare(ctx, o)
+	o.By = c.actor()
+	p, err := c.s.o.Runs.Prepare(ctx, *o)
 	if err != nil {
 		if p = c.s.o.Runs.Running(r.RunID); p == nil {
 			c.fail(r, err)
@@ -157,19 +155,26 @@ func (c *socket) halt(ctx context.Context, r *wire.StopRun) {
 	}
 }
 
-// strategyOf reads the strategy of a request that works in cwd; nil when it names none.
-func strategyOf(r *wire.PrepareRun, cwd string) (*strategy.Strategy, error) {
-	switch {
-	case len(r.Strategy) > 0:
-		return strategy.Parse("strategy.json", r.Strategy)
-	case r.StrategyPath == "":
-		return nil, nil
-	case filepath.IsAbs(r.StrategyPath):
-		return strategy.Load(r.StrategyPath)
-	case filepath.IsAbs(cwd):
-		return strategy.Load(filepath.Join(cwd, r.StrategyPath))
+// specOf is the run that a request describes: in its spec, and in the seed's fields.
+func specOf(r *wire.PrepareRun) (runspec.Spec, error) {
+	s := runspec.Spec{
+		Model: r.ModelOverride, Cwd: r.Cwd, Workspace: r.Workspace, Strategy: r.Strategy, StrategyPath: r.StrategyPath,
+		Session: runspec.Session{ID: r.RunID}, Permissions: runspec.Permissions{Mode: r.Mode}, Limits: runspec.Limits{MaxBudgetUSD: r.MaxBudgetUSD},
 	}
-	return nil, errors.New("a strategyPath that is not absolute needs a cwd")
+	if r.ManifestPath != "" {
+		s.Permissions.Settings = []string{r.ManifestPath}
+	}
+	if p := r.StrategyPath; p != "" && !filepath.IsAbs(p) && !filepath.IsAbs(r.Cwd) && r.Workspace == "" {
+		return s, errors.New("a strategyPath that is not absolute needs a cwd")
+	}
+	if len(r.Spec) == 0 {
+		return s, nil
+	}
+	whole, err := runspec.Parse(r.Spec)
+	if err != nil {
+		return s, err
+	}
+	return s.Over(*whole), nil
 }
 
 // decide gives a question its answer.

@@ -56,7 +56,7 @@ func TestSocketWorkspace(t *testing.T) {
 	if m := c.until("strategy_completed"); m["result"] != "done" {
 		t.Errorf("it ended as %v", m)
 	}
-	if need.Workspace != "blog" || need.Cwd != project {
-		t.Errorf("its agent was made for the workspace %q and the folder %q", need.Workspace, need.Cwd)
+	if need.Spec.Workspace != "blog" || need.Spec.Cwd != project {
+		t.Errorf("its agent was made for the workspace %q and the folder %q", need.Spec.Workspace, need.Spec.Cwd)
 	}
 }

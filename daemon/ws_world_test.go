@@ -177,13 +177,13 @@ func (w *daemonWorld) make(_ context.Context, n runs.Need) (*runs.Made, error) {
 	if err != nil {
 		return nil, err
 	}
-	rules, _, err := policy.CompileRules(w.rules, policy.RuleOptions{Home: w.home, Cwd: n.Cwd})
+	rules, _, err := policy.CompileRules(w.rules, policy.RuleOptions{Home: w.home, Cwd: n.Spec.Cwd})
 	if err != nil {
 		return nil, err
 	}
 	return &runs.Made{Model: m, Options: agent.Options{
 		Tools: registry, AskTimeout: w.ask, Mask: w.mask, Compact: agent.Compact{Keep: 10},
-		Permissions: policy.Config{Mode: policy.Mode(n.Mode), Folders: []string{n.Cwd}, Rules: rules},
+		Permissions: policy.Config{Mode: policy.Mode(n.Spec.Permissions.Mode), Folders: []string{n.Spec.Cwd}, Rules: rules},
 	}}, nil
 }
 

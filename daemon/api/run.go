@@ -1,28 +1,38 @@
 package api
 
 import (
-	"encoding/json"
 	"net/http"
 
 	"github.com/holdfast-dev/holdfast/internal/daemon/wire"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
+	"github.com/holdfast-dev/holdfast/runspec"
 )
 
-// NewRun describes a run: of a strategy, or of a single agent.
+// NewRun describes a run: of a strategy, or of a single agent. It is a [runspec.Spec] with what
+// only a request has. Fields that an older version had have their old names, too.
 type NewRun struct {
-	SessionID    string          `json:"session_id,omitempty" jsonschema:"of an existing session, or for a new one"`
-	Strategy     json.RawMessage `json:"strategy,omitempty" jsonschema:"a strategy as an object; docs/strategies.md"`
-	StrategyPath string          `json:"strategy_path,omitempty" jsonschema:"or its file, on the daemon's machine"`
-	Model        string          `json:"model,omitempty" jsonschema:"PROVIDER/MODEL; overrides the agents'"`
-	Cwd          string          `json:"cwd,omitempty" jsonschema:"the folder to work in, absolute; needed for a new session"`
-	Workspace    string          `json:"workspace,omitempty" jsonschema:"the workspace that a new session works in, instead of cwd"`
-	Mode         string          `json:"mode,omitempty" jsonschema:"permission mode"`
-	MaxBudgetUSD float64         `json:"max_budget_usd,omitempty" jsonschema:"limit of what the run may cost with all its agents, in US dollars; left out: the limit that it has; -1 removes it"`
-	Settings     string          `json:"settings,omitempty" jsonschema:"a settings file that applies to this run, absolute"`
-	Title        string          `json:"title,omitempty"`
-	Environ      []string        `json:"environ,omitempty" jsonschema:"entries NAME=VALUE, instead of the daemon's own; on the unix socket only"`
-	Input        string          `json:"input,omitempty" jsonschema:"what to do"`
-	Start        *bool           `json:"start,omitempty" jsonschema:"default: whether there is input"`
+	runspec.Spec
+	Environ []string `json:"environ,omitempty" jsonschema:"entries NAME=VALUE, instead of the daemon's own; on the unix socket only, and never on record"`
+	Start   *bool    `json:"start,omitempty" jsonschema:"default: whether there is a prompt"`
+
+	SessionID    string  `json:"session_id,omitempty" jsonschema:"the earlier name of session.id"`
+	Mode         string  `json:"mode,omitempty" jsonschema:"the earlier name of permissions.mode"`
+	MaxBudgetUSD float64 `json:"max_budget_usd,omitempty" jsonschema:"the earlier name of limits.max_budget_usd"`
+	Settings     string  `json:"settings,omitempty" jsonschema:"an earlier name: one entry of permissions.settings"`
+	Title        string  `json:"title,omitempty" jsonschema:"the earlier name of session.title"`
+	Input        string  `json:"input,omitempty" jsonschema:"the earlier name of prompt"`
+}
+
+// Whole returns the run's spec, with the fields that have earlier names.
+func (n *NewRun) Whole() runspec.Spec {
+	s := n.Spec.Over(runspec.Spec{
+		Prompt: n.Input, Session: runspec.Session{ID: n.SessionID, Title: n.Title},
+		Permissions: runspec.Permissions{Mode: n.Mode}, Limits: runspec.Limits{MaxBudgetUSD: n.MaxBudgetUSD},
+	})
+	if n.Settings != "" {
+		s.Permissions.Settings = append([]string{n.Settings}, s.Permissions.Settings...)
+	}
+	return s
 }
 
 // RunInput is what a run starts or continues with.

@@ -6,7 +6,7 @@
 //	                                               └─► Socket: seed 002's messages (docs/wire.md)
 //
 //	c, err := client.Dial(ctx, nil)           // the daemon of $HOLDFAST_HOME
-//	run, err := c.CreateRun(ctx, &api.NewRun{Cwd: dir, Input: "fix the test"})
+//	run, err := c.CreateRun(ctx, &api.NewRun{Spec: runspec.Spec{Cwd: dir, Prompt: "fix the test"}})
 //	for e, err := range c.Events(ctx, run.SessionID, 0) { … }
 //
 // It decides nothing, stores nothing, and starts no daemon.

@@ -7,6 +7,7 @@ import (
 
 	"github.com/holdfast-dev/holdfast/daemon/api"
 	"github.com/holdfast-dev/holdfast/daemon/client"
+	"github.com/holdfast-dev/holdfast/runspec"
 )
 
 func ExampleDial() {
@@ -21,7 +22,7 @@ func ExampleDial() {
 		return
 	}
 	defer c.Close()
-	run, err := c.CreateRun(ctx, &api.NewRun{Cwd: "/w", Input: "find out why the tests fail"})
+	run, err := c.CreateRun(ctx, &api.NewRun{Spec: runspec.Spec{Cwd: "/w", Prompt: "find out why the tests fail"}})
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 
@@ -11,6 +12,7 @@ import (
 	"github.com/holdfast-dev/holdfast/audit/secret"
 	"github.com/holdfast-dev/holdfast/internal/daemon/runs"
 	"github.com/holdfast-dev/holdfast/internal/daemon/strategy"
+	"github.com/holdfast-dev/holdfast/internal/outcome"
 	"github.com/holdfast-dev/holdfast/otel"
 	"github.com/holdfast-dev/holdfast/settings"
 	"github.com/holdfast-dev/holdfast/workspace"
@@ -27,42 +29,93 @@ type maker struct {
 
 // make is [runs.Options].Make.
 func (m *maker) make(ctx context.Context, n runs.Need) (*runs.Made, error) {
-	p := m.program(&n)
-	flags := agentFlags{Model: n.Model, SystemPrompt: n.Agent.SystemPrompt, OnlyTools: n.Agent.Tools, MaxTurns: n.Agent.MaxSteps, MaxBudgetUSD: n.Budget}
-	flags.PermissionMode = n.Mode
-	if n.Settings != "" {
-		flags.Settings = []string{n.Settings}
+	p, missing, err := m.program(ctx, &n)
+	if err != nil {
+		return nil, err
 	}
-	if flags.Model == "" {
-		flags.Model = n.Agent.Model
+	flags, err := specFlags(&n.Spec)
+	if err != nil {
+		return nil, err
 	}
-	if n.Workspace != "" {
+	flags.SystemPrompt = orElse(flags.SystemPrompt, n.Agent.SystemPrompt)
+	flags.Model = orElse(flags.Model, n.Agent.Model)
+	if flags.OnlyTools == nil {
+		flags.OnlyTools = n.Agent.Tools
+	}
+	if flags.MaxTurns == 0 {
+		flags.MaxTurns = n.Agent.MaxSteps
+	}
+	if n.Spec.Workspace != "" {
 		return m.inWorkspace(ctx, p, &n, &flags)
 	}
 	if n.Agent.Type == strategy.Command {
 		return m.command(ctx, p, &n, &flags)
 	}
-	if orElse(flags.Model, p.env("HOLDFAST_MODEL")) == "" {
+	name := orElse(flags.Model, p.env("HOLDFAST_MODEL"))
+	if name == "" {
 		return nil, usage("agent "+n.Agent.Name+": no model is named", "name one in the request or in the strategy, or set HOLDFAST_MODEL for the daemon")
 	}
-	return m.finish(ctx, p, &n, &flags)
+	for _, name := range []string{name, flags.FallbackModel} {
+		if key := keyVariable(name); slices.Contains(missing, key) {
+			return nil, &failure{
+				msg:  "the run was started with " + key + " in its caller's environment, and the daemon, which keeps no values, does not have it any more",
+				hint: "continue it from there: holdfast run --resume " + n.Run + "; or set " + key + " for the daemon, or start runs with --env-from " + key + "=keyring:SERVICE/USER",
+				out:  outcome.Usage,
+			}
+		}
+	}
+	made, err := m.finish(ctx, p, &n, &flags)
+	if err == nil && len(missing) > 0 {
+		attach := made.Attach
+		made.Attach = func(a *agent.Agent) {
+			attach(a)
+			a.Notice("variables that the run was started with are missing since the daemon restarted: " + strings.Join(missing, ", "))
+		}
+	}
+	return made, err
 }
 
 func (m *maker) finish(ctx context.Context, p *Program, n *runs.Need, flags *agentFlags) (*runs.Made, error) {
-	made, err := flags.make(ctx, p, n.Cwd, false)
+	parts, err := flags.make(ctx, p, n.Spec.Cwd, false)
 	if err != nil {
 		return nil, err
 	}
-	said := notices(p, made.rules, made.box)
-	return &runs.Made{Model: made.models.primary, Options: made.options, Close: made.close, Attach: func(a *agent.Agent) {
-		made.attach(a)
+	said := notices(p, parts.rules, parts.box)
+	made := &runs.Made{Model: parts.models.primary, Options: parts.options, Close: parts.close, Attach: func(a *agent.Agent) {
+		parts.attach(a)
 		if n.By.Via == viaCLI { // it has told its person by itself
 			return
 		}
 		for _, text := range said {
 			a.Notice(text)
 		}
-	}}, nil
+	}}
+	if n.Spec.Worktree.Enabled {
+		if err := parts.box.checkApart(); err != nil {
+			parts.close()
+			return nil, err
+		}
+		inWorktree(ctx, p, parts.box, n.Spec.Worktree.Name, made)
+	}
+	return made, nil
+}
+
+// inWorktree has an agent work in a worktree, which goes when the run completes and nothing in it
+// would be lost.
+func inWorktree(ctx context.Context, p *Program, b *toolbox, name string, made *runs.Made) {
+	enter := b.apart(name, "run")
+	made.Options.Enter = func(ctx context.Context) (dir, told string, err error) {
+		dir, told, err = enter(ctx)
+		if a := agent.Of(ctx); err == nil && a != nil {
+			a.Notice("in the worktree " + b.own.Path + ", on the branch " + b.own.Branch)
+		}
+		return dir, told, err
+	}
+	made.Leave = func(completed bool) {
+		if text := b.leaveApart(context.WithoutCancel(ctx), !completed); text != "" {
+			p.warn("%s", text)
+		}
+	}
 }
 
 // viaCLI is what a run says of a client that is this program's command line.
@@ -87,18 +140,32 @@ func notices(p *Program, rules *settings.Settings, box *toolbox) []string {
 }
 
 // program is this program as it would be for a client: in its folder and with its
-// environment, but with the daemon's home and store.
-func (m *maker) program(n *runs.Need) *Program {
+// environment, but with the daemon's home and store. Without the client, after a restart, the
+// environment is the daemon's own; missing are the client's variables that it does not have.
+func (m *maker) program(ctx context.Context, n *runs.Need) (_ *Program, missing []string, err error) {
 	p := *m.p
-	p.Getwd = func() (string, error) { return n.Cwd, nil }
+	p.Getwd = func() (string, error) { return n.Spec.Cwd, nil }
 	p.Stdin, p.Stdout, p.Stderr = strings.NewReader(""), &lineLog{log: m.log, run: n.Run}, &lineLog{log: m.log, run: n.Run}
 	if n.Environ != nil {
 		p.Env = append(withoutServiceVariables(n.Environ), "HOLDFAST_HOME="+m.home)
 		p.environ = p.Env
 	}
+	more, err := p.fetchVariables(ctx, n.Spec.Environment.From)
+	if err != nil {
+		return nil, nil, err
+	}
+	if len(more) > 0 {
+		p.Env = slices.Concat(p.Env, more)
+		p.environ = p.Env
+	}
+	if n.Environ == nil {
+		missing = slices.DeleteFunc(slices.Clone(n.Spec.Environment.Variables), func(name string) bool {
+			return slices.ContainsFunc(p.Env, func(pair string) bool { return strings.HasPrefix(pair, name+"=") })
+		})
+	}
 	p.out, p.err = newPrinter(p.Stdout, terminal{}), newPrinter(p.Stderr, terminal{})
 	p.telemeter = m.telemeter
-	return &p
+	return &p, missing, nil
 }
 
 // lineLog logs what would be printed.
@@ -142,16 +209,14 @@ func (l *lineLog) keep(on bool) []string {
 	return was
 }
 
-// mask is [runs.Options].Mask: what masks secrets as the settings of a folder say.
-func (m *maker) mask(_ context.Context, cwd, more string) (*secret.Masker, error) {
-	var files []string
-	if more != "" {
-		if info, err := os.Stat(more); err == nil && !info.Mode().IsRegular() { // a pipe would be waited for
-			return nil, usage("the settings "+more+" are not a regular file", "")
+// mask is [runs.Options].Mask: what masks secrets as the settings of a folder and of a run say.
+func (m *maker) mask(_ context.Context, cwd string, more []string) (*secret.Masker, error) {
+	for _, file := range more {
+		if info, err := os.Stat(file); !isInline(file) && err == nil && !info.Mode().IsRegular() { // a pipe would be waited for
+			return nil, usage("the settings "+file+" are not a regular file", "")
 		}
-		files = []string{more}
 	}
-	s, err := m.p.loadSettings(cwd, files)
+	s, err := m.p.loadSettings(cwd, more)
 	if err != nil {
 		return nil, err
 	}

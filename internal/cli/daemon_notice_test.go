@@ -11,6 +11,7 @@ import (
 	"github.com/holdfast-dev/holdfast/agent"
 	"github.com/holdfast-dev/holdfast/internal/daemon/runs"
 	"github.com/holdfast-dev/holdfast/internal/daemon/strategy"
+	"github.com/holdfast-dev/holdfast/runspec"
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
@@ -30,10 +31,7 @@ func TestNoticesThere(t *testing.T) {
 		var log bytes.Buffer
 		p, _, _ := sitDown(work, environ(dir))
 		m := &maker{p: p, home: filepath.Join(dir, "home"), log: slog.New(slog.NewTextHandler(&log, nil))}
-		made, err := m.make(t.Context(), runs.Need{
-			Run: "r", Session: "r", Cwd: work, Model: "scripted/" + filepath.Join(dir, "play.yaml"),
-			Agent: strategy.Agent{Name: "a", Type: strategy.LLM}, By: runs.Actor{Name: "ann", Via: via},
-		})
+		made, err := m.make(t.Context(), runs.Need{Run: "r", Session: "r", Agent: strategy.Agent{Name: "a", Type: strategy.LLM}, By: runs.Actor{Name: "ann", Via: via}, Spec: runspec.Spec{Cwd: work, Model: "scripted/" + filepath.Join(dir, "play.yaml")}})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -14,17 +14,25 @@ import (
 
 // inWorkspace makes an agent that works in a workspace, for a run of the daemon.
 func (m *maker) inWorkspace(ctx context.Context, p *Program, n *runs.Need, flags *agentFlags) (*runs.Made, error) {
+	made, err := m.partsInWorkspace(ctx, p, n, flags)
+	if err != nil {
+		return nil, err
+	}
+	return &runs.Made{Options: made.options.Options, New: made.agent, Close: made.close}, nil
+}
+
+func (m *maker) partsInWorkspace(ctx context.Context, p *Program, n *runs.Need, flags *agentFlags) (*spaceParts, error) {
 	if n.Agent.Type == strategy.Command {
 		return nil, usage("agent "+n.Agent.Name+" is a command, which a workspace does not run", "holdfast workspace exec runs one")
 	}
-	s, err := m.spaces.Get(ctx, n.Workspace)
+	s, err := m.spaces.Get(ctx, n.Spec.Workspace)
 	if err != nil {
 		return nil, err
 	}
 	if n.Project != "" && n.Project != s.SessionProject() {
-		return nil, usage("session "+n.Session+" is of an earlier workspace "+n.Workspace+", which was deleted", "start a new session in this one")
+		return nil, usage("session "+n.Session+" is of an earlier workspace "+n.Spec.Workspace+", which was deleted", "start a new session in this one")
 	}
-	in := &space{all: m.spaces, settings: s, project: m.spaces.ProjectFolder(s), kind: s.Agent.Kind}
+	in := &space{all: m.spaces, settings: s, project: m.spaces.ProjectFolder(s), kind: orElse(n.Spec.Container.Agent, s.Agent.Kind)}
 	if !in.own() && (flags.SystemPrompt != "" || flags.OnlyTools != nil) {
 		return nil, usage("agent "+n.Agent.Name+": "+in.kind+" takes neither a system prompt nor a list of tools", "leave them out of the strategy")
 	}
@@ -32,7 +40,8 @@ func (m *maker) inWorkspace(ctx context.Context, p *Program, n *runs.Need, flags
 	if err != nil {
 		return nil, err
 	}
-	return &runs.Made{Options: made.options.Options, New: made.agent, Close: made.close}, nil
+	made.options.Ephemeral = n.Spec.Container.Ephemeral
+	return made, nil
 }
 
 // agent makes the agent of options that the run has completed.

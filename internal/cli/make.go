@@ -26,6 +26,8 @@ type agentFlags struct {
 	Agents      string   `placeholder:"JSON" group:"work" help:"Kinds of sub-agents by name, stronger than those of files."`
 	AddDir      []string `sep:"none" placeholder:"FOLDER" group:"work" help:"Another folder that the tools may touch; may be repeated."`
 
+	EnvFrom []string `sep:"none" placeholder:"NAME=REF" group:"work" help:"Get this variable from env:NAME, keyring:SERVICE/USER or command:PROGRAM when the run starts, also after a restart of the daemon; may be repeated."`
+
 	SystemPrompt           string `placeholder:"TEXT" group:"prompt" help:"Replace the system prompt."`
 	SystemPromptFile       string `placeholder:"FILE" group:"prompt" help:"Replace the system prompt by a file's text."`
 	AppendSystemPrompt     string `placeholder:"TEXT" group:"prompt" help:"Add to the system prompt."`

@@ -4,9 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
-	"path/filepath"
-	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -18,6 +15,7 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/daemon/wire"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
 	"github.com/holdfast-dev/holdfast/policy"
+	"github.com/holdfast-dev/holdfast/runspec"
 	"github.com/holdfast-dev/holdfast/session"
 	"github.com/holdfast-dev/holdfast/settings"
 	"github.com/holdfast-dev/holdfast/tool"
@@ -64,67 +62,12 @@ func (p *Program) dial(ctx context.Context, store string) *client.Client {
 	return c
 }
 
-// remote finds the daemon that the run is to happen in, or nil. What it cannot be
-// told makes it a run of this process.
+// remote finds the daemon that the run is to happen in, or nil.
 func (c *runCmd) remote(ctx context.Context, p *Program) *client.Client {
 	if c.NoDaemon {
 		return nil
 	}
-	only := c.onlyHere()
-	if only != "" && !c.Verbose {
-		return nil
-	}
-	d := p.daemon(ctx, c.Store)
-	if d != nil && only != "" {
-		p.warn("%s cannot be given to the daemon; the agent runs in this process", only)
-		d.Close()
-		return nil
-	}
-	return d
-}
-
-// onlyHere is the first flag that the daemon cannot be given, or "".
-func (c *runCmd) onlyHere() string {
-	for _, f := range []struct {
-		given bool
-		name  string
-	}{
-		{c.NoPersist, "--no-session-persistence"},
-		{c.Worktree.wanted, "--worktree"},
-		{c.NoSandbox, "--no-sandbox"},
-		{c.NoHooks, "--no-hooks"},
-		{c.NoContextFiles, "--no-context-files"},
-		{c.Agents != "", "--agents"},
-		{len(c.MCPConfig) > 0, "--mcp-config"},
-		{c.StrictMCPConfig, "--strict-mcp-config"},
-		{c.FallbackModel != "", "--fallback-model"},
-		{c.BaseURL != "", "--base-url"},
-		{c.MaxTokens != 0, "--max-tokens"},
-		{c.Effort != "", "--effort"},
-		{c.MaxTurns != 0, "--max-turns"},
-		{c.NoCompact, "--no-compact"},
-		{c.CompactItems != 0, "--compact-items"},
-		{c.Init, "--init"},
-		{c.Maintenance, "--maintenance"},
-		{len(c.AddDir) > 0, "--add-dir"},
-		{c.SystemPrompt != "", "--system-prompt"},
-		{c.SystemPromptFile != "", "--system-prompt-file"},
-		{c.AppendSystemPrompt != "", "--append-system-prompt"},
-		{c.AppendSystemPromptFile != "", "--append-system-prompt-file"},
-		{len(c.AllowedTools) > 0, "--allowed-tools"},
-		{len(c.DisallowedTools) > 0, "--disallowed-tools"},
-		{len(c.Settings) > 1 || len(c.Settings) == 1 && isInline(c.Settings[0]), "--settings"},
-		{c.AskTimeout != 0, "--ask-timeout"},
-		{c.Takeover, "--takeover"},
-		{c.Agent != "", "--agent"},
-		{c.Ephemeral, "--ephemeral"},
-		{c.At != "" && !c.ForkSession, "--at"},
-	} {
-		if f.given {
-			return f.name
-		}
-	}
-	return ""
+	return p.daemon(ctx, c.Store)
 }
 
 // target is the session of a run in the daemon.
@@ -205,6 +148,9 @@ func (c *runCmd) goingOn(ctx context.Context, sessions *session.Sessions, cwd st
 // startRemote runs the agent in the daemon, shows the run as one here, and says how
 // it ended.
 func (c *runCmd) startRemote(ctx context.Context, p *Program, d *client.Client, cwd string, in *space, input []transcript.Part, view view) (outcome.Outcome, error) {
+	if c.NoPersist {
+		return outcome.Usage, usage("--no-session-persistence writes nothing, and a run of the daemon is what its session records", "add --no-daemon")
+	}
 	rules, err := c.settings(p, cwd)
 	if err != nil {
 		return outcome.Of(err), err
@@ -267,55 +213,25 @@ func (c *runCmd) sceneThere(ctx context.Context, p *Program, cwd string, in *spa
 	return s, err
 }
 
-// request is what the daemon is asked to run. The caller's environment goes along:
-// the keys of models, and where programs are.
+// request is what the daemon is asked to run. The caller's environment goes along, for this
+// daemon's memory only: the keys of models, and where programs are.
 func (c *runCmd) request(p *Program, t *target, cwd string, input []transcript.Part) (*api.NewRun, error) {
-	named := orElse(c.Model, p.env("HOLDFAST_MODEL"))
-	if c.space != nil { // its settings may name one
-		named = c.Model
-	}
-	name, err := p.modelThere(named)
+	s, err := c.spec(p, cwd, input)
 	if err != nil {
 		return nil, err
 	}
-	n := &api.NewRun{SessionID: t.id, Model: name, Cwd: cwd, Workspace: c.Workspace, Mode: c.PermissionMode, MaxBudgetUSD: c.MaxBudgetUSD, Environ: p.Env}
-	if math.IsInf(n.MaxBudgetUSD, 1) {
-		n.MaxBudgetUSD = -1 // JSON has no infinity
-	}
-	if c.space != nil {
-		n.Cwd = ""
-	}
+	s.Session = runspec.Session{ID: t.id, Takeover: c.Takeover}
 	if t.meta == nil {
-		n.Title = c.Name
+		s.Session.Title = c.Name
 	}
-	files, err := p.settingsFiles(c.Settings)
-	if err != nil {
-		return nil, err
+	if t.forked == "" {
+		s.Session.At = c.At
 	}
-	if len(files) > 0 {
-		n.Settings = files[0]
-	}
-	for _, part := range input {
-		if text, ok := part.(transcript.Text); ok {
-			n.Input += text.Text
-		}
+	if err := s.Check(); err != nil {
+		return nil, usage(err.Error(), outcome.Hint(err))
 	}
 	start := t.meta != nil
-	n.Start = &start
-	return n, nil
-}
-
-// modelThere is a model's name as it is understood in another folder.
-func (p *Program) modelThere(name string) (string, error) {
-	path, ok := strings.CutPrefix(name, "scripted/")
-	if !ok || filepath.IsAbs(path) {
-		return name, nil
-	}
-	wd, err := p.Getwd()
-	if err != nil {
-		return "", err
-	}
-	return "scripted/" + filepath.Join(wd, path), nil
+	return &api.NewRun{Spec: s, Environ: p.Env, Start: &start}, nil
 }
 
 // modeThere is the permission mode that the run is in.

@@ -15,6 +15,7 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/daemon/wire"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
 	"github.com/holdfast-dev/holdfast/policy"
+	"github.com/holdfast-dev/holdfast/runspec"
 )
 
 // A question of a run in the daemon is asked at the terminal, and answered there as
@@ -116,7 +117,7 @@ func TestEveryCall(t *testing.T) {
 		}
 	}
 	start := false
-	run, err := d.CreateRun(ctx, &api.NewRun{SessionID: "s", Cwd: dir, Title: "work", Start: &start})
+	run, err := d.CreateRun(ctx, &api.NewRun{SessionID: "s", Spec: runspec.Spec{Cwd: dir}, Title: "work", Start: &start})
 	must("create", err)
 	run, err = d.StartRun(ctx, run.RunID, "go")
 	must("start", err)

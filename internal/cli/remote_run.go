@@ -214,7 +214,7 @@ func (r *remoteRun) told(ctx, away context.Context, e toldEvent) (out outcome.Ou
 	switch {
 	case e.event.Kind == client.EventCaughtUp && r.prepared:
 		r.prepared = false
-		if _, err := r.d.StartRun(ctx, r.target.id, r.request.Input); err != nil {
+		if _, err := r.d.StartRun(ctx, r.target.id, r.request.Prompt); err != nil {
 			return outcome.Of(err), true, err
 		}
 	case e.event.Kind == client.EventDeleted:

@@ -227,7 +227,7 @@ func TestGoingOnThere(t *testing.T) {
 		{[]string{"run", "-r", "my work", "more"}, 0, "going on with session s, 4 items"},
 		{[]string{"run", "-r", "s", "--fork-session", "more"}, 0, "forked s, going on in "},
 		{[]string{"run", "-r", "nowhere", "more"}, 9, "no such session"},
-		{[]string{"run", "-v", "--max-turns", "3", "--session-id", "here", "more"}, 0, "--max-turns cannot be given to the daemon"},
+		{[]string{"run", "-v", "--max-turns", "3", "--session-id", "here", "more"}, 0, "one"},
 		{[]string{"run", "--store", "sqlite:other.db", "more"}, 0, "one"},
 	} {
 		p, out, errs := sitDown(dir, env, tt.args...)
@@ -236,7 +236,7 @@ func TestGoingOnThere(t *testing.T) {
 		}
 	}
 	page, err := c.Runs(t.Context(), client.RunQuery{})
-	if err != nil || len(page.Items) != 2 { // s and its fork; "here" and the other store are none
+	if err != nil || len(page.Items) != 3 { // s, its fork and "here"; that of the other store is none
 		t.Errorf("%d runs: %v", len(page.Items), err)
 	}
 	s, err := c.Session(t.Context(), "s")

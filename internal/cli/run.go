@@ -82,6 +82,9 @@ func (c *runCmd) start(ctx context.Context, p *Program, view view, settle func()
 	if err != nil {
 		return outcome.Usage, err
 	}
+	if err := c.fetchHere(ctx, p); err != nil {
+		return outcome.Of(err), err
+	}
 	if in == nil {
 		if err := c.approveServers(ctx, p, cwd); err != nil {
 			return outcome.Of(err), err

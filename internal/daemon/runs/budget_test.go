@@ -9,6 +9,7 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/daemon/runs"
 	"github.com/holdfast-dev/holdfast/internal/daemon/strategy"
 	"github.com/holdfast-dev/holdfast/internal/daemon/wire"
+	"github.com/holdfast-dev/holdfast/runspec"
 	"github.com/holdfast-dev/holdfast/session"
 )
 
@@ -33,7 +34,7 @@ flow: {sequential: {steps: [writer, editor]}}
 
 func (w *world) bounded(s *strategy.Strategy, usd float64) string {
 	w.t.Helper()
-	p, err := w.runs.Prepare(w.t.Context(), runs.PrepareOptions{Strategy: s, Cwd: w.cwd, By: ann, MaxBudgetUSD: usd})
+	p, err := w.runs.Prepare(w.t.Context(), runs.PrepareOptions{Strategy: s, By: ann, Spec: runspec.Spec{Cwd: w.cwd, Limits: runspec.Limits{MaxBudgetUSD: usd}}})
 	w.ok(err)
 	return p.Run
 }

@@ -26,7 +26,7 @@ func (x *run) finish(ctx context.Context, out strategy.Output, err error) {
 	stop := x.stopped
 	x.mu.Unlock()
 	e := x.end(context.Cause(ctx), stop, out, err)
-	worked, cerr := x.closeAgents(e.Status == wire.Interrupted)
+	worked, cerr := x.closeAgents(e.Status == wire.Interrupted, e.Status == wire.Completed)
 	if e.Status != wire.Interrupted {
 		orphans, err := x.r.denyOpen(context.WithoutCancel(ctx), x.id, Actor{Name: "nobody", Via: "daemon"}, "the run has ended")
 		worked, cerr = append(worked, orphans...), errors.Join(cerr, err)
@@ -101,13 +101,13 @@ func (x *run) end(left error, stop *stopRequest, out strategy.Output, err error)
 
 // close ends the agents and what follows them.
 func (x *run) close(goesOn bool) error {
-	worked, err := x.closeAgents(goesOn)
+	worked, err := x.closeAgents(goesOn, false)
 	return errors.Join(err, x.closeRelay(worked))
 }
 
 // closeAgents ends the agents, and returns their sessions. Of a run that goes on later,
-// what was decided in it stays in force.
-func (x *run) closeAgents(goesOn bool) (worked []string, err error) {
+// what was decided in it stays in force. completed: the run has done what it was asked to do.
+func (x *run) closeAgents(goesOn, completed bool) (worked []string, err error) {
 	x.mu.Lock()
 	members := make([]*member, 0, len(x.members))
 	for _, m := range x.members {
@@ -117,7 +117,7 @@ func (x *run) closeAgents(goesOn bool) (worked []string, err error) {
 	x.mu.Unlock()
 	for _, m := range members {
 		worked = append(worked, m.session)
-		err = errors.Join(err, m.close(goesOn))
+		err = errors.Join(err, m.close(goesOn, completed))
 	}
 	return worked, err
 }
@@ -137,9 +137,12 @@ func (x *run) closeRelay(sessions []string) error {
 	return l.close(sessions)
 }
 
-func (m *member) close(goesOn bool) (err error) {
+func (m *member) close(goesOn, completed bool) (err error) {
 	defer m.x.r.caught(m.x.id, &err)
 	defer m.made.close()
+	if m.made.Leave != nil {
+		m.made.Leave(completed)
+	}
 	if goesOn {
 		err = m.agent.Leave()
 	} else {

@@ -10,6 +10,7 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/daemon/strategy"
 	"github.com/holdfast-dev/holdfast/internal/daemon/wire"
 	"github.com/holdfast-dev/holdfast/model/scripted"
+	"github.com/holdfast-dev/holdfast/runspec"
 	"github.com/holdfast-dev/holdfast/session"
 	"github.com/holdfast-dev/holdfast/session/memory"
 )
@@ -44,7 +45,7 @@ func ExampleNew() {
 		return
 	}
 	defer os.RemoveAll(folder)
-	p, err := r.Prepare(ctx, runs.PrepareOptions{Strategy: greeter, Cwd: folder})
+	p, err := r.Prepare(ctx, runs.PrepareOptions{Strategy: greeter, Spec: runspec.Spec{Cwd: folder}})
 	if err == nil {
 		err = r.Start(ctx, p.Run, "say hello", "", runs.Actor{Name: "ann"})
 	}

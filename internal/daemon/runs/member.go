@@ -68,7 +68,7 @@ func (x *run) member(ctx context.Context, name string) (*member, error) {
 	}
 	for _, c := range changes { // in the order in which they came
 		if _, err := m.agent.Change(ctx, c); err != nil {
-			_ = m.close(false) // err says more
+			_ = m.close(false, false) // err says more
 			return nil, fmt.Errorf("policy of agent %s: %w", name, err)
 		}
 	}
@@ -82,8 +82,7 @@ func (m *member) make(ctx context.Context) (err error) {
 	x := m.x
 	defer x.r.caught(x.id, &err)
 	made, err := x.r.o.Make(ctx, Need{
-		Run: x.id, Session: m.session, Agent: m.spec, Cwd: x.opt.Cwd, Model: x.opt.Model,
-		Mode: x.opt.Mode, Budget: x.opt.MaxBudgetUSD, Settings: x.opt.Settings, Environ: x.opt.Environ, Workspace: x.opt.Workspace, Project: x.project, By: x.opt.By,
+		Run: x.id, Session: m.session, Agent: m.spec, Spec: x.opt.Spec, Environ: x.opt.Environ, Project: x.project, By: x.opt.By,
 	})
 	if err != nil {
 		return err
@@ -92,7 +91,11 @@ func (m *member) make(ctx context.Context) (err error) {
 	m.veil.mask = made.Options.Mask
 	o := made.Options
 	o.Sessions = x.r.o.Sessions
-	o.Session = session.RestoreOptions{SessionID: m.session, Opened: session.Opened{CWD: x.opt.Cwd, Title: x.opt.Title, User: x.opt.By.Name}}
+	s := &x.opt.Spec
+	o.Session = session.RestoreOptions{
+		SessionID: m.session, At: s.Session.At, Takeover: s.Session.Takeover,
+		Opened: session.Opened{CWD: s.Cwd, Title: s.Session.Title, User: x.opt.By.Name},
+	}
 	if m.session != x.id {
 		o.Session.Opened.Owner, o.Session.Opened.Title, o.Name, o.Run = x.id, "", m.spec.Name, x.shared
 	}
@@ -101,7 +104,7 @@ func (m *member) make(ctx context.Context) (err error) {
 		o.MaxTurns = m.spec.MaxSteps
 	}
 	if o.MaxBudgetUSD == 0 {
-		o.MaxBudgetUSD = x.opt.MaxBudgetUSD
+		o.MaxBudgetUSD = s.Limits.MaxBudgetUSD
 	}
 	if m.agent, err = made.agent(ctx, o); err != nil {
 		made.close()

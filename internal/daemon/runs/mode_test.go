@@ -9,6 +9,7 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/daemon/strategy"
 	"github.com/holdfast-dev/holdfast/internal/daemon/wire"
 	"github.com/holdfast-dev/holdfast/policy"
+	"github.com/holdfast-dev/holdfast/runspec"
 	"github.com/holdfast-dev/holdfast/session"
 )
 
@@ -23,7 +24,7 @@ func TestARunGoesOnInItsMode(t *testing.T) {
 			for _, start := range []policy.Mode{"", policy.ModeAcceptEdits} {
 				t.Run(fmt.Sprintf("%s, changed when it %s, started in %q", name, when, start), func(t *testing.T) {
 					w := begin(t, map[string]string{"writer": pushing, "left": pushing, "right": pushing})
-					p, err := w.runs.Prepare(t.Context(), runs.PrepareOptions{Strategy: s(w), Cwd: t.TempDir(), Mode: string(start), By: ann})
+					p, err := w.runs.Prepare(t.Context(), runs.PrepareOptions{Strategy: s(w), By: ann, Spec: runspec.Spec{Cwd: t.TempDir(), Permissions: runspec.Permissions{Mode: string(start)}}})
 					w.ok(err)
 					set := func() {
 						_, err := w.runs.Change(t.Context(), p.Run, policy.Change{Mode: policy.ModeRestricted}, ann)
@@ -41,7 +42,7 @@ func TestARunGoesOnInItsMode(t *testing.T) {
 					}
 					w.again()
 					made := make(chan string, 8)
-					w.making = func(_ context.Context, n runs.Need) { made <- n.Mode }
+					w.making = func(_ context.Context, n runs.Need) { made <- n.Spec.Permissions.Mode }
 					w.ok(w.runs.Continue(t.Context(), p.Run, "again", "", ann))
 					defer func() { _ = w.runs.Stop(t.Context(), p.Run, "", ann) }()
 					if m := <-made; m != "" && m != string(policy.ModeRestricted) { // without one it is that of the log
@@ -63,7 +64,7 @@ func TestARunGoesOnInItsMode(t *testing.T) {
 // A fork begins in no mode of the run that it was made from.
 func TestAForkOfARunHasNoMode(t *testing.T) {
 	w := begin(t, map[string]string{"writer": pushing})
-	p, err := w.runs.Prepare(t.Context(), runs.PrepareOptions{Strategy: single(), Cwd: t.TempDir(), Mode: string(policy.ModeRestricted), By: ann})
+	p, err := w.runs.Prepare(t.Context(), runs.PrepareOptions{Strategy: single(), By: ann, Spec: runspec.Spec{Cwd: t.TempDir(), Permissions: runspec.Permissions{Mode: string(policy.ModeRestricted)}}})
 	w.ok(err)
 	w.ok(w.runs.Start(t.Context(), p.Run, "go", "", ann))
 	w.watch(p.Run, 0).event(wire.RunCompleted)

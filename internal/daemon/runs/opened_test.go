@@ -11,6 +11,7 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/daemon/runs"
 	"github.com/holdfast-dev/holdfast/internal/daemon/strategy"
 	"github.com/holdfast-dev/holdfast/internal/daemon/wire"
+	"github.com/holdfast-dev/holdfast/runspec"
 	"github.com/holdfast-dev/holdfast/session"
 )
 
@@ -63,7 +64,7 @@ func TestOpeningIsTold(t *testing.T) {
 				owner = ""
 			}
 			w.cutOff(tt.cut, owner)
-			_, err := w.runs.Prepare(t.Context(), runs.PrepareOptions{Run: "run", Strategy: tt.strategy, Cwd: w.cwd, By: ann})
+			_, err := w.runs.Prepare(t.Context(), runs.PrepareOptions{Run: "run", Strategy: tt.strategy, By: ann, Spec: runspec.Spec{Cwd: w.cwd}})
 			w.ok(err)
 			sub, err := w.hub.Await(t.Context(), "run")
 			w.ok(err)

@@ -77,7 +77,7 @@ func (x *run) startIn(m policy.Mode) {
 	}
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	x.opt.Mode, x.info.Mode = string(m), string(m)
+	x.opt.Spec.Permissions.Mode, x.info.Mode = string(m), string(m)
 }
 
 // changeShared changes the policy of a run whose agents decide by one.

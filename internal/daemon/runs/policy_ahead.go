@@ -33,13 +33,13 @@ func (x *run) chainAhead(ctx context.Context, tool string) (policy.Chain, error)
 // guardsAhead are the guards of a run that has no agent: with what is on record and what
 // was changed since, and without what settings say.
 func (x *run) guardsAhead(ctx context.Context) (*policy.Guards, error) {
-	g, err := policy.New(&policy.Config{Mode: policy.Mode(x.opt.Mode), Folders: []string{filepath.Clean(x.opt.Cwd)}})
+	g, err := policy.New(&policy.Config{Mode: policy.Mode(x.opt.Spec.Permissions.Mode), Folders: []string{filepath.Clean(x.opt.Spec.Cwd)}})
 	if x.past != nil {
 		meta, missing := x.r.o.Sessions.Get(ctx, x.id)
 		if missing != nil {
 			return nil, missing
 		}
-		meta.CWD = x.opt.Cwd
+		meta.CWD = x.opt.Spec.Cwd
 		g, err = policylog.Guards(ctx, x.r.o.Sessions, meta)
 	}
 	if err != nil {

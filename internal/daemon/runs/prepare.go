@@ -12,28 +12,25 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/daemon/strategy"
 	"github.com/holdfast-dev/holdfast/internal/daemon/wire"
 	"github.com/holdfast-dev/holdfast/policy"
+	"github.com/holdfast-dev/holdfast/runspec"
 	"github.com/holdfast-dev/holdfast/session"
 	"github.com/holdfast-dev/holdfast/workspace"
 )
 
-// PrepareOptions describe a run. What is left out of a run that is on record is as it
-// was.
+// PrepareOptions describe a run. Wherever Spec says nothing, a run that was interrupted keeps
+// what its record says, and a run that has ended keeps its folder, model and mode.
 type PrepareOptions struct {
-	Run      string             // id of a run on record, or for a new one; "" makes one
-	Strategy *strategy.Strategy // nil: that of the run on record; a new one needs it
-	Model    string             // overrides that of the agents
-	Cwd      string             // absolute
-	// Workspace is the slug of the workspace that a new session belongs to, whose project
-	// is Cwd. A session that is there stays in its own, or out of any.
-	Workspace string
-	Settings  string // a file with more settings
-	Mode      string // permission mode
-	// MaxBudgetUSD bounds what the run may cost, with all its agents: 0 leaves the bound that
-	// it has, and less lifts it.
-	MaxBudgetUSD float64
-	Title        string   // of a new session
-	Environ      []string // instead of the daemon's own; in memory only
-	By           Actor
+	Run string // id of a run on record, or for a new one; "" makes one, unless Spec.Session names one
+	// Strategy is nil for that of the run on record, or else Default.
+	Strategy *strategy.Strategy
+	Default  *strategy.Strategy
+	// Spec is the run, except for its prompt and its strategy: the prompt is the input of
+	// [Runs.Start]. Its Cwd is that of the workspace's project when it names a workspace.
+	Spec    runspec.Spec
+	Environ []string // instead of the daemon's own; in memory only
+	By      Actor
+
+	same bool // a run that has ended keeps everything, too
 }
 
 // Prepared is a run that can be started or continued.
@@ -71,8 +68,11 @@ func (r *Runs) Running(id string) *Prepared {
 }
 
 func (r *Runs) prepare(ctx context.Context, o PrepareOptions) (*run, error) {
+	if err := r.choose(ctx, &o); err != nil {
+		return nil, err
+	}
 	if o.Run == "" {
-		if o.Strategy == nil {
+		if o.Strategy = cmp.Or(o.Strategy, o.Default); o.Strategy == nil {
 			return nil, errors.New("a run needs a strategy")
 		}
 		o.Run = "run_" + strings.ToLower(r.o.Sessions.NewID())
@@ -119,6 +119,9 @@ func (r *Runs) claim(x *run) error {
 func (x *run) describe(ctx context.Context, o PrepareOptions) (err error) {
 	defer x.r.caught(x.id, &err)
 	meta, err := x.r.o.Sessions.Get(ctx, x.id)
+	if errors.Is(err, session.ErrNotFound) {
+		o.Strategy = cmp.Or(o.Strategy, o.Default)
+	}
 	switch {
 	case errors.Is(err, session.ErrNotFound) && o.Strategy == nil:
 		return refuse(wire.CodePrepareFailed, "there is no run %s to continue, and no strategy to start", x.id)
@@ -138,26 +141,36 @@ func (x *run) describe(ctx context.Context, o PrepareOptions) (err error) {
 			return err
 		}
 	}
-	if o.Workspace != "" && sole(o.Strategy) == "" {
+	s := &o.Spec
+	switch alone := sole(o.Strategy) != ""; {
+	case s.Workspace != "" && !alone:
 		return refuse(wire.CodePrepareFailed, "one agent works in a workspace, and strategy %s has several", o.Strategy.Name)
-	}
-	if o.Cwd == "" {
+	case s.Worktree.Enabled && !alone:
+		return refuse(wire.CodePrepareFailed, "one agent works in a worktree, and strategy %s has several", o.Strategy.Name)
+	case s.Session.At != "" && !alone:
+		return refuse(wire.CodePrepareFailed, "session.at is for a run of one agent, and strategy %s has several", o.Strategy.Name)
+	case s.Cwd == "":
 		return refuse(wire.CodePrepareFailed, "a run needs a folder: cwd")
 	}
-	if info, err := os.Stat(o.Cwd); err != nil || !info.IsDir() || !filepath.IsAbs(o.Cwd) {
-		return refuse(wire.CodePrepareFailed, "cwd: there is no folder %s", o.Cwd)
+	if info, err := os.Stat(s.Cwd); err != nil || !info.IsDir() || !filepath.IsAbs(s.Cwd) {
+		return refuse(wire.CodePrepareFailed, "cwd: there is no folder %s", s.Cwd)
 	}
 	if x.r.o.Mask != nil {
-		if x.mask, err = x.r.o.Mask(ctx, o.Cwd, o.Settings); err != nil {
+		if x.mask, err = x.r.o.Mask(ctx, s.Cwd, s.Permissions.Settings); err != nil {
 			return err
 		}
 	}
-	o.Title, _ = x.mask.Text(o.Title)
+	if err := x.withoutSecrets(s); err != nil {
+		return err
+	}
+	if o.Environ != nil {
+		s.Environment.Variables = variableNames(o.Environ)
+	}
 	x.opt, x.strategy = o, o.Strategy
 	x.info = wire.StrategyInfo{
 		Name: o.Strategy.Name, Path: o.Strategy.Path, Agents: []string{}, Sole: sole(o.Strategy), Flow: o.Strategy.Flow.Tree(),
-		Source: o.Strategy.Source, Cwd: o.Cwd, Workspace: o.Workspace, Model: o.Model, Mode: o.Mode,
-		MaxBudgetUSD: o.MaxBudgetUSD,
+		Source: o.Strategy.Source, Cwd: s.Cwd, Workspace: s.Workspace, Model: s.Model, Mode: s.Permissions.Mode,
+		MaxBudgetUSD: s.Limits.MaxBudgetUSD,
 	}
 	for _, a := range o.Strategy.Agents {
 		x.info.Agents = append(x.info.Agents, a.Name)
@@ -167,7 +180,8 @@ func (x *run) describe(ctx context.Context, o PrepareOptions) (err error) {
 
 // inherit takes over from a run on record what o does not say.
 func (x *run) inherit(o *PrepareOptions, meta session.Meta) error {
-	o.Cwd = cmp.Or(o.Cwd, meta.CWD)
+	s := &o.Spec
+	s.Cwd = cmp.Or(s.Cwd, meta.CWD)
 	old := x.past.started
 	if old == nil || old.Strategy == nil { // a session that no daemon has run
 		if o.Strategy == nil {
@@ -179,7 +193,7 @@ func (x *run) inherit(o *PrepareOptions, meta session.Meta) error {
 		return nil
 	}
 	was := old.Strategy
-	o.Cwd, o.Model, o.Mode = cmp.Or(o.Cwd, was.Cwd), cmp.Or(o.Model, was.Model), cmp.Or(o.Mode, x.past.modeOf(was.Mode))
+	began := x.past.spec()
 	before, err := strategy.Parse("the strategy of run "+x.id, was.Source)
 	if err != nil {
 		return err
@@ -188,8 +202,14 @@ func (x *run) inherit(o *PrepareOptions, meta session.Meta) error {
 	if o.Strategy == nil {
 		o.Strategy = before
 	}
-	if sole(o.Strategy) == "" { // of one agent its session has the bound
-		o.MaxBudgetUSD = cmp.Or(o.MaxBudgetUSD, was.MaxBudgetUSD)
+	if sole(o.Strategy) != "" { // its session has the bound
+		began.Limits.MaxBudgetUSD = 0
+	}
+	if !x.past.forked && (x.past.status == wire.Interrupted || o.same) {
+		*s = s.Over(began)
+	} else {
+		s.Cwd, s.Model, s.Permissions.Mode = cmp.Or(s.Cwd, began.Cwd), cmp.Or(s.Model, began.Model), cmp.Or(s.Permissions.Mode, began.Permissions.Mode)
+		s.Limits.MaxBudgetUSD = cmp.Or(s.Limits.MaxBudgetUSD, began.Limits.MaxBudgetUSD)
 	}
 	if (sole(before) == "") != (sole(o.Strategy) == "") {
 		return refuse(wire.CodePrepareFailed, "run %s cannot go on with a strategy of another kind: one agent works in the run's session, several have their own", x.id)
@@ -213,12 +233,12 @@ func (x *run) stay(o *PrepareOptions, meta session.Meta) error {
 	x.project = meta.Project
 	slug, _, inside := workspace.OfProject(meta.Project)
 	switch {
-	case inside && o.Workspace != "" && o.Workspace != slug:
-		return refuse(wire.CodePrepareFailed, "session %s works in workspace %s, not in %s", x.id, slug, o.Workspace)
-	case !inside && o.Workspace != "":
-		return refuse(wire.CodePrepareFailed, "session %s is not one of workspace %s", x.id, o.Workspace)
+	case inside && o.Spec.Workspace != "" && o.Spec.Workspace != slug:
+		return refuse(wire.CodePrepareFailed, "session %s works in workspace %s, not in %s", x.id, slug, o.Spec.Workspace)
+	case !inside && o.Spec.Workspace != "":
+		return refuse(wire.CodePrepareFailed, "session %s is not one of workspace %s", x.id, o.Spec.Workspace)
 	}
-	o.Workspace = slug
+	o.Spec.Workspace = slug
 	return nil
 }
 

@@ -30,6 +30,7 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/daemon/strategy"
 	"github.com/holdfast-dev/holdfast/model"
 	"github.com/holdfast-dev/holdfast/policy"
+	"github.com/holdfast-dev/holdfast/runspec"
 	"github.com/holdfast-dev/holdfast/session"
 	"github.com/holdfast-dev/holdfast/transcript"
 )
@@ -42,20 +43,13 @@ type Actor struct {
 
 // Need says what an agent is wanted for.
 type Need struct {
-	Run      string // id of the run
-	Session  string // id of the agent's session
-	Agent    strategy.Agent
-	Cwd      string
-	Model    string   // overrides the agent's
-	Mode     string   // permission mode; "" is what settings say
-	Budget   float64  // bound of what the run may cost, in US dollars; 0 leaves it, less than 0 lifts it
-	Settings string   // more settings, a file; ""
-	Environ  []string // instead of the daemon's own, when not nil
-	// Workspace is the slug of the workspace that the agent works in; "" is none. Project
-	// is that of the session, when it is there: see workspace.OfProject.
-	Workspace string
-	Project   string
-	By        Actor // who has the run run
+	Run     string // id of the run
+	Session string // id of the agent's session
+	Agent   strategy.Agent
+	Spec    runspec.Spec // of the run, without its prompt and strategy; Cwd is set
+	Environ []string     // the caller's, instead of the daemon's own, when not nil
+	Project string       // of the session, when it exists: see workspace.OfProject
+	By      Actor        // who has the run run
 }
 
 // Made is an agent's parts. Close is called after the agent was closed.
@@ -65,7 +59,9 @@ type Made struct {
 	Attach  func(*agent.Agent) // called once the agent is there; may be nil
 	// New makes the agent, of the options as the run has completed them; nil is
 	// [agent.New] with Model, and Attach.
-	New   func(ctx context.Context, o agent.Options) (Agent, error)
+	New func(ctx context.Context, o agent.Options) (Agent, error)
+	// Leave is called before the agent is closed, with whether the run has completed; may be nil.
+	Leave func(completed bool)
 	Close func()
 }
 
@@ -90,8 +86,8 @@ type Options struct {
 	// Make makes the parts of an agent: settings, tools, sandbox, hooks, model.
 	Make func(ctx context.Context, n Need) (*Made, error)
 	// Mask makes what masks secrets in what a run's record holds, as the settings of a
-	// folder want it; nil: nothing is masked.
-	Mask func(ctx context.Context, cwd, settings string) (*secret.Masker, error)
+	// folder and of the run want it; nil: nothing is masked.
+	Mask func(ctx context.Context, cwd string, settings []string) (*secret.Masker, error)
 	// Tools names what tools agents can have, those of MCP servers aside: a change of policy
 	// for another one is refused. Nil: that is not known.
 	Tools []string

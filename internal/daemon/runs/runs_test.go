@@ -13,6 +13,7 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/daemon/strategy"
 	"github.com/holdfast-dev/holdfast/internal/daemon/wire"
 	"github.com/holdfast-dev/holdfast/policy"
+	"github.com/holdfast-dev/holdfast/runspec"
 	"github.com/holdfast-dev/holdfast/session"
 )
 
@@ -80,7 +81,7 @@ func TestRefusals(t *testing.T) {
 		t.Error(err)
 	}
 	for _, o := range []runs.PrepareOptions{
-		{}, {Run: "../x", Strategy: single(), Cwd: w.cwd}, {Run: "unknown"}, {Strategy: single()},
+		{}, {Run: "../x", Strategy: single(), Spec: runspec.Spec{Cwd: w.cwd}}, {Run: "unknown"}, {Strategy: single()},
 	} {
 		_, err := w.runs.Prepare(ctx, o)
 		w.code(err, wire.CodePrepareFailed)
@@ -88,11 +89,11 @@ func TestRefusals(t *testing.T) {
 
 	id := w.prepare(single())
 	w.code(w.runs.Continue(ctx, id, "x", "", ann), wire.CodeContinueFailed)
-	_, err = w.runs.Prepare(ctx, runs.PrepareOptions{Run: id, Strategy: single(), Cwd: w.cwd})
+	_, err = w.runs.Prepare(ctx, runs.PrepareOptions{Run: id, Strategy: single(), Spec: runspec.Spec{Cwd: w.cwd}})
 	w.code(err, wire.CodePrepareFailed)
 	w.ok(w.runs.Start(ctx, id, "go", "", ann))
 	w.code(w.runs.Start(ctx, id, "go", "", ann), wire.CodeStartFailed)
-	_, err = w.runs.Prepare(ctx, runs.PrepareOptions{Run: id, Strategy: single(), Cwd: w.cwd})
+	_, err = w.runs.Prepare(ctx, runs.PrepareOptions{Run: id, Strategy: single(), Spec: runspec.Spec{Cwd: w.cwd}})
 	w.code(err, wire.CodePrepareFailed)
 	w.ok(w.runs.Stop(ctx, id, "", ann))
 	w.code(w.runs.Stop(ctx, id, "", ann), wire.CodeRunNotFound)
@@ -123,7 +124,7 @@ func TestPrepareRace(t *testing.T) {
 	errs := make([]error, 8)
 	for i := range errs {
 		g.Go(func() {
-			_, errs[i] = w.runs.Prepare(t.Context(), runs.PrepareOptions{Run: "mine", Strategy: single(), Cwd: w.cwd})
+			_, errs[i] = w.runs.Prepare(t.Context(), runs.PrepareOptions{Run: "mine", Strategy: single(), Spec: runspec.Spec{Cwd: w.cwd}})
 		})
 	}
 	g.Wait()

@@ -31,7 +31,7 @@ func (r *Runs) Continue(ctx context.Context, id, input, requestID string, by Act
 			return refuse(wire.CodeContinueFailed, "No run found for runId %s", id)
 		}
 		var err error
-		if x, err = r.prepare(ctx, PrepareOptions{Run: id, By: by}); err != nil {
+		if x, err = r.prepare(ctx, PrepareOptions{Run: id, By: by, same: true}); err != nil {
 			return fail(wire.CodeContinueFailed, err)
 		}
 		defer x.drop() // unless somebody has started it
@@ -78,7 +78,7 @@ func (x *run) start(ctx context.Context, input, requestID string, by Actor) (err
 	}
 	e := wire.RunEvent{
 		Event: wire.RunStarted, Status: wire.Running, By: by.Name, Via: by.Via, RequestID: requestID,
-		Strategy: &x.info, Input: input,
+		Strategy: &x.info, Spec: x.onRecord(), Input: input,
 	}
 	from := x.begin(&e)
 	if err := x.open(ctx, by); err != nil {
@@ -153,7 +153,11 @@ func (x *run) refresh(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if held != nil {
+		if held != nil && x.opt.Spec.Session.Takeover {
+			if err := x.r.interrupt(ctx, m); err != nil && !errors.Is(err, errOvertaken) {
+				return err
+			}
+		} else if held != nil {
 			return refuse(wire.CodeStartFailed, "Run %s is running already: process %d on %s has it", x.id, held.Holder.PID, held.Holder.Host)
 		}
 	}
@@ -275,13 +279,13 @@ func (x *run) open(ctx context.Context, by Actor) error {
 	if x.past != nil {
 		x.log, err = x.r.o.Sessions.Open(ctx, x.id, nil)
 	} else {
-		o := session.Opened{SessionID: x.id, CWD: x.opt.Cwd, Title: cmp.Or(x.opt.Title, x.strategy.Name), User: by.Name}
+		o := session.Opened{SessionID: x.id, CWD: x.opt.Spec.Cwd, Title: cmp.Or(x.opt.Spec.Session.Title, x.strategy.Name), User: by.Name}
 		if id, branch, err := session.ProjectID(o.CWD); err == nil { // a folder without one still has runs
 			o.Project, o.GitBranch = id, branch
 		}
 		x.log, err = x.r.o.Sessions.Create(ctx, o)
 	}
-	if err == nil && x.opt.Workspace == "" { // there each agent has a process of its own
+	if err == nil && x.opt.Spec.Workspace == "" { // there each agent has a process of its own
 		x.shared, err = agent.NewRun(ctx, x.log)
 	}
 	if err != nil {

@@ -19,6 +19,7 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/daemon/wire"
 	"github.com/holdfast-dev/holdfast/model/scripted"
 	"github.com/holdfast-dev/holdfast/policy"
+	"github.com/holdfast-dev/holdfast/runspec"
 	"github.com/holdfast-dev/holdfast/session"
 	"github.com/holdfast-dev/holdfast/session/sqlite"
 	"github.com/holdfast-dev/holdfast/tool"
@@ -117,15 +118,15 @@ func (w *world) make(ctx context.Context, n runs.Need) (*runs.Made, error) {
 		return nil, err
 	}
 	made := &runs.Made{Model: m, Options: agent.Options{
-		Tools: registry, Permissions: policy.Config{Mode: policy.Mode(n.Mode), Folders: []string{n.Cwd}}, AskTimeout: 0,
+		Tools: registry, Permissions: policy.Config{Mode: policy.Mode(n.Spec.Permissions.Mode), Folders: []string{n.Spec.Cwd}}, AskTimeout: 0,
 	}}
 	if w.helpers {
 		if err := w.helped(&made.Options); err != nil {
 			return nil, err
 		}
 	}
-	if n.Workspace != "" {
-		made.New = inSpace(m, n.Workspace)
+	if n.Spec.Workspace != "" {
+		made.New = inSpace(m, n.Spec.Workspace)
 	}
 	return made, nil
 }
@@ -194,7 +195,7 @@ func (w *world) parse(text string) *strategy.Strategy {
 // prepare prepares a run and returns its id.
 func (w *world) prepare(s *strategy.Strategy) string {
 	w.t.Helper()
-	p, err := w.runs.Prepare(w.t.Context(), runs.PrepareOptions{Strategy: s, Cwd: w.t.TempDir(), By: ann})
+	p, err := w.runs.Prepare(w.t.Context(), runs.PrepareOptions{Strategy: s, By: ann, Spec: runspec.Spec{Cwd: w.t.TempDir()}})
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -203,7 +204,7 @@ func (w *world) prepare(s *strategy.Strategy) string {
 
 // startNamed starts a run of this id. It may be called from any goroutine.
 func (w *world) startNamed(id string) error {
-	_, err := w.runs.Prepare(w.t.Context(), runs.PrepareOptions{Run: id, Strategy: single(), Cwd: w.cwd, By: ann})
+	_, err := w.runs.Prepare(w.t.Context(), runs.PrepareOptions{Run: id, Strategy: single(), By: ann, Spec: runspec.Spec{Cwd: w.cwd}})
 	if err == nil {
 		err = w.runs.Start(w.t.Context(), id, "go", "", ann)
 	}

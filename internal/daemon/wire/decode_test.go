@@ -82,7 +82,7 @@ func TestHostileFrames(t *testing.T) {
 var frames = []string{
 	`{"type":"hello","requestId":"r","token":"hf_1","client":"wscat 6","protocol":1}`,
 	`{"type":"ping","requestId":"r"}`,
-	`{"type":"prepare_run","requestId":"r","runId":"run-1","strategyPath":"s.yaml","modelOverride":"a/b","cwd":"/w","manifestPath":"m.json","mode":"plan","maxBudgetUsd":0.5}`,
+	`{"type":"prepare_run","requestId":"r","runId":"run-1","strategyPath":"s.yaml","modelOverride":"a/b","cwd":"/w","manifestPath":"m.json","mode":"plan","maxBudgetUsd":0.5,"spec":{"tools":[]}}`,
 	`{"type":"prepare_run","strategy":{"name":"x","agents":{}},"workspace":"blog"}`,
 	`{"type":"start_run","requestId":"r","runId":"run-1","input":"go"}`,
 	`{"type":"continue_run","requestId":"r","runId":"run-1","input":"more"}`,

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/holdfast-dev/holdfast/policy"
+	"github.com/holdfast-dev/holdfast/runspec"
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
@@ -64,6 +65,7 @@ type RunEvent struct {
 
 	// of started, and without Flow and Source of what ends a run
 	Strategy  *StrategyInfo `json:"strategy,omitempty"`
+	Spec      *runspec.Spec `json:"spec,omitempty"`       // of started: the run as it was asked for, without prompt and strategy
 	StartedAt *time.Time    `json:"started_at,omitempty"` // of what ends a run
 	Resumed   bool          `json:"resumed,omitempty"`    // the segment that was interrupted goes on
 

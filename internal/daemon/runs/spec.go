@@ -1,0 +1,134 @@
+package runs
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/holdfast-dev/holdfast/internal/daemon/wire"
+	"github.com/holdfast-dev/holdfast/runspec"
+	"github.com/holdfast-dev/holdfast/session"
+	"github.com/holdfast-dev/holdfast/workspace"
+)
+
+// choose finds the session that a spec names, or forks it. What is left of Spec.Session is what
+// the run's start does: go back to an item, take the session over, give it a title.
+func (r *Runs) choose(ctx context.Context, o *PrepareOptions) error {
+	s := &o.Spec.Session
+	if s.NoPersist {
+		return &Error{
+			Code: wire.CodePrepareFailed, Message: "session.no_persist: a daemon's run is what its session records, so it cannot write nothing",
+			Tip: "run it without the daemon: holdfast run --no-daemon --no-session-persistence PROMPT",
+		}
+	}
+	switch {
+	case s.Resume != "":
+		m, err := r.o.Sessions.Find(ctx, s.Resume)
+		if err != nil {
+			return err
+		}
+		o.Run = m.ID
+	case s.Continue:
+		newest, err := r.newest(ctx, &o.Spec)
+		if err != nil {
+			return err
+		}
+		o.Run = newest
+	case s.ID != "":
+		o.Run = s.ID
+	}
+	left := runspec.Session{At: s.At, Title: s.Title, Takeover: s.Takeover}
+	if s.Fork {
+		id, err := r.o.Sessions.Fork(ctx, o.Run, &session.ForkOptions{At: s.At, Title: s.Title, User: o.By.Name, Grants: s.WithGrants})
+		if err != nil {
+			return err
+		}
+		o.Run, left = id, runspec.Session{}
+	}
+	*s = left
+	return nil
+}
+
+// newest is the newest session of the spec's folder or workspace.
+func (r *Runs) newest(ctx context.Context, s *runspec.Spec) (string, error) {
+	project := ""
+	if s.Workspace == "" {
+		id, _, err := session.ProjectID(s.Cwd)
+		if err != nil {
+			return "", err
+		}
+		project = id
+	}
+	q := session.Query{Project: project, Unowned: true, Limit: 1}
+	for {
+		page, err := r.o.Sessions.List(ctx, q)
+		if err != nil {
+			return "", err
+		}
+		for _, m := range page.Sessions {
+			if slug, _, _ := workspace.OfProject(m.Project); slug == s.Workspace {
+				return m.ID, nil
+			}
+		}
+		if q.After = page.Next; q.After == "" {
+			return "", refuse(wire.CodePrepareFailed, "session.continue: there is no session of this project to continue")
+		}
+	}
+}
+
+// onRecord is the spec as the run's start records it. The prompt and the strategy have places
+// of their own there.
+func (x *run) onRecord() *runspec.Spec {
+	s := x.opt.Spec
+	s.Prompt, s.Strategy, s.StrategyPath = "", nil, ""
+	return &s
+}
+
+// spec is what a run on record continues with. A record of an older version has a few of its
+// fields only.
+func (p *past) spec() runspec.Spec {
+	was := p.started.Strategy
+	s := runspec.Spec{}
+	if p.started.Spec != nil {
+		s = *p.started.Spec
+	}
+	s.Cwd, s.Workspace, s.Model, s.Limits.MaxBudgetUSD = was.Cwd, was.Workspace, was.Model, was.MaxBudgetUSD
+	s.Permissions.Mode = p.modeOf(was.Mode)
+	s = s.Next("")
+	return s
+}
+
+// withoutSecrets masks the texts of a spec that a person wrote, as a prompt is, and refuses
+// a secret where masking it would break the run after a restart.
+func (x *run) withoutSecrets(s *runspec.Spec) error {
+	for _, text := range []*string{&s.Session.Title, &s.Instructions.System, &s.Instructions.AppendSystem} {
+		*text, _ = x.mask.Text(*text)
+	}
+	parts := []struct{ field, text string }{{"model_options.base_url", s.ModelOptions.BaseURL}, {"agents", string(s.Agents)}}
+	for _, text := range s.Permissions.Settings {
+		parts = append(parts, struct{ field, text string }{"permissions.settings", text})
+	}
+	for _, text := range s.MCP.Configs {
+		parts = append(parts, struct{ field, text string }{"mcp.configs", text})
+	}
+	for _, p := range parts {
+		if masked, _ := x.mask.Text(p.text); masked != p.text {
+			return &Error{
+				Code: wire.CodePrepareFailed, Message: p.field + " holds a secret, and a run's description goes on record",
+				Tip: "write the name of a variable instead, such as ${API_KEY}, or name a file",
+			}
+		}
+	}
+	return nil
+}
+
+// variableNames are the names in an environment, in order.
+func variableNames(environ []string) []string {
+	names := make([]string, 0, len(environ))
+	for _, pair := range environ {
+		name, _, _ := strings.Cut(pair, "=")
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
