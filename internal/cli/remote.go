@@ -155,6 +155,11 @@ func (c *runCmd) startRemote(ctx context.Context, p *Program, d *client.Client, 
 	if err != nil {
 		return outcome.Of(err), err
 	}
+	if c.NoSandbox {
+		if err := unheld(p, rules); err != nil {
+			return outcome.Of(err), err
+		}
+	}
 	s, err := c.sceneThere(ctx, p, cwd, in, rules)
 	if err != nil {
 		return outcome.Of(err), err
