@@ -359,6 +359,50 @@ func TestBadDatesAreTold(t *testing.T) {
 	}
 }
 
+// A session is never dated in the future, where it would be the newest for good: a date that has
+// not come is told, and another one takes its place.
+func TestDatesInTheFuture(t *testing.T) {
+	const never = `"9999-01-01T00:00:00.000Z"`
+	now := time.Date(2026, 5, 1, 0, 0, 0, 0, time.UTC)
+	for name, file := range map[string]struct{ path, text string }{
+		"Open Agent SDK, created": {"transcript.json", strings.Replace(openAgent, `"2026-01-01T00:00:00.000Z"`, never, 1)},
+		"Open Agent SDK, updated": {"transcript.json", strings.Replace(openAgent, `"2026-01-01T00:00:09.000Z"`, never, 1)},
+		"Claude Code":             {"s.jsonl", `{"type":"user","uuid":"a","parentUuid":null,"sessionId":"my-session","cwd":"/work","timestamp":` + never + `,"message":{"role":"user","content":"hello"}}` + "\n"},
+		"Codex": {"rollout-x.jsonl", `{"timestamp":"2026-01-01T00:00:00Z","type":"session_meta","payload":{"id":"my-session","cwd":"/work"}}` + "\n" +
+			`{"timestamp":` + never + `,"type":"response_item","payload":{"type":"message","role":"user","content":[{"type":"input_text","text":"hello"}]}}` + "\n"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newSessions()
+			r := bring(t, s, write(t, file.path, file.text), &convert.Options{Clock: func() time.Time { return now }})
+			if !slices.ContainsFunc(r.Warnings, func(w convert.Warning) bool { return strings.Contains(w.Text, "in the future") }) {
+				t.Errorf("warnings: %+v", r.Warnings)
+			}
+			m, err := s.Get(t.Context(), r.Session)
+			if err != nil || m.UpdatedAt.After(now) || m.CreatedAt.After(now) {
+				t.Errorf("created %s, updated %s, %v", m.CreatedAt, m.UpdatedAt, err)
+			}
+			if got := said(t, s, r.Session); !strings.Contains(got, "user:hello") {
+				t.Errorf("it says %s", got)
+			}
+		})
+	}
+}
+
+// The digest of our own record covers its date, so that no other can take its place.
+func TestRecordsOfTheFuture(t *testing.T) {
+	from, to := newSessions(), newSessions()
+	r := bring(t, from, write(t, "transcript.json", openAgent), nil)
+	src := write(t, "s.jsonl", string(export(t, from, r.Session, convert.JSONL)))
+	early := func() time.Time { return time.Date(2020, 1, 1, 0, 0, 0, 0, time.UTC) }
+	_, err := convert.Import(t.Context(), to, src, &convert.Options{Clock: early})
+	if !errors.Is(err, session.ErrInvalid) || !strings.Contains(err.Error(), "in the future") {
+		t.Errorf("%v", err)
+	}
+	if page, err := to.List(t.Context(), session.Query{}); err != nil || len(page.Sessions) > 0 {
+		t.Errorf("%+v, %v", page, err)
+	}
+}
+
 // A list of strings in place of a content is as many texts, in each format and in what a tool said.
 func TestContentThatIsAListOfStrings(t *testing.T) {
 	const list = `["hello","","you"]`

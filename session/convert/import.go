@@ -72,6 +72,10 @@ func (w Warning) String() string {
 	return fmt.Sprintf("%s:%d: %s", w.File, w.Line, w.Text)
 }
 
+// clockSkew is how far the clock of another machine may be ahead of ours. A later date has not
+// come yet: with it a session would be the newest in every list, for good.
+const clockSkew = 24 * time.Hour
+
 // maxWarnings bounds the warnings of one source; Report.More counts the rest.
 const maxWarnings = 100
 
@@ -113,6 +117,7 @@ type importer struct {
 	clean  []bool // lines that are JSON as it is written here; of a small file only
 	broken string // between the pieces of the file
 	seen   facts
+	latest time.Time // of a date that can be right
 	size   int64 // how much of the file is read, and
 	count  int   // how many lines that are
 	ended  bool  // the last one of them has a line break
@@ -154,6 +159,7 @@ func Import(ctx context.Context, to *session.Sessions, src Source, o *Options) (
 	if in.o.Clock == nil {
 		in.o.Clock = time.Now
 	}
+	in.latest = in.o.Clock().Add(clockSkew)
 	if in.o.Progress == nil {
 		in.o.Progress = func(int64) {}
 	}
@@ -162,6 +168,15 @@ func Import(ctx context.Context, to *session.Sessions, src Source, o *Options) (
 		err = fmt.Errorf("import %s: %w", src.Path, err)
 	}
 	return in.rep, err
+}
+
+// come is a time, or none, with a warning, where it has not come yet.
+func (in *importer) come(t time.Time, line int) time.Time {
+	if !t.After(in.latest) {
+		return t
+	}
+	in.rep.warn(line, "the date %s is in the future: another one takes its place", t.Format(time.RFC3339))
+	return time.Time{}
 }
 
 func (in *importer) run() (err error) {

@@ -180,6 +180,12 @@ func (in *importer) eachRecord(do func(line int, r *session.Record) error) error
 				return nil
 			}
 		}
+		if err == nil && r.Time.After(in.latest) { // its digest covers the time: no other can take its place
+			err = &session.Error{
+				Op: "import", Err: session.ErrInvalid, Detail: "the date " + r.Time.Format(time.RFC3339) + " of the record is in the future",
+				Hint: "compare the clock of this machine with that of the one that wrote the file",
+			}
+		}
 		if err == nil {
 			err = do(l.n, &r)
 		}

@@ -20,7 +20,7 @@ const (
 // begin makes the first record of a new session.
 func (in *importer) begin() error {
 	o := session.Opened{
-		Format: session.FormatVersion, SessionID: in.rep.Session, Created: in.seen.created, CWD: in.seen.cwd,
+		Format: session.FormatVersion, SessionID: in.rep.Session, Created: in.come(in.seen.created, 0), CWD: in.seen.cwd,
 		GitBranch: in.seen.branch, Title: in.seen.title, Summary: in.seen.summary, Tag: in.seen.tag, Owner: in.src.Owner,
 	}
 	if o.Created.IsZero() {
@@ -85,6 +85,7 @@ func (in *importer) item(it *item) error {
 		}
 		in.ids = append(in.ids, it.id)
 	}()
+	it.time = in.come(it.time, it.line)
 	if it.time.After(in.at) {
 		in.at = it.time
 	}
@@ -245,7 +246,7 @@ func (in *importer) finish() error {
 			return err
 		}
 	}
-	in.w.until(in.seen.updated)
+	in.w.until(in.come(in.seen.updated, 0))
 	return in.flush()
 }
 
