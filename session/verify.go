@@ -113,8 +113,12 @@ func (s *Sessions) Rebuild(ctx context.Context, id string) (Meta, error) {
 		return Meta{}, err
 	}
 	r, err := s.Verify(ctx, id)
-	if err == nil && r.Rebuilt.ID == "" {
+	switch {
+	case err != nil:
+	case r.Rebuilt.ID == "":
 		err = &Error{Op: "rebuild", Session: id, Err: ErrCorrupt, Detail: "its first record cannot be read"}
+	case r.Rebuilt.ID != id:
+		err = &Error{Op: "rebuild", Session: id, Err: ErrCorrupt, Detail: "its records say that they are those of session " + r.Rebuilt.ID}
 	}
 	if err == nil && r.MetaDiffers {
 		err = b.PutMeta(ctx, r.Rebuilt)

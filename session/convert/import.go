@@ -118,9 +118,9 @@ type importer struct {
 	broken string // between the pieces of the file
 	seen   facts
 	latest time.Time // of a date that can be right
-	size   int64 // how much of the file is read, and
-	count  int   // how many lines that are
-	ended  bool  // the last one of them has a line break
+	size   int64     // how much of the file is read, and
+	count  int       // how many lines that are
+	ended  bool      // the last one of them has a line break
 
 	w    *writer
 	had  *held // what an earlier import has left

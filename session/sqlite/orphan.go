@@ -79,3 +79,12 @@ func (c *conn) listOrphan(num int64) error {
 	_, err = c.exec(`INSERT INTO sessions (num, `+rows.Columns+`) VALUES (?, `+rows.Marks+`)`, append([]any{num}, dialect.Values(&m)...)...)
 	return err
 }
+
+// lastSeq is the seq of the last record of a log, 0 when it has none.
+func (c *conn) lastSeq(num int64) (int64, error) {
+	r, err := c.row("SELECT max(key) FROM records WHERE key BETWEEN ? AND ?", num<<seqBits, num<<seqBits|maxSeq)
+	if err != nil {
+		return 0, err
+	}
+	return asInt(r[0]) & maxSeq, nil
+}

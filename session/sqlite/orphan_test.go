@@ -102,3 +102,64 @@ func TestSweptSessionsAreNotLost(t *testing.T) {
 		t.Errorf("%+v, %v", p.Sessions, err)
 	}
 }
+
+// A session whose row is lost is whole again when its row is rebuilt from its records, a fork
+// of it, too. Records that another session has taken the id of stay damaged.
+func TestRebuildOfALostRow(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "s.db")
+	st, err := Open(path, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := session.New(st, nil)
+	for _, id := range []string{"A", "B", "C"} {
+		if err := s.Save(t.Context(), id, []transcript.Item{transcript.UserText("of " + id), transcript.UserText("v")}, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := s.Rename(t.Context(), "B", "a title"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Fork(t.Context(), "B", &session.ForkOptions{ID: "F"}); err != nil {
+		t.Fatal(err)
+	}
+	before := map[string]session.Meta{}
+	for _, id := range []string{"B", "F"} {
+		if before[id], err = s.Get(t.Context(), id); err != nil {
+			t.Fatal(err)
+		}
+	}
+	lost := "DELETE FROM sessions WHERE id IN ('A', 'B', 'F'); UPDATE sessions SET id = 'A' WHERE id = 'C'"
+	if err := st.write(t.Context(), "damage", "A", func(c *conn) error { return c.script(lost) }); err != nil {
+		t.Fatal(err)
+	}
+	if err := st.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if st, err = Open(path, nil); err != nil {
+		t.Fatal(err)
+	}
+	defer st.Close()
+	s = session.New(st, nil)
+	for _, id := range []string{"F", "B"} {
+		r, err := s.Verify(t.Context(), id)
+		if err != nil || len(r.Faults) > 0 || !r.MetaDiffers {
+			t.Errorf("%s: %+v, %v", id, r, err)
+		}
+		if _, err := s.Rebuild(t.Context(), id); err != nil {
+			t.Errorf("%s: %v", id, err)
+		}
+		if m, err := s.Get(t.Context(), id); err != nil || m != before[id] {
+			t.Errorf("%s: %+v, %v, was %+v", id, m, err, before[id])
+		}
+		if l, err := s.Load(t.Context(), id, nil); err != nil || len(l.Items) != 2 || l.Items[0].Text() != "of B" {
+			t.Errorf("%s: %+v, %v", id, l, err)
+		}
+	}
+	if _, err := s.Restore(t.Context(), session.RestoreOptions{SessionID: "B"}); err != nil {
+		t.Error(err)
+	}
+	if _, err := s.Rebuild(t.Context(), "lost-1"); !errors.Is(err, session.ErrCorrupt) {
+		t.Errorf("the records of A: %v", err)
+	}
+}

@@ -63,14 +63,20 @@ type entry struct {
 // start bounds the range by what the session has now.
 func (sc *scan) start(ctx context.Context) error {
 	return sc.store.read(ctx, "read", sc.id, func(c *conn) error {
-		r, err := c.row("SELECT head, parent_seq FROM sessions WHERE id = ?", sc.id)
+		r, err := c.row("SELECT head, parent_seq, num FROM sessions WHERE id = ?", sc.id)
 		if err != nil {
 			return err
 		}
 		if r == nil {
 			return rows.NotFound("read", sc.id)
 		}
-		sc.high = min(sc.high, asInt(r[0]))
+		head := asInt(r[0])
+		if head == 0 { // the row was lost: its records say where the log ends
+			if head, err = c.lastSeq(asInt(r[2])); err != nil {
+				return err
+			}
+		}
+		sc.high = min(sc.high, head)
 		sc.low = max(sc.low, asInt(r[1]))
 		return nil
 	})
