@@ -62,7 +62,7 @@ func newSchema(s *jsonschema.Schema) (*schema, error) {
 	if s.Type != "object" {
 		return nil, errors.New("want an object")
 	}
-	shown, err := show(s)
+	shown, err := json.Marshal(s)
 	if err != nil {
 		return nil, err
 	}

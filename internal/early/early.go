@@ -1,18 +1,19 @@
-// Package early answers `holdfast version` before the program's libraries have
-// started.
+// Package early answers `holdfast version` before the program's libraries are
+// initialized.
 //
-//	runtime ─► os ─► early ─► net/http, provider SDKs, SQLite, … ─► main
+//	runtime ─► os ─► early ─► net/http, SQLite, … ─► main
 //	                   └─ version? print, exit
 //
-// The initialisers of everything that is linked cost four milliseconds and
-// twenty megabytes, which a version is not worth. Go initialises a package as
-// soon as what it imports is, in the order of import paths; this one imports
-// next to nothing, so its turn comes early. Only cmd/holdfast imports it:
+// Measured on a busy machine of two processors: 21 packages are initialized for
+// `version`, in 0.3 ms, against 299 in 11 ms and 2 MB for a command that goes through
+// package cli. Go initializes a package as soon as its imports are, in the order of
+// import paths; this one imports almost nothing, so its turn comes early. Only
+// cmd/holdfast imports it:
 //
 //	import _ "github.com/holdfast-dev/holdfast/internal/early"
 //
-// It is the one package with an init function, and not a place for anything
-// else: package cli knows the command too and does not need this one.
+// Nothing else belongs here. Package cli knows the command, too, and does not need this
+// package.
 package early
 
 import (
