@@ -89,6 +89,7 @@ var floors = map[string]int{
 	"audit":                            3, // it reads what the floors below have recorded
 	"bench/spawn":                      3,
 	"checkpoint":                       3,
+	"event":                            3, // what a run tells
 	"hook":                             3,
 	"instructions":                     3,
 	"internal/supervisor/first":        3,

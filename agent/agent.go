@@ -15,6 +15,7 @@ import (
 	"github.com/oklog/ulid/v2"
 
 	"github.com/holdfast-dev/holdfast/approval"
+	"github.com/holdfast-dev/holdfast/event"
 	"github.com/holdfast-dev/holdfast/model"
 	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/session"
@@ -55,19 +56,19 @@ type Agent struct {
 	log       *session.Log
 	id        string
 	tools     *tool.Registry
-	toolsNew  bool    // since the last request
-	before    *Result // of the turns that the next one is a part of the same work with; see Work
+	toolsNew  bool          // since the last request
+	before    *event.Result // of the turns that the next one is a part of the same work with; see Work
 	queue     []transcript.Encoded
 	unsent    *unsent
-	more      chan struct{}   // closed when the queue has grown or left was set, and replaced
-	untold    []Event         // from away from the loop's goroutine
-	newPolicy []PolicyChanged // likewise, to be told before the next decision
-	said      []string        // by hooks, to the model, likewise
-	stops     *HookError      // likewise: a hook wants the turn to end
-	bell      chan struct{}   // rung when there is something untold while calls run
-	left      error           // why the run ends: a question of somebody who works for it was left open
-	again     chan struct{}   // with left: closed when the agent runs again
-	leaving   bool            // closed, and gone on with later
+	more      chan struct{}         // closed when the queue has grown or left was set, and replaced
+	untold    []event.Event         // from away from the loop's goroutine
+	newPolicy []event.PolicyChanged // likewise, to be told before the next decision
+	said      []string              // by hooks, to the model, likewise
+	stops     *event.HookError      // likewise: a hook wants the turn to end
+	bell      chan struct{}         // rung when there is something untold while calls run
+	left      error                 // why the run ends: a question of somebody who works for it was left open
+	again     chan struct{}         // with left: closed when the agent runs again
+	leaving   bool                  // closed, and gone on with later
 	asking    bool
 	interrupt context.CancelCauseFunc
 	snapshot  func() Snapshot
@@ -153,12 +154,12 @@ func sleep(ctx context.Context, d time.Duration) error {
 }
 
 // Run gives the agent input and yields what happens until the turn is over; the
-// last event is a [Result]. Without parts it answers what the transcript ends
+// last event is a [event.Result]. Without parts it answers what the transcript ends
 // with, or what is queued (ErrNothingToDo when neither). Errors of a model or a
 // tool end in a Result; the error of the sequence is for what stops the agent:
 // a store or an observer that failed. Breaking off interrupts the turn.
-func (a *Agent) Run(ctx context.Context, input ...transcript.Part) iter.Seq2[Event, error] {
-	return func(yield func(Event, error) bool) {
+func (a *Agent) Run(ctx context.Context, input ...transcript.Part) iter.Seq2[event.Event, error] {
+	return func(yield func(event.Event, error) bool) {
 		if !a.running.TryLock() {
 			yield(nil, ErrRunning)
 			return
@@ -167,7 +168,7 @@ func (a *Agent) Run(ctx context.Context, input ...transcript.Part) iter.Seq2[Eve
 		ctx, stop := context.WithCancelCause(ctx)
 		defer stop(nil)
 		listening := true
-		emit := func(e Event) {
+		emit := func(e event.Event) {
 			if listening && !yield(e, nil) {
 				listening = false
 				stop(errInterrupted)
@@ -187,15 +188,15 @@ func (a *Agent) Run(ctx context.Context, input ...transcript.Part) iter.Seq2[Eve
 
 // Prompt runs one turn on a text and returns its result. The error is for what
 // stops the agent; a failed model call is Result.Err.
-func (a *Agent) Prompt(ctx context.Context, text string) (*Result, error) {
+func (a *Agent) Prompt(ctx context.Context, text string) (*event.Result, error) {
 	if !a.running.TryLock() {
 		return nil, ErrRunning
 	}
 	defer a.running.Unlock()
-	return a.run(ctx, func(Event) {}, []transcript.Part{transcript.Text{Text: text}})
+	return a.run(ctx, func(event.Event) {}, []transcript.Part{transcript.Text{Text: text}})
 }
 
-func (a *Agent) run(ctx context.Context, emit func(Event), input []transcript.Part) (*Result, error) {
+func (a *Agent) run(ctx context.Context, emit func(event.Event), input []transcript.Part) (*event.Result, error) {
 	l, err := a.start(ctx, emit)
 	if err != nil {
 		return nil, err
@@ -207,9 +208,9 @@ func (a *Agent) run(ctx context.Context, emit func(Event), input []transcript.Pa
 	ctx, done := a.interruptible(ctx)
 	defer done()
 	if err := l.begin(ctx, input); err != nil {
-		if blocked, ok := errors.AsType[*HookError](err); ok {
+		if blocked, ok := errors.AsType[*event.HookError](err); ok {
 			l.tellUntold()
-			return &Result{SessionID: l.opened.ID, Reason: ReasonHook, Err: blocked, ByModel: map[string]ModelUsage{}}, nil
+			return &event.Result{SessionID: l.opened.ID, Reason: event.ReasonHook, Err: blocked, ByModel: map[string]event.ModelUsage{}}, nil
 		}
 		return nil, err
 	}
@@ -233,14 +234,14 @@ func (a *Agent) run(ctx context.Context, emit func(Event), input []transcript.Pa
 
 // Start opens the session without running anything, and returns what was found. The next
 // run begins by telling it to whoever listens then. It need not be called.
-func (a *Agent) Start(ctx context.Context) (SessionOpened, error) {
+func (a *Agent) Start(ctx context.Context) (event.SessionOpened, error) {
 	if !a.running.TryLock() {
-		return SessionOpened{}, ErrRunning
+		return event.SessionOpened{}, ErrRunning
 	}
 	defer a.running.Unlock()
 	l, err := a.start(ctx, nil)
 	if err != nil {
-		return SessionOpened{}, err
+		return event.SessionOpened{}, err
 	}
 	return l.opened, nil
 }

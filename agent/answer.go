@@ -7,6 +7,7 @@ import (
 	"errors"
 
 	"github.com/holdfast-dev/holdfast/approval"
+	"github.com/holdfast-dev/holdfast/event"
 	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/session"
 	"github.com/holdfast-dev/holdfast/tool"
@@ -274,7 +275,7 @@ func (l *loop) commit(ctx context.Context, head int64, c *call, s *settlement) e
 		}
 	}
 	if s.recorded {
-		l.tell(ApprovalResolved{ID: c.question.ID, Answer: s.answer, Late: s.late})
+		l.tell(event.ApprovalResolved{ID: c.question.ID, Answer: s.answer, Late: s.late})
 	}
 	c.question = nil
 	if err := l.accept(entries, recs); err != nil {
@@ -320,18 +321,18 @@ func (l *loop) record(ctx context.Context, head int64, c *call, s *settlement) (
 // settled are the records of a settlement.
 func (l *loop) settled(c *call, s *settlement) ([]entry, error) {
 	var entries []entry
-	add := func(k session.Kind, payload any, e Event) error {
+	add := func(k session.Kind, payload any, e event.Event) error {
 		d, err := session.NewDraft(k, payload)
 		entries = append(entries, entry{draft: d, event: e})
 		return err
 	}
 	if !s.recorded {
-		if err := add(session.KindApprovalResolved, s.answer, ApprovalResolved{ID: c.question.ID, Answer: s.answer}); err != nil {
+		if err := add(session.KindApprovalResolved, s.answer, event.ApprovalResolved{ID: c.question.ID, Answer: s.answer}); err != nil {
 			return nil, err
 		}
 	}
 	if c.wish != nil {
-		if err := add(session.KindDecision, s.decision, Decided{Decision: s.decision}); err != nil {
+		if err := add(session.KindDecision, s.decision, event.Decided{Decision: s.decision}); err != nil {
 			return nil, err
 		}
 	} else if s.call != nil {
@@ -342,7 +343,7 @@ func (l *loop) settled(c *call, s *settlement) ([]entry, error) {
 		entries = append(entries, more...)
 	} else {
 		entries = append(entries, c.hooks.takeEntries()...)
-		if err := add(session.KindDecision, s.decision, Decided{Decision: s.decision}); err != nil {
+		if err := add(session.KindDecision, s.decision, event.Decided{Decision: s.decision}); err != nil {
 			return nil, err
 		}
 		c.result = tool.Failure(s.text)

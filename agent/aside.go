@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/holdfast-dev/holdfast/event"
 	"github.com/holdfast-dev/holdfast/model"
 	"github.com/holdfast-dev/holdfast/transcript"
 )
@@ -59,11 +60,11 @@ func (a *Agent) asideTold(provider string, p *paid, took time.Duration) {
 	if p == nil {
 		return
 	}
-	var r Result
+	var r event.Result
 	a.tally.count(&r)
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.untold = append(a.untold, UsageUpdated{
+	a.untold = append(a.untold, event.UsageUpdated{
 		Model: p.model, Usage: p.usage, Total: r.Usage, CostUSD: r.CostUSD, CallUSD: p.cost, For: forAside, Provider: provider, Took: took,
 	})
 }

@@ -5,28 +5,29 @@ import (
 	"errors"
 	"iter"
 
+	"github.com/holdfast-dev/holdfast/event"
 	"github.com/holdfast-dev/holdfast/tool"
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
 // Work is [Agent.Run] for a whole piece of work: while calls in the background are part of
 // it ([tool.Awaited]) it waits for them, and has the agent answer what they come to. There
-// is one [Result], the last event: of all turns and the waiting, with the text of the last one. Limits of a
+// is one [event.Result], the last event: of all turns and the waiting, with the text of the last one. Limits of a
 // run bound all of it.
-func (a *Agent) Work(ctx context.Context, input ...transcript.Part) iter.Seq2[Event, error] {
-	return func(yield func(Event, error) bool) {
+func (a *Agent) Work(ctx context.Context, input ...transcript.Part) iter.Seq2[event.Event, error] {
+	return func(yield func(event.Event, error) bool) {
 		defer a.goOnFrom(nil)
 		for {
 			res, ok := a.workTurn(ctx, input, yield)
 			if !ok {
 				return
 			}
-			if res.Reason != ReasonCompleted {
+			if res.Reason != event.ReasonCompleted {
 				yield(*res, nil)
 				return
 			}
 			listening, since := true, a.opt.Clock()
-			err := a.await(ctx, func(e Event) { listening = listening && yield(e, nil) })
+			err := a.await(ctx, func(e event.Event) { listening = listening && yield(e, nil) })
 			res.Took += a.opt.Clock().Sub(since)
 			switch {
 			case !listening:
@@ -35,7 +36,7 @@ func (a *Agent) Work(ctx context.Context, input ...transcript.Part) iter.Seq2[Ev
 				yield(*res, nil)
 				return
 			case ctx.Err() != nil:
-				res.Reason, res.Err = ReasonInterrupted, nil
+				res.Reason, res.Err = event.ReasonInterrupted, nil
 				yield(*res, nil)
 				return
 			case err != nil:
@@ -52,13 +53,13 @@ func (a *Agent) Work(ctx context.Context, input ...transcript.Part) iter.Seq2[Ev
 type Working struct{ *Agent }
 
 // Run is [Agent.Work].
-func (w Working) Run(ctx context.Context, input ...transcript.Part) iter.Seq2[Event, error] {
+func (w Working) Run(ctx context.Context, input ...transcript.Part) iter.Seq2[event.Event, error] {
 	return w.Work(ctx, input...)
 }
 
 // workTurn is one turn of Work, whose result is not told yet; false: whoever listens has
 // heard the last.
-func (a *Agent) workTurn(ctx context.Context, input []transcript.Part, yield func(Event, error) bool) (*Result, bool) {
+func (a *Agent) workTurn(ctx context.Context, input []transcript.Part, yield func(event.Event, error) bool) (*event.Result, bool) {
 	nothing := false
 	for e, err := range a.Run(ctx, input...) {
 		if nothing = errors.Is(err, ErrNothingToDo) && len(input) == 0; nothing {
@@ -68,7 +69,7 @@ func (a *Agent) workTurn(ctx context.Context, input []transcript.Part, yield fun
 			yield(nil, err)
 			return nil, false
 		}
-		if r, ok := e.(Result); ok {
+		if r, ok := e.(event.Result); ok {
 			return &r, true
 		}
 		if !yield(e, nil) {
@@ -85,7 +86,7 @@ func (a *Agent) workTurn(ctx context.Context, input []transcript.Part, yield fun
 	return a.workTurn(ctx, nil, yield)
 }
 
-func (a *Agent) goOnFrom(res *Result) {
+func (a *Agent) goOnFrom(res *event.Result) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.before = res
@@ -98,7 +99,7 @@ func (a *Agent) goOnFrom(res *Result) {
 func (a *Agent) Await(ctx context.Context) error { return a.await(ctx, nil) }
 
 // await is Await, and tells meanwhile of what happens in the background.
-func (a *Agent) await(ctx context.Context, tell func(Event)) error {
+func (a *Agent) await(ctx context.Context, tell func(event.Event)) error {
 	for {
 		mates, waits := a.opt.Subagents.busy()
 		busy, ended := a.opt.Background.busy() // first: an end is queued before it is told
@@ -132,7 +133,7 @@ func (a *Agent) await(ctx context.Context, tell func(Event)) error {
 }
 
 // tellBetween tells of what happened while no turn runs.
-func (a *Agent) tellBetween(tell func(Event)) {
+func (a *Agent) tellBetween(tell func(event.Event)) {
 	if !a.running.TryLock() {
 		return
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/holdfast-dev/holdfast/agent"
+	"github.com/holdfast-dev/holdfast/event"
 	"github.com/holdfast-dev/holdfast/session"
 	"github.com/holdfast-dev/holdfast/session/memory"
 	"github.com/holdfast-dev/holdfast/tool"
@@ -20,14 +21,14 @@ type part struct{ *slow }
 func (part) Awaited(*tool.Call) bool { return true }
 
 // works has an agent work, and does something when its first turn has ended.
-func works(ctx context.Context, t *testing.T, a *agent.Agent, then func()) (all []agent.Event) {
+func works(ctx context.Context, t *testing.T, a *agent.Agent, then func()) (all []event.Event) {
 	t.Helper()
 	for e, err := range a.Work(ctx, transcript.Text{Text: "begin"}) {
 		if err != nil {
 			t.Fatal(err)
 		}
 		all = append(all, e)
-		if _, ok := e.(agent.TurnFinished); ok && told[agent.TurnFinished](all) == 1 {
+		if _, ok := e.(event.TurnFinished); ok && told[event.TurnFinished](all) == 1 {
 			then()
 		}
 	}
@@ -115,8 +116,8 @@ func TestWorkAnswersWhatGoesOnInTheBackground(t *testing.T) {
 		if res.Took < time.Minute {
 			t.Errorf("it took %v: the wait is not counted", res.Took)
 		}
-		if told[agent.Result](all) != 1 || told[agent.TurnFinished](all) != 2 || res.Text != "it is done" || res.Turns != 3 || res.Reason != agent.ReasonCompleted {
-			t.Errorf("%d results, %d turns, %+v", told[agent.Result](all), told[agent.TurnFinished](all), res)
+		if told[event.Result](all) != 1 || told[event.TurnFinished](all) != 2 || res.Text != "it is done" || res.Turns != 3 || res.Reason != event.ReasonCompleted {
+			t.Errorf("%d results, %d turns, %+v", told[event.Result](all), told[event.TurnFinished](all), res)
 		}
 		if err := a.Close(); err != nil {
 			t.Error(err)
@@ -130,7 +131,7 @@ func TestWorkIsBoundAsAWhole(t *testing.T) {
 		m := play(t, step{uses: []transcript.ToolUse{use("c1", "work", `{}`)}}, step{text: "it runs"}, step{text: "not any more"})
 		a := newAgent(t, m, agent.Options{Tools: registry(t, part{work}), Background: agent.NewBackground(nil), MaxTurns: 2})
 		all := works(t.Context(), t, a, func() { work.end <- tool.Text("done") })
-		if res := last(t, all); res.Reason != agent.ReasonMaxTurns || res.Turns != 2 {
+		if res := last(t, all); res.Reason != event.ReasonMaxTurns || res.Turns != 2 {
 			t.Errorf("%+v", res)
 		}
 		if err := a.Close(); err != nil {
@@ -147,7 +148,7 @@ func TestWorkIsInterruptedWhileItWaits(t *testing.T) {
 		ctx, stop := context.WithCancel(t.Context())
 		defer stop()
 		all := works(ctx, t, a, stop)
-		if res := last(t, all); res.Reason != agent.ReasonInterrupted || res.Text != "it runs" {
+		if res := last(t, all); res.Reason != event.ReasonInterrupted || res.Text != "it runs" {
 			t.Errorf("%+v", res)
 		}
 		if err := a.Close(); err != nil {

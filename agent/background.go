@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/holdfast-dev/holdfast/event"
 	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/session"
 	"github.com/holdfast-dev/holdfast/tool"
@@ -442,7 +443,7 @@ func (l *loop) askBehind(ctx context.Context, c *call, r policy.Request) (json.R
 	if err != nil {
 		return nil, err
 	}
-	if err := l.a.record(ctx, []entry{{draft: draft, event: Decided{Decision: d}}}); err != nil {
+	if err := l.a.record(ctx, []entry{{draft: draft, event: event.Decided{Decision: d}}}); err != nil {
 		return nil, err
 	}
 	as.grantWish()

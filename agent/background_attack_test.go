@@ -14,6 +14,7 @@ import (
 
 	"github.com/holdfast-dev/holdfast/agent"
 	"github.com/holdfast-dev/holdfast/approval"
+	"github.com/holdfast-dev/holdfast/event"
 	"github.com/holdfast-dev/holdfast/session"
 	"github.com/holdfast-dev/holdfast/session/memory"
 	"github.com/holdfast-dev/holdfast/tool"
@@ -37,7 +38,7 @@ func resumed(t *testing.T, store session.Store, id string) []transcript.Encoded 
 // finishes reports whether a batch has the end of a call.
 func finishes(b session.Batch, use string) bool {
 	return slices.ContainsFunc(b.Records, func(r session.Record) bool {
-		var f session.ToolFinished
+		var f session.ToolFinishedPayload
 		return r.Kind == session.KindToolFinished && json.Unmarshal(r.Payload, &f) == nil && f.Use == use
 	})
 }
@@ -209,8 +210,8 @@ func TestDetachAndEndAtOnce(t *testing.T) {
 			t.Errorf("c%d has %d results", i, n)
 		}
 	}
-	if _, notes := answersOf(items, ""); len(notes) != told[agent.ToolDetached](all) {
-		t.Errorf("%d notifications of %d calls that went on", len(notes), told[agent.ToolDetached](all))
+	if _, notes := answersOf(items, ""); len(notes) != told[event.ToolDetached](all) {
+		t.Errorf("%d notifications of %d calls that went on", len(notes), told[event.ToolDetached](all))
 	}
 }
 

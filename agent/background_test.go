@@ -10,6 +10,7 @@ import (
 
 	"github.com/holdfast-dev/holdfast/agent"
 	"github.com/holdfast-dev/holdfast/approval"
+	"github.com/holdfast-dev/holdfast/event"
 	"github.com/holdfast-dev/holdfast/internal/corpus"
 	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/session"
@@ -74,7 +75,7 @@ func answersOf(items []transcript.Encoded, use string) (n int, notes []string) {
 	return n, notes
 }
 
-func told[E agent.Event](all []agent.Event) (n int) {
+func told[E event.Event](all []event.Event) (n int) {
 	for _, e := range all {
 		if _, ok := e.(E); ok {
 			n++
@@ -84,7 +85,7 @@ func told[E agent.Event](all []agent.Event) (n int) {
 }
 
 // answerQueue runs the turn that answers what is queued.
-func answerQueue(t testing.TB, a *agent.Agent) (all []agent.Event) {
+func answerQueue(t testing.TB, a *agent.Agent) (all []event.Event) {
 	t.Helper()
 	for e, err := range a.Run(t.Context()) {
 		if err != nil {
@@ -103,7 +104,7 @@ func TestACallGoesOnInTheBackground(t *testing.T) {
 	back := agent.NewBackground(&agent.BackgroundOptions{Wake: func() { woken <- struct{}{} }})
 	a := newAgent(t, m, agent.Options{Sessions: sessions, Tools: registry(t, work), Background: back})
 	first := events(t, a, "begin")
-	if told[agent.ToolDetached](first) != 1 || told[agent.ToolFinished](first) != 0 || last(t, first).Text != "it runs" {
+	if told[event.ToolDetached](first) != 1 || told[event.ToolFinished](first) != 0 || last(t, first).Text != "it runs" {
 		t.Errorf("the first turn told %T", first)
 	}
 	<-work.began
@@ -113,7 +114,7 @@ func TestACallGoesOnInTheBackground(t *testing.T) {
 	work.end <- tool.Text("42")
 	<-woken
 	second := answerQueue(t, a)
-	if told[agent.ToolFinished](second) != 1 || last(t, second).Text != "it is done" {
+	if told[event.ToolFinished](second) != 1 || last(t, second).Text != "it is done" {
 		t.Errorf("the second turn told %T", second)
 	}
 	n, notes := answersOf(a.Snapshot().Items, "c1")
@@ -150,7 +151,7 @@ func TestNothingIsDetachedWithoutASay(t *testing.T) {
 			}()
 			all := events(t, a, "begin")
 			n, notes := answersOf(a.Snapshot().Items, "c1")
-			if n != 1 || len(notes) != 0 || told[agent.ToolDetached](all) != 0 || told[agent.ToolFinished](all) != 1 {
+			if n != 1 || len(notes) != 0 || told[event.ToolDetached](all) != 0 || told[event.ToolFinished](all) != 1 {
 				t.Errorf("%d results, notifications %q, told %T", n, notes, all)
 			}
 			if back.Running() != 0 || len(back.List()) != 0 {
@@ -171,7 +172,7 @@ func TestWhatIsQuickIsNotDetached(t *testing.T) {
 	a := newAgent(t, m, agent.Options{Tools: registry(t, quick), Background: back, Sleep: waits})
 	all := events(t, a, "begin")
 	n, notes := answersOf(a.Snapshot().Items, "c1")
-	if n != 1 || len(notes) != 0 || told[agent.ToolDetached](all) != 0 {
+	if n != 1 || len(notes) != 0 || told[event.ToolDetached](all) != 0 {
 		t.Errorf("%d results, notifications %q, told %T", n, notes, all)
 	}
 }
@@ -195,7 +196,7 @@ func TestInterruptLeavesTheBackground(t *testing.T) {
 		<-front.began
 		a.Interrupt()
 	}()
-	if r := last(t, events(t, a, "begin")); r.Reason != agent.ReasonInterrupted {
+	if r := last(t, events(t, a, "begin")); r.Reason != event.ReasonInterrupted {
 		t.Errorf("the turn ended with %s", r.Reason)
 	}
 	if list := back.List(); len(list) != 1 || list[0].Use != "b" || !list[0].Running {
@@ -332,7 +333,7 @@ func TestAQuestionKeepsACallInItsTurn(t *testing.T) {
 	}
 	ctx, stop := context.WithCancel(t.Context())
 	stop()
-	if step, err = d.Next(ctx); err != nil || step.Kind != agent.StepFinished || step.Result.Reason != agent.ReasonInterrupted {
+	if step, err = d.Next(ctx); err != nil || step.Kind != agent.StepFinished || step.Result.Reason != event.ReasonInterrupted {
 		t.Fatalf("after the interrupt: %+v %v", step, err)
 	}
 	if q := a.Snapshot().Questions; len(q) != 0 || back.Running() != 0 {

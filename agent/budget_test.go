@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/holdfast-dev/holdfast/agent"
+	"github.com/holdfast-dev/holdfast/event"
 	"github.com/holdfast-dev/holdfast/model"
 	"github.com/holdfast-dev/holdfast/session"
 	"github.com/holdfast-dev/holdfast/tool"
@@ -82,7 +83,7 @@ func stateOf(t testing.TB, s *session.Sessions, id string) *session.State {
 
 func TestABudgetOutlivesPrompts(t *testing.T) {
 	a := newAgent(t, dear(t, step{text: "1"}, step{text: "2"}, step{text: "3"}, step{text: "4"}), agent.Options{MaxBudgetUSD: 2.5})
-	for i, want := range []agent.Reason{agent.ReasonCompleted, agent.ReasonCompleted, agent.ReasonBudget, agent.ReasonBudget} {
+	for i, want := range []event.Reason{event.ReasonCompleted, event.ReasonCompleted, event.ReasonBudget, event.ReasonBudget} {
 		res := prompt(t, a, "go")
 		if res.Reason != want || res.BudgetUSD != 2.5 || res.RunCostUSD != float64(min(i+1, 3)) {
 			t.Errorf("prompt %d: %s, %v of %v USD", i, res.Reason, res.RunCostUSD, res.BudgetUSD)
@@ -115,29 +116,29 @@ func TestABudgetOutlivesAKill(t *testing.T) {
 		if st := stateOf(t, s, "s"); st.CostUSD != 1 || st.Budget.USD != 1.5 {
 			t.Errorf("on record are %v of %v USD", st.CostUSD, st.Budget.USD)
 		}
-		again := func(o agent.Options, steps ...step) *agent.Result {
+		again := func(o agent.Options, steps ...step) *event.Result {
 			o.Sessions, o.Session = s, session.RestoreOptions{SessionID: "s", Takeover: true}
 			a := newAgent(t, dear(t, steps...), o)
 			defer a.Close()
 			return prompt(t, a, "go on")
 		}
-		if res := again(agent.Options{}, step{text: "2"}); res.Reason != agent.ReasonBudget || res.RunCostUSD != 2 {
+		if res := again(agent.Options{}, step{text: "2"}); res.Reason != event.ReasonBudget || res.RunCostUSD != 2 {
 			t.Errorf("%s, %v USD", res.Reason, res.RunCostUSD)
 		}
-		if res := again(agent.Options{MaxBudgetUSD: 2.5}, step{text: "3"}); res.Reason != agent.ReasonBudget || res.RunCostUSD != 3 {
+		if res := again(agent.Options{MaxBudgetUSD: 2.5}, step{text: "3"}); res.Reason != event.ReasonBudget || res.RunCostUSD != 3 {
 			t.Errorf("%s, %v USD", res.Reason, res.RunCostUSD)
 		}
-		if res := again(agent.Options{MaxBudgetUSD: math.Inf(1)}, step{text: "4"}); res.Reason != agent.ReasonCompleted || res.BudgetUSD != 0 {
+		if res := again(agent.Options{MaxBudgetUSD: math.Inf(1)}, step{text: "4"}); res.Reason != event.ReasonCompleted || res.BudgetUSD != 0 {
 			t.Errorf("%s, %v USD", res.Reason, res.RunCostUSD)
 		}
-		if res := again(agent.Options{}, step{text: "5"}); res.Reason != agent.ReasonCompleted || res.RunCostUSD != 5 {
+		if res := again(agent.Options{}, step{text: "5"}); res.Reason != event.ReasonCompleted || res.RunCostUSD != 5 {
 			t.Errorf("%s, %v USD", res.Reason, res.RunCostUSD)
 		}
 		fork := newAgent(t, dear(t, step{text: "6"}), agent.Options{
 			Sessions: s, Session: session.RestoreOptions{SessionID: "s", Fork: true}, MaxBudgetUSD: 1,
 		})
 		defer fork.Close()
-		if res := prompt(t, fork, "go on"); res.Reason != agent.ReasonCompleted || res.RunCostUSD != 1 {
+		if res := prompt(t, fork, "go on"); res.Reason != event.ReasonCompleted || res.RunCostUSD != 1 {
 			t.Errorf("the fork: %s, %v USD", res.Reason, res.RunCostUSD)
 		}
 	})
@@ -185,7 +186,7 @@ func TestASubagentsCostIsOnTheRunsRecord(t *testing.T) {
 		h := newHouse(t, agent.Options{Tools: registry(t, waits)},
 			[]step{{uses: []transcript.ToolUse{delegate("c1", "scout", "look", "")}}, {text: "I see"}}, map[string]*fake{"scout": scout}, kind("scout"))
 		defer h.parent.Close()
-		done := make(chan *agent.Result)
+		done := make(chan *event.Result)
 		go func() {
 			res, _ := h.parent.Prompt(context.Background(), "begin")
 			done <- res
@@ -247,7 +248,7 @@ func TestParallelSubagentsReserve(t *testing.T) {
 			a := newAgent(t, m, agent.Options{Sessions: s, Tools: registry(t, subs.Tool()), Subagents: subs, MaxBudgetUSD: 3.5})
 			defer a.Close()
 			res := prompt(t, a, "go")
-			if res.Reason != agent.ReasonBudget || res.RunCostUSD > 4.5 || m.calls != int(res.RunCostUSD) {
+			if res.Reason != event.ReasonBudget || res.RunCostUSD > 4.5 || m.calls != int(res.RunCostUSD) {
 				t.Errorf("%s after %d calls and %v USD", res.Reason, m.calls, res.RunCostUSD)
 			}
 			if st := stateOf(t, s, a.SessionID()); st.CostUSD != res.RunCostUSD {
@@ -302,14 +303,14 @@ func TestAProvidersOwnCostCounts(t *testing.T) {
 	if res := prompt(t, a, "go"); res.RunCostUSD != 0.25 {
 		t.Errorf("%v USD", res.RunCostUSD)
 	}
-	if res := prompt(t, a, "go on"); res.Reason != agent.ReasonFailed || !errors.Is(res.Err, agent.ErrNoPrice) {
+	if res := prompt(t, a, "go on"); res.Reason != event.ReasonFailed || !errors.Is(res.Err, agent.ErrNoPrice) {
 		t.Errorf("an answer without its cost: %s, %v", res.Reason, res.Err)
 	}
 }
 
 func TestATokenBudgetOutlivesPrompts(t *testing.T) {
 	a := newAgent(t, dear(t, step{text: "1", usage: &transcript.Usage{Input: 5, Output: 1}}, step{text: "2"}), agent.Options{MaxTotalTokens: 6})
-	if one, two := prompt(t, a, "go"), prompt(t, a, "go"); one.Reason != agent.ReasonCompleted || two.Reason != agent.ReasonBudget {
+	if one, two := prompt(t, a, "go"), prompt(t, a, "go"); one.Reason != event.ReasonCompleted || two.Reason != event.ReasonBudget {
 		t.Errorf("%s, %s", one.Reason, two.Reason)
 	}
 }

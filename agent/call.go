@@ -8,6 +8,7 @@ import (
 	"maps"
 	"time"
 
+	"github.com/holdfast-dev/holdfast/event"
 	"github.com/holdfast-dev/holdfast/hook"
 	"github.com/holdfast-dev/holdfast/model"
 	"github.com/holdfast-dev/holdfast/session"
@@ -29,7 +30,7 @@ func (l *loop) callModel(ctx context.Context) (Step, bool, error) {
 	answer, mark, err := l.answer(ctx)
 	l.turn.res.TookModel += l.a.opt.Clock().Sub(began)
 	if errors.Is(err, ErrBudget) {
-		return l.finish(ctx, ReasonBudget, nil)
+		return l.finish(ctx, event.ReasonBudget, nil)
 	}
 	if err != nil {
 		if again, failed := l.squeeze(ctx, err); again || failed != nil {
@@ -40,11 +41,11 @@ func (l *loop) callModel(ctx context.Context) (Step, bool, error) {
 	l.turn.fresh, l.turn.squeezed = false, false
 	whole, err := transcript.Encode(l.stamp(l.uniqueUses(answer)))
 	if err != nil {
-		return l.finish(ctx, ReasonFailed, err)
+		return l.finish(ctx, event.ReasonFailed, err)
 	}
 	e, err := l.a.mask(whole)
 	if err != nil {
-		return l.finish(ctx, ReasonFailed, err)
+		return l.finish(ctx, event.ReasonFailed, err)
 	}
 	uses := whole.Uses() // what runs is what the model wrote
 	if text := answer.Text(); text != "" {
@@ -84,7 +85,7 @@ func (l *loop) callModel(ctx context.Context) (Step, bool, error) {
 		if err := l.write(ctx, entries...); err != nil {
 			return Step{}, false, err
 		}
-		return l.finish(ctx, ReasonRefused, &model.Error{
+		return l.finish(ctx, event.ReasonRefused, &model.Error{
 			Kind: model.ErrorRefused, Provider: l.encoder().m.Info().Provider,
 			Message: "the provider refused to answer",
 		})
@@ -95,7 +96,7 @@ func (l *loop) callModel(ctx context.Context) (Step, bool, error) {
 	if took, err := l.foldIn(ctx); took || err != nil || l.turn.goesOn {
 		return Step{}, false, err
 	}
-	return l.finish(ctx, ReasonCompleted, nil)
+	return l.finish(ctx, event.ReasonCompleted, nil)
 }
 
 // foldIn admits input that was queued while the turn was running.
@@ -128,7 +129,7 @@ func (l *loop) refreshOffer() error {
 	}
 	l.offer = o
 	if changed {
-		l.tell(ToolsChanged{Tools: o.names()})
+		l.tell(event.ToolsChanged{Tools: o.names()})
 	}
 	return nil
 }
@@ -150,7 +151,7 @@ func (l *loop) answer(ctx context.Context) (transcript.Item, session.RequestMark
 		}
 		l.turn.fell = true
 		from, to := l.primary.m.Info().String(), l.fallback.m.Info().String()
-		l.tell(ModelSwitched{From: from, To: to, Err: err})
+		l.tell(event.ModelSwitched{From: from, To: to, Err: err})
 		if err := l.modelSwitched(ctx, from, to); err != nil {
 			return it, mark, err
 		}
@@ -172,7 +173,7 @@ func (l *loop) answerFrom(ctx context.Context, enc *encoder) (transcript.Item, s
 	it, err := l.insist(ctx, enc)
 	mark, same := marked()
 	if !same {
-		l.tell(Notice{Text: "the system prompt or the tools differ from before the restart: the provider reads the whole transcript again"})
+		l.tell(event.Notice{Text: "the system prompt or the tools differ from before the restart: the provider reads the whole transcript again"})
 	}
 	return it, mark, err
 }
@@ -185,9 +186,9 @@ func (l *loop) insist(ctx context.Context, enc *encoder) (transcript.Item, error
 	}
 	for attempt := 0; ; attempt++ {
 		info, began := enc.m.Info(), l.a.opt.Clock()
-		l.tell(ModelStarted{Provider: info.Provider, Model: info.Model, Attempt: attempt})
+		l.tell(event.ModelStarted{Provider: info.Provider, Model: info.Model, Attempt: attempt})
 		it, err := l.stream(ctx, enc.m, req)
-		finished := ModelFinished{
+		finished := event.ModelFinished{
 			Provider: info.Provider, Model: info.Model, Usage: it.Usage, Finish: it.Finish,
 			Took: l.a.opt.Clock().Sub(began), Err: err,
 		}
@@ -221,11 +222,11 @@ func (l *loop) again(ctx context.Context, err error, attempt int) bool {
 		return false
 	}
 	if me.RetryAfter > l.a.opt.Retry.After {
-		l.tell(Notice{Text: tooLongToWait(me, l.a.opt.Retry.After)})
+		l.tell(event.Notice{Text: tooLongToWait(me, l.a.opt.Retry.After)})
 		return false
 	}
 	delay := l.a.opt.Retry.delay(attempt, me.RetryAfter, l.a.opt.Rand())
-	l.tell(Retrying{Err: err, Attempt: attempt + 1, Delay: delay})
+	l.tell(event.Retrying{Err: err, Attempt: attempt + 1, Delay: delay})
 	return l.a.opt.Sleep(ctx, delay) == nil
 }
 
@@ -249,13 +250,13 @@ func (l *loop) stream(ctx context.Context, m model.Model, req *model.Request) (t
 	answer, paid, err := l.a.attempt(ctx, m, req, false, func(ev model.Event) {
 		switch ev := ev.(type) {
 		case model.TextDelta:
-			l.tell(TextDelta{Text: ev.Text})
+			l.tell(event.TextDelta{Text: ev.Text})
 		case model.ThinkingDelta:
-			l.tell(ThinkingDelta{Text: ev.Text})
+			l.tell(event.ThinkingDelta{Text: ev.Text})
 		case model.ToolInputDelta:
-			l.tell(ToolInputDelta{Use: ev.UseID, Tool: ev.Name, JSON: ev.JSON})
+			l.tell(event.ToolInputDelta{Use: ev.UseID, Tool: ev.Name, JSON: ev.JSON})
 		case model.Notice:
-			l.tell(Notice{Text: ev.Text})
+			l.tell(event.Notice{Text: ev.Text})
 		}
 	})
 	l.turn.paid = paid
@@ -301,7 +302,7 @@ func (l *loop) noAnswer(ctx context.Context, err error) (Step, bool, error) {
 		}
 	}
 	if ctx.Err() != nil {
-		return l.finish(ctx, ReasonInterrupted, nil)
+		return l.finish(ctx, event.ReasonInterrupted, nil)
 	}
 	return l.fail(ctx, err)
 }
@@ -320,13 +321,13 @@ func (l *loop) tellPaid(p *paid) {
 	}
 }
 
-func (l *loop) usageOf(p *paid) UsageUpdated {
-	var r Result
+func (l *loop) usageOf(p *paid) event.UsageUpdated {
+	var r event.Result
 	l.a.tally.count(&r)
 	if l.turn != nil {
 		l.countRun(&l.turn.res)
 	}
-	return UsageUpdated{Model: p.model, Usage: p.usage, Total: r.Usage, CostUSD: r.CostUSD, CallUSD: p.cost}
+	return event.UsageUpdated{Model: p.model, Usage: p.usage, Total: r.Usage, CostUSD: r.CostUSD, CallUSD: p.cost}
 }
 
 // keepID keeps an id from being given again.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/holdfast-dev/holdfast/agent"
 	"github.com/holdfast-dev/holdfast/audit/secret"
+	"github.com/holdfast-dev/holdfast/event"
 	"github.com/holdfast-dev/holdfast/hook"
 	"github.com/holdfast-dev/holdfast/model"
 	"github.com/holdfast-dev/holdfast/session"
@@ -22,9 +23,9 @@ var long = strings.Repeat("x", 3000)
 // tooLong is how a provider says that the transcript does not fit.
 func tooLong() step { return failing(model.ErrorTooLong) }
 
-func notices(all []agent.Event) (out []string) {
+func notices(all []event.Event) (out []string) {
 	for _, e := range all {
-		if n, ok := e.(agent.Notice); ok {
+		if n, ok := e.(event.Notice); ok {
 			out = append(out, n.Text)
 		}
 	}
@@ -37,18 +38,18 @@ func TestTooLongForTheModel(t *testing.T) {
 		name      string
 		steps     []step // of the third turn
 		o         agent.Compact
-		reason    agent.Reason
+		reason    event.Reason
 		compacted int
 	}{
-		{"once", []step{tooLong(), {text: "the story"}, {text: "on"}}, agent.Compact{}, agent.ReasonCompleted, 1},
-		{"not twice in a row", []step{tooLong(), {text: "the story"}, tooLong()}, agent.Compact{}, agent.ReasonFailed, 1},
+		{"once", []step{tooLong(), {text: "the story"}, {text: "on"}}, agent.Compact{}, event.ReasonCompleted, 1},
+		{"not twice in a row", []step{tooLong(), {text: "the story"}, tooLong()}, agent.Compact{}, event.ReasonFailed, 1},
 		{"again after an answer", []step{
 			tooLong(), {text: "the story"}, {uses: []transcript.ToolUse{use("c", "T", "{}")}}, tooLong(), {text: "s"}, {text: "on"},
-		}, agent.Compact{}, agent.ReasonCompleted, 2},
-		{"the story does not fit either", []step{tooLong(), tooLong(), {text: "the story"}, {text: "on"}}, agent.Compact{}, agent.ReasonCompleted, 1},
-		{"never", []step{tooLong(), tooLong(), tooLong(), tooLong(), tooLong()}, agent.Compact{}, agent.ReasonFailed, 0},
-		{"off", []step{tooLong()}, agent.Compact{Off: true}, agent.ReasonFailed, 0},
-		{"nothing can be done", []step{tooLong()}, agent.Compact{Steps: []agent.Mutator{agent.DropThinking()}}, agent.ReasonFailed, 0},
+		}, agent.Compact{}, event.ReasonCompleted, 2},
+		{"the story does not fit either", []step{tooLong(), tooLong(), {text: "the story"}, {text: "on"}}, agent.Compact{}, event.ReasonCompleted, 1},
+		{"never", []step{tooLong(), tooLong(), tooLong(), tooLong(), tooLong()}, agent.Compact{}, event.ReasonFailed, 0},
+		{"off", []step{tooLong()}, agent.Compact{Off: true}, event.ReasonFailed, 0},
+		{"nothing can be done", []step{tooLong()}, agent.Compact{Steps: []agent.Mutator{agent.DropThinking()}}, event.ReasonFailed, 0},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			m := play(t, append([]step{{text: long}, {text: long}}, c.steps...)...)
@@ -56,8 +57,8 @@ func TestTooLongForTheModel(t *testing.T) {
 			prompt(t, a, "a")
 			prompt(t, a, "b")
 			all := events(t, a, "c")
-			if r := last(t, all); r.Reason != c.reason || told[agent.MutationFinished](all) != c.compacted || len(m.steps) != 0 {
-				t.Errorf("%s (%v), compacted %d times, %d steps left", r.Reason, r.Err, told[agent.MutationFinished](all), len(m.steps))
+			if r := last(t, all); r.Reason != c.reason || told[event.MutationFinished](all) != c.compacted || len(m.steps) != 0 {
+				t.Errorf("%s (%v), compacted %d times, %d steps left", r.Reason, r.Err, told[event.MutationFinished](all), len(m.steps))
 			}
 		})
 	}
@@ -84,7 +85,7 @@ func TestACompactionThatFailsIsTriedOnceInATurn(t *testing.T) {
 			prompt(t, a, "b")
 			all := events(t, a, "c")
 			said := strings.Join(notices(all), "\n")
-			if r := last(t, all); r.Reason != agent.ReasonCompleted || len(m.steps) != 0 || strings.Count(said, "could not be compacted") != 1 {
+			if r := last(t, all); r.Reason != event.ReasonCompleted || len(m.steps) != 0 || strings.Count(said, "could not be compacted") != 1 {
 				t.Errorf("%s (%v), %d steps left, said %q", r.Reason, r.Err, len(m.steps), said)
 			}
 			if slices.Contains(kinds(t, s, a.SessionID()), session.KindRewrite) {
@@ -101,8 +102,8 @@ func TestASummaryIsAskedForAgain(t *testing.T) {
 	prompt(t, a, "a")
 	prompt(t, a, "b")
 	all := events(t, a, "c")
-	if r := last(t, all); r.Reason != agent.ReasonCompleted || told[agent.Retrying](all) != 1 || told[agent.MutationFinished](all) != 1 {
-		t.Errorf("%s (%v), retried %d times", r.Reason, r.Err, told[agent.Retrying](all))
+	if r := last(t, all); r.Reason != event.ReasonCompleted || told[event.Retrying](all) != 1 || told[event.MutationFinished](all) != 1 {
+		t.Errorf("%s (%v), retried %d times", r.Reason, r.Err, told[event.Retrying](all))
 	}
 }
 
@@ -124,7 +125,7 @@ func TestACompactionThatDoesNotHelp(t *testing.T) {
 			prompt(t, a, "b")
 			fired = 0
 			all := events(t, a, "c")
-			if r := last(t, all); r.Reason != agent.ReasonCompleted || fired != 1 {
+			if r := last(t, all); r.Reason != event.ReasonCompleted || fired != 1 {
 				t.Errorf("%s (%v), PreCompact fired %d times", r.Reason, r.Err, fired)
 			}
 		})
@@ -139,8 +140,8 @@ func TestACompactedSessionIsNotCompactedAgainWhenItIsResumed(t *testing.T) {
 	a := newAgent(t, m, agent.Options{Sessions: session.New(store, nil), Compact: agent.Compact{Keep: 100}})
 	prompt(t, a, "a")
 	prompt(t, a, "b")
-	if all := events(t, a, "c"); told[agent.MutationFinished](all) != 1 {
-		t.Fatalf("compacted %d times", told[agent.MutationFinished](all))
+	if all := events(t, a, "c"); told[event.MutationFinished](all) != 1 {
+		t.Fatalf("compacted %d times", told[event.MutationFinished](all))
 	}
 	m = play(t, step{text: "on"})
 	m.info.Context = 2000
@@ -148,8 +149,8 @@ func TestACompactedSessionIsNotCompactedAgainWhenItIsResumed(t *testing.T) {
 		Sessions: session.New(store, nil), Session: session.RestoreOptions{SessionID: a.SessionID(), Takeover: true}, Compact: agent.Compact{Keep: 100},
 	})
 	all := events(t, b, "d")
-	if r := last(t, all); r.Text != "on" || told[agent.MutationFinished](all) != 0 {
-		t.Errorf("%s (%v): compacted %d times", r.Reason, r.Err, told[agent.MutationFinished](all))
+	if r := last(t, all); r.Text != "on" || told[event.MutationFinished](all) != 0 {
+		t.Errorf("%s (%v): compacted %d times", r.Reason, r.Err, told[event.MutationFinished](all))
 	}
 }
 
@@ -223,7 +224,7 @@ func TestASummaryCounts(t *testing.T) {
 	a := newAgent(t, m, agent.Options{MaxBudgetUSD: 0.5})
 	prompt(t, a, "a")
 	prompt(t, a, "b")
-	if r := prompt(t, a, "c"); r.Reason != agent.ReasonBudget || r.CostUSD != 1 || r.Usage.Output != 1000 {
+	if r := prompt(t, a, "c"); r.Reason != event.ReasonBudget || r.CostUSD != 1 || r.Usage.Output != 1000 {
 		t.Errorf("%s, %v USD, %+v", r.Reason, r.CostUSD, r.Usage)
 	}
 }
@@ -273,7 +274,7 @@ func TestMutatorsThatReturnGarbage(t *testing.T) {
 				prompt(t, a, "a")
 				armed = true
 				res := prompt(t, a, "b")
-				if want := map[string]agent.Reason{"mutator": agent.ReasonFailed, "step": agent.ReasonCompleted}[where]; res.Reason != want {
+				if want := map[string]event.Reason{"mutator": event.ReasonFailed, "step": event.ReasonCompleted}[where]; res.Reason != want {
 					t.Errorf("%s: %v", res.Reason, res.Err)
 				}
 				if got := roles(a.Snapshot().Items); !slices.Equal(got[:4], []transcript.Role{"user", "assistant", "tool", "assistant"}) {
@@ -317,7 +318,7 @@ func TestPicturesDoNotFillTheContext(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if _, ok := e.(agent.Compacting); ok {
+			if _, ok := e.(event.Compacting); ok {
 				t.Error("it was compacted")
 			}
 		}
@@ -335,7 +336,7 @@ func TestABoundOnItemsNeedsNoKeep(t *testing.T) {
 	a := newAgent(t, m, agent.Options{Sessions: sessions(t), Compact: agent.Compact{Items: 10}})
 	compacted := 0
 	for range 6 {
-		compacted += told[agent.MutationFinished](events(t, a, "go on"+strings.Repeat(" please", 20)))
+		compacted += told[event.MutationFinished](events(t, a, "go on"+strings.Repeat(" please", 20)))
 	}
 	if n := len(a.Snapshot().Items); compacted != 1 || n > 9 {
 		t.Errorf("compacted %d times, %d items are left", compacted, n)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/holdfast-dev/holdfast/agent"
 	"github.com/holdfast-dev/holdfast/approval"
+	"github.com/holdfast-dev/holdfast/event"
 	"github.com/holdfast-dev/holdfast/internal/corpus"
 	"github.com/holdfast-dev/holdfast/session"
 	"github.com/holdfast-dev/holdfast/tool"
@@ -72,16 +73,16 @@ func approvalCase(t *testing.T, c corpus.Case) {
 			return approval.Answer{}, approval.ErrLeave
 		},
 	}))
-	var resolved *agent.ApprovalResolved
+	var resolved *event.ApprovalResolved
 	finished := false
 	for e, err := range a.Run(t.Context(), transcript.Text{Text: "go"}) {
 		if err != nil && !errors.Is(err, approval.ErrLeave) {
 			t.Fatal(err)
 		}
 		switch e := e.(type) {
-		case agent.ApprovalResolved:
+		case event.ApprovalResolved:
 			resolved = &e
-		case agent.TurnFinished:
+		case event.TurnFinished:
 			finished = true
 		}
 	}

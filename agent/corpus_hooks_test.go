@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/holdfast-dev/holdfast/agent"
+	"github.com/holdfast-dev/holdfast/event"
 	"github.com/holdfast-dev/holdfast/hook"
 	"github.com/holdfast-dev/holdfast/internal/corpus"
 	"github.com/holdfast-dev/holdfast/policy"
@@ -213,13 +214,13 @@ func effectCase(t *testing.T, field string) {
 	name, _, _ = strings.Cut(name, "{")
 	name, _, _ = strings.Cut(name, ":")
 	name = strings.TrimSpace(name)
-	event, mode, out := hook.PreToolUse, policy.ModeBypass, hook.Output{}
-	var holds func(e *echo, m *fake, told string, all []agent.Event) bool
-	blocked := func(e *echo, _ *fake, told string, _ []agent.Event) bool {
+	moment, mode, out := hook.PreToolUse, policy.ModeBypass, hook.Output{}
+	var holds func(e *echo, m *fake, told string, all []event.Event) bool
+	blocked := func(e *echo, _ *fake, told string, _ []event.Event) bool {
 		return len(e.ran) == 0 && strings.Contains(told, "because")
 	}
-	reads := func(text string) func(*echo, *fake, string, []agent.Event) bool {
-		return func(_ *echo, m *fake, _ string, _ []agent.Event) bool {
+	reads := func(text string) func(*echo, *fake, string, []event.Event) bool {
+		return func(_ *echo, m *fake, _ string, _ []event.Event) bool {
 			return slices.ContainsFunc(m.items(&m.asked[len(m.asked)-1]), func(e transcript.Encoded) bool { return strings.Contains(string(e.JSON), text) })
 		}
 	}
@@ -232,14 +233,14 @@ func effectCase(t *testing.T, field string) {
 		out, holds = hook.Output{Decision: "block", Reason: "because"}, blocked
 		if value == "approve" {
 			mode, out = policy.ModeDefault, hook.Output{Decision: "approve"}
-			holds = func(e *echo, _ *fake, _ string, _ []agent.Event) bool { return len(e.ran) == 1 }
+			holds = func(e *echo, _ *fake, _ string, _ []event.Event) bool { return len(e.ran) == 1 }
 		}
 	case "message":
 		out = hook.Output{Message: "a word"}
-		holds = func(_ *echo, _ *fake, _ string, all []agent.Event) bool {
-			return slices.ContainsFunc(all, func(e agent.Event) bool {
-				h, ok := e.(agent.HookRan)
-				return ok && slices.ContainsFunc(h.Notices, func(s hook.Said) bool { return s.What == "a word" })
+		holds = func(_ *echo, _ *fake, _ string, all []event.Event) bool {
+			return slices.ContainsFunc(all, func(e event.Event) bool {
+				h, ok := e.(event.HookRan)
+				return ok && slices.ContainsFunc(h.Ran.Said, func(s session.HookNotice) bool { return s.Text == "a word" })
 			})
 		}
 	case "permissionDecision":
@@ -247,9 +248,9 @@ func effectCase(t *testing.T, field string) {
 		switch value {
 		case "allow":
 			mode = policy.ModeDefault
-			holds = func(e *echo, _ *fake, _ string, _ []agent.Event) bool { return len(e.ran) == 1 }
+			holds = func(e *echo, _ *fake, _ string, _ []event.Event) bool { return len(e.ran) == 1 }
 		case "ask":
-			holds = func(e *echo, _ *fake, told string, _ []agent.Event) bool {
+			holds = func(e *echo, _ *fake, told string, _ []event.Event) bool {
 				return len(e.ran) == 0 && strings.Contains(told, "nobody is there to ask")
 			}
 		default:
@@ -257,23 +258,23 @@ func effectCase(t *testing.T, field string) {
 		}
 	case "permissionUpdate":
 		out = hook.Output{Updates: []hook.Update{{Rules: []string{"Bash"}, Behavior: "deny"}}}
-		holds = func(e *echo, _ *fake, _ string, _ []agent.Event) bool { return len(e.ran) == 0 }
+		holds = func(e *echo, _ *fake, _ string, _ []event.Event) bool { return len(e.ran) == 0 }
 	case "systemMessage":
 		out, holds = hook.Output{SystemMessage: "stay inside"}, reads("stay inside")
 	case "additionalContext":
 		out, holds = hook.Output{Context: "it is Friday"}, reads("it is Friday")
 	case "updatedInput":
 		out = hook.Output{Input: json.RawMessage(`{"command":"echo safe"}`)}
-		holds = func(e *echo, _ *fake, _ string, _ []agent.Event) bool {
+		holds = func(e *echo, _ *fake, _ string, _ []event.Event) bool {
 			return slices.Equal(e.ran, []string{`{"command":"echo safe"}`})
 		}
 	case "updatedMCPToolOutput", "updatedToolOutput":
-		event, out = hook.PostToolUse, hook.Output{ToolOutput: json.RawMessage(`{"result":"modified output"}`)}
+		moment, out = hook.PostToolUse, hook.Output{ToolOutput: json.RawMessage(`{"result":"modified output"}`)}
 		holds = reads("modified output")
 	case "notification":
 		out = hook.Output{Notification: &hook.Note{Title: "t", Body: "b", Level: "bogus"}}
-		holds = func(_ *echo, _ *fake, _ string, all []agent.Event) bool {
-			return slices.Contains(all, agent.Event(agent.Notified{Title: "t", Body: "b", Level: "info", By: "hook"}))
+		holds = func(_ *echo, _ *fake, _ string, all []event.Event) bool {
+			return slices.Contains(all, event.Event(event.Notified{Title: "t", Body: "b", Level: "info", By: "hook"}))
 		}
 	default:
 		t.Fatalf("nobody knows the field %q", field)
@@ -281,7 +282,7 @@ func effectCase(t *testing.T, field string) {
 	var e echo
 	m := calls(t, "Bash", `{"command":"make"}`)
 	a := newAgent(t, m, agent.Options{
-		Sessions: session.New(memory.New(), nil), Tools: registry(t, tool.Tool(e.tool("Bash"))), Hooks: hooking(t, event, saying(out)),
+		Sessions: session.New(memory.New(), nil), Tools: registry(t, tool.Tool(e.tool("Bash"))), Hooks: hooking(t, moment, saying(out)),
 		Permissions: policy.Config{Mode: mode, Folders: []string{"/p"}},
 	})
 	all := events(t, a, "go")

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/holdfast-dev/holdfast/agent"
+	"github.com/holdfast-dev/holdfast/event"
 	"github.com/holdfast-dev/holdfast/internal/corpus"
 	"github.com/holdfast-dev/holdfast/model/anthropic"
 	"github.com/holdfast-dev/holdfast/transcript"
@@ -79,7 +80,7 @@ func checkStatuses(t *testing.T, c corpus.Case) {
 	key := "sk-ant-" + "made-up-key-of-a-case"
 	a, asked := provider(t, key, statuses)
 	res := prompt(t, a, "go")
-	if want.Status != "" && want.Status != map[bool]string{true: "success", false: "error"}[res.Reason == agent.ReasonCompleted] {
+	if want.Status != "" && want.Status != map[bool]string{true: "success", false: "error"}[res.Reason == event.ReasonCompleted] {
 		t.Errorf("%s (%v), want %s", res.Reason, res.Err, want.Status)
 	}
 	if n := int(asked.Load()); want.Requests > 0 && n != want.Requests {
@@ -123,7 +124,7 @@ func checkStops(t *testing.T, c corpus.Case) {
 	}
 	m := play(t, steps...)
 	res := prompt(t, newAgent(t, m, agent.Options{}), "tell me")
-	if res.Reason != agent.ReasonCompleted || want.Status != "success" || len(m.steps) != 0 {
+	if res.Reason != event.ReasonCompleted || want.Status != "success" || len(m.steps) != 0 {
 		t.Errorf("%s, want %s; %d answers are left", res.Reason, want.Status, len(m.steps))
 	}
 	for _, text := range want.Text {

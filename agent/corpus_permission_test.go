@@ -16,6 +16,7 @@ import (
 
 	"github.com/holdfast-dev/holdfast/agent"
 	"github.com/holdfast-dev/holdfast/approval"
+	"github.com/holdfast-dev/holdfast/event"
 	"github.com/holdfast-dev/holdfast/hook"
 	"github.com/holdfast-dev/holdfast/internal/corpus"
 	"github.com/holdfast-dev/holdfast/policy"
@@ -105,7 +106,7 @@ type gate struct {
 	ran     []string
 	started []string
 	result  transcript.ToolResult
-	end     *agent.Result
+	end     *event.Result
 	agent   *agent.Agent
 }
 
@@ -194,9 +195,9 @@ func (g *gate) play(op string) {
 	g.operate(op)
 	for _, e := range events(g, a, "go") {
 		switch e := e.(type) {
-		case agent.ToolStarted:
+		case event.ToolStarted:
 			g.started = append(g.started, string(e.Input))
-		case agent.Result:
+		case event.Result:
 			g.end = &e
 		}
 	}
@@ -329,7 +330,7 @@ func (g *gate) compare(key string, raw json.RawMessage) {
 			g.Errorf("told %q, want %q", g.result.Text(), text)
 		}
 	case "loop":
-		if (g.end.Reason == agent.ReasonInterrupted) != (text == "stopped") {
+		if (g.end.Reason == event.ReasonInterrupted) != (text == "stopped") {
 			g.Errorf("the loop ended by %s, want %s", g.end.Reason, text)
 		}
 	case "tool_input":

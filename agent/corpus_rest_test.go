@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/holdfast-dev/holdfast/agent"
+	"github.com/holdfast-dev/holdfast/event"
 	"github.com/holdfast-dev/holdfast/internal/corpus"
 	"github.com/holdfast-dev/holdfast/session"
 	"github.com/holdfast-dev/holdfast/transcript"
@@ -38,7 +39,7 @@ func testInterruptBeforeTheModel(t *testing.T) {
 	m := play(t, step{text: "never"})
 	stops := rewriter(func(agent.Cursor) ([]transcript.Encoded, error) { a.Interrupt(); return nil, nil })
 	a = newAgent(t, m, agent.Options{Sessions: sessions(t), Mutators: []agent.Mutator{stops}})
-	if res := prompt(t, a, "go"); res.Reason != agent.ReasonInterrupted {
+	if res := prompt(t, a, "go"); res.Reason != event.ReasonInterrupted {
 		t.Errorf("ended with %s", res.Reason)
 	}
 	if err := transcript.Validate(a.Snapshot().Items); err != nil {
@@ -53,7 +54,7 @@ func testTheClockJumpsBack(t *testing.T) {
 	clock := func() time.Time { now = now.Add(-time.Hour); return now }
 	a := newAgent(t, play(t, step{text: "one"}, step{text: "two"}), agent.Options{Sessions: s, Clock: clock, AskTimeout: time.Minute})
 	prompt(t, a, "a")
-	if res := prompt(t, a, "b"); res.Reason != agent.ReasonCompleted {
+	if res := prompt(t, a, "b"); res.Reason != event.ReasonCompleted {
 		t.Errorf("%s: %v", res.Reason, res.Err)
 	}
 	var seq int64

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/holdfast-dev/holdfast/agent"
+	"github.com/holdfast-dev/holdfast/event"
 	"github.com/holdfast-dev/holdfast/internal/corpus"
 	"github.com/holdfast-dev/holdfast/tool"
 	"github.com/holdfast-dev/holdfast/transcript"
@@ -122,7 +123,7 @@ func checkNoAnswer(t *testing.T, c corpus.Case) {
 	m := play(t, step{uses: []transcript.ToolUse{use("c1", name, `{}`)}}, step{text: "ok"})
 	a := newAgent(t, m, agent.Options{Tools: registry(t, tools...)})
 	all := events(t, a, "go")
-	if started := told[agent.ToolStarted](all) == 1; started != want.Started {
+	if started := told[event.ToolStarted](all) == 1; started != want.Started {
 		t.Errorf("started: %v, want %v", started, want.Started)
 	}
 	it, err := a.Snapshot().Items[2].Decode()

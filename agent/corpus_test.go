@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/holdfast-dev/holdfast/agent"
+	"github.com/holdfast-dev/holdfast/event"
 	"github.com/holdfast-dev/holdfast/internal/corpus"
 	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/session"
@@ -121,7 +122,7 @@ func testCompactionThreshold(t *testing.T, given corpus.Case) {
 		prompt(t, a, "a")
 		compacted := false
 		for _, e := range events(t, a, strings.Repeat("x", 100)) {
-			_, ok := e.(agent.MutationFinished)
+			_, ok := e.(event.MutationFinished)
 			compacted = compacted || ok
 		}
 		if compacted != c.want {
@@ -143,7 +144,7 @@ func testDeltasComeBeforeTheEnd(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, ok := e.(agent.TextDelta); ok {
+		if _, ok := e.(event.TextDelta); ok {
 			seen = true
 		}
 	}
@@ -182,7 +183,7 @@ func testUnknownSessionStartsFresh(t *testing.T) {
 		m := play(t, step{text: "x"})
 		a := newAgent(t, m, agent.Options{Sessions: s, Session: session.RestoreOptions{SessionID: id}})
 		res := prompt(t, a, "hi")
-		if len(m.asked[0].Messages) != 1 || res.Reason != agent.ReasonCompleted || res.SessionID == "" {
+		if len(m.asked[0].Messages) != 1 || res.Reason != event.ReasonCompleted || res.SessionID == "" {
 			t.Errorf("%d messages, %+v", len(m.asked[0].Messages), res)
 		}
 		a.Close()

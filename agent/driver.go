@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/holdfast-dev/holdfast/approval"
+	"github.com/holdfast-dev/holdfast/event"
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
@@ -23,21 +24,21 @@ type Step struct {
 	Kind      StepKind
 	Turn      string
 	Questions []approval.Question // StepNeedsApproval
-	Result    *Result             // StepFinished
+	Result    *event.Result       // StepFinished
 }
 
 // Driver steps an agent's loop for a host that wants to decide when it goes on.
 // Its methods are for one goroutine at a time.
 type Driver struct {
 	a    *Agent
-	emit func(Event)
+	emit func(event.Event)
 }
 
 // Driver returns a driver. emit is called with every event on the goroutine of
 // Next; nil is fine. Do not mix it with Run while a turn is open.
-func (a *Agent) Driver(emit func(Event)) *Driver {
+func (a *Agent) Driver(emit func(event.Event)) *Driver {
 	if emit == nil {
-		emit = func(Event) {}
+		emit = func(event.Event) {}
 	}
 	return &Driver{a: a, emit: emit}
 }

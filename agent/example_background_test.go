@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/holdfast-dev/holdfast/agent"
+	"github.com/holdfast-dev/holdfast/event"
 	"github.com/holdfast-dev/holdfast/tool"
 	"github.com/holdfast-dev/holdfast/transcript"
 )
@@ -55,7 +56,7 @@ func ExampleNewBackground() {
 			fmt.Println(err)
 			return
 		}
-		if item, ok := e.(agent.ItemAppended); ok && item.Item.Role() == transcript.RoleAssistant {
+		if item, ok := e.(event.ItemAppended); ok && item.Item.Role() == transcript.RoleAssistant {
 			fmt.Println(item.Item.Text())
 		}
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/holdfast-dev/holdfast/agent"
 	"github.com/holdfast-dev/holdfast/approval"
+	"github.com/holdfast-dev/holdfast/event"
 	"github.com/holdfast-dev/holdfast/model/scripted"
 	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/session"
@@ -78,9 +79,9 @@ func ExampleAgent_Run() {
 			return
 		}
 		switch e := e.(type) {
-		case agent.ToolFinished:
+		case event.ToolFinished:
 			fmt.Println(e.Tool, "said:", e.Result.Content[0].(transcript.Text).Text)
-		case agent.Result:
+		case event.Result:
 			fmt.Println(e.Text)
 		}
 	}
@@ -185,9 +186,9 @@ func ExampleOptions_ask() {
 		defer a.Close()
 		for e, err := range a.Run(ctx, transcript.Text{Text: "go on"}) {
 			switch e := e.(type) {
-			case agent.ToolFinished:
+			case event.ToolFinished:
 				fmt.Println(e.Tool, "ran")
-			case agent.Result:
+			case event.Result:
 				fmt.Println(e.Text)
 			}
 			if err != nil {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/holdfast-dev/holdfast/agent"
 	"github.com/holdfast-dev/holdfast/approval"
+	"github.com/holdfast-dev/holdfast/event"
 	"github.com/holdfast-dev/holdfast/hook"
 	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/session"
@@ -37,7 +38,7 @@ func TestTimeRunsOut(t *testing.T) {
 			if took := time.Since(began); took < 5*time.Minute || took > 6*time.Minute {
 				t.Errorf("it took %v", took)
 			}
-			if got := results(t, a)["c1"].Text(); len(bash.inputs) != 0 || !strings.Contains(got, "nobody answered in time") || res.Reason != agent.ReasonCompleted {
+			if got := results(t, a)["c1"].Text(); len(bash.inputs) != 0 || !strings.Contains(got, "nobody answered in time") || res.Reason != event.ReasonCompleted {
 				t.Errorf("ran %v, told %q, ended by %s", bash.inputs, got, res.Reason)
 			}
 			if d := res.Denials; len(d) != 1 || d[0].By != "timeout" {
@@ -92,7 +93,7 @@ func TestCancellingAnswersTheQuestion(t *testing.T) {
 		var resolved []approval.Answer
 		all := events(t, a, "go")
 		for _, e := range all {
-			if r, ok := e.(agent.ApprovalResolved); ok {
+			if r, ok := e.(event.ApprovalResolved); ok {
 				resolved = append(resolved, r.Answer)
 			}
 		}
@@ -103,7 +104,7 @@ func TestCancellingAnswersTheQuestion(t *testing.T) {
 				want = "it was not run"
 			}
 		}
-		if len(resolved) != 1 || resolved[0].By != by || last(t, all).Reason != agent.ReasonInterrupted || len(bash.inputs) != 0 {
+		if len(resolved) != 1 || resolved[0].By != by || last(t, all).Reason != event.ReasonInterrupted || len(bash.inputs) != 0 {
 			t.Errorf("resolved %+v, ran %v", resolved, bash.inputs)
 		}
 		if got := results(t, a)["c1"]; !got.IsError || !strings.Contains(got.Text(), want) {
@@ -129,12 +130,12 @@ func TestAHostMayChangeThePolicyWhileItIsTold(t *testing.T) {
 			t.Fatal(err)
 		}
 		switch e.(type) {
-		case agent.ApprovalAsked, agent.ApprovalResolved, agent.PolicyChanged, agent.ToolStarted:
+		case event.ApprovalAsked, event.ApprovalResolved, event.PolicyChanged, event.ToolStarted:
 			if _, err := a.Change(t.Context(), policy.Change{Patch: &policy.Patch{Mode: "write", Deny: []string{"/never/**"}}}); err != nil {
 				t.Fatal(err)
 			}
 		}
-		if _, ok := e.(agent.PolicyChanged); ok {
+		if _, ok := e.(event.PolicyChanged); ok {
 			break
 		}
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/holdfast-dev/holdfast/agent"
 	"github.com/holdfast-dev/holdfast/approval"
+	"github.com/holdfast-dev/holdfast/event"
 	"github.com/holdfast-dev/holdfast/hook"
 	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/session"
@@ -204,7 +205,7 @@ func TestAFilledInFormDoesNotOutliveItsProcess(t *testing.T) {
 	}}
 	o.Tools = registry(t, again)
 	a := newAgent(t, play(t, step{text: "done"}), o)
-	if res := prompt(t, a, "go on"); res.Reason != agent.ReasonCompleted {
+	if res := prompt(t, a, "go on"); res.Reason != event.ReasonCompleted {
 		t.Errorf("ended by %s", res.Reason)
 	}
 	if got := results(t, a)["c1"].Text(); !strings.Contains(got, "unknown") {

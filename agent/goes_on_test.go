@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/holdfast-dev/holdfast/agent"
+	"github.com/holdfast-dev/holdfast/event"
 	"github.com/holdfast-dev/holdfast/model"
 	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/session"
@@ -43,18 +44,18 @@ func TestAModelThatGoesOn(t *testing.T) {
 	a := newAgent(t, m, agent.Options{Sessions: sessions(t)})
 	defer a.Close()
 	var items, notices int
-	var res agent.Result
+	var res event.Result
 	for _, e := range events(t, a, "go") {
 		switch e := e.(type) {
-		case agent.ItemAppended:
+		case event.ItemAppended:
 			items++
-		case agent.Notice:
+		case event.Notice:
 			notices++
-		case agent.Result:
+		case event.Result:
 			res = e
 		}
 	}
-	if items != 3 || notices != 2 || res.Text != "one\ntwo" || res.CostUSD != 0.75 || res.Turns != 2 || res.Reason != agent.ReasonCompleted {
+	if items != 3 || notices != 2 || res.Text != "one\ntwo" || res.CostUSD != 0.75 || res.Turns != 2 || res.Reason != event.ReasonCompleted {
 		t.Errorf("%d items, %d notices, %+v", items, notices, res)
 	}
 }
@@ -92,7 +93,7 @@ func TestUnasked(t *testing.T) {
 			defer a.Close()
 			var d policy.Decision
 			for _, e := range events(t, a, "go") {
-				if e, ok := e.(agent.Decided); ok {
+				if e, ok := e.(event.Decided); ok {
 					d = e.Decision
 				}
 			}

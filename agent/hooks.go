@@ -6,22 +6,12 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/holdfast-dev/holdfast/event"
 	"github.com/holdfast-dev/holdfast/hook"
 	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/session"
 	"github.com/holdfast-dev/holdfast/transcript"
 )
-
-// HookError says that a hook kept a prompt from being taken, or ended a turn.
-type HookError struct {
-	Event  hook.Event
-	By     string
-	Reason string
-}
-
-func (e *HookError) Error() string {
-	return cmp.Or(e.Reason, fmt.Sprintf("stopped by the %s hook %s", e.Event, e.By))
-}
 
 // Fire fires an event of which only the host, or a tool, knows the moment: a task
 // was created, the folder changed. What hooks say to the person and to the policy is
@@ -86,7 +76,7 @@ func (a *Agent) fire(ctx context.Context, in hook.Input) (hook.Outcome, []entry)
 	entries := a.told(&out)
 	for _, u := range out.Updates {
 		if err := a.update(ctx, u); err != nil {
-			entries = append(entries, entry{event: Notice{Text: fmt.Sprintf("hook %s: the policy was not changed: %v", u.By, err)}})
+			entries = append(entries, entry{event: event.Notice{Text: fmt.Sprintf("hook %s: the policy was not changed: %v", u.By, err)}})
 		}
 	}
 	if title := out.SessionTitle; title != "" && a.openLog() != nil {
@@ -97,7 +87,7 @@ func (a *Agent) fire(ctx context.Context, in hook.Input) (hook.Outcome, []entry)
 	}
 	if out.WatchPaths != nil {
 		if err := a.watch(out.WatchPaths); err != nil {
-			entries = append(entries, entry{event: Notice{Text: fmt.Sprintf("a %s hook names files to watch: %v", in.Event, err)}})
+			entries = append(entries, entry{event: event.Notice{Text: fmt.Sprintf("a %s hook names files to watch: %v", in.Event, err)}})
 		}
 	}
 	if in.Event == hook.Notification {
@@ -125,16 +115,30 @@ func (a *Agent) about(in hook.Input) hook.Input {
 	return in
 }
 
+// noticesOf returns what hooks say to the person, for a record.
+func noticesOf(said []hook.Said) []session.HookNotice {
+	var list []session.HookNotice
+	for _, s := range said {
+		list = append(list, session.HookNotice{By: s.By, Text: s.What})
+	}
+	return list
+}
+
 // told is what a person learns of an outcome, and its record.
 func (a *Agent) told(out *hook.Outcome) []entry {
 	var entries []entry
 	if out.Ran != nil && (len(out.Ran.Hooks) > 0 || len(out.Notices) > 0) { // what ran and said nothing is no news
-		if d, err := session.NewDraft(session.KindHookRan, out.Ran); err == nil {
-			entries = append(entries, entry{draft: d, event: HookRan{Ran: *out.Ran, Notices: out.Notices, Terminal: out.Terminal}})
+		ran := *out.Ran
+		ran.Said = noticesOf(out.Notices)
+		if d, err := session.NewDraft(session.KindHookRan, ran); err == nil {
+			entries = append(entries, entry{draft: d, event: event.HookRan{Ran: ran}})
+		}
+		if len(out.Terminal) > 0 {
+			entries = append(entries, entry{event: event.TerminalSequences{Sequences: out.Terminal}})
 		}
 	}
 	for _, n := range out.Notes {
-		entries = append(entries, entry{event: Notified{Title: n.Title, Body: n.Body, Level: n.Level, By: "hook"}})
+		entries = append(entries, entry{event: event.Notified{Title: n.Title, Body: n.Body, Level: n.Level, By: "hook"}})
 	}
 	return entries
 }
@@ -190,7 +194,7 @@ func (l *loop) fire(ctx context.Context, in hook.Input) (hook.Outcome, []entry) 
 			stops = &l.turn.stopped
 		}
 		if *stops == nil {
-			*stops = &HookError{Event: in.Event, By: out.Stop.By, Reason: out.Stop.What}
+			*stops = &event.HookError{Event: string(in.Event), By: out.Stop.By, Reason: out.Stop.What}
 		}
 	}
 	return out, entries

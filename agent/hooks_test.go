@@ -10,6 +10,7 @@ import (
 	"github.com/holdfast-dev/holdfast/agent"
 	"github.com/holdfast-dev/holdfast/approval"
 	"github.com/holdfast-dev/holdfast/audit/secret"
+	"github.com/holdfast-dev/holdfast/event"
 	"github.com/holdfast-dev/holdfast/hook"
 	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/session"
@@ -105,7 +106,7 @@ func TestWhatAHookSaysToACall(t *testing.T) {
 			if !c.ran && c.by != "" && (len(res.Denials) != 1 || !strings.HasPrefix(res.Denials[0].By, c.by)) {
 				t.Errorf("denied by %+v, want %s", res.Denials, c.by)
 			}
-			if (res.Reason == agent.ReasonCompleted) == c.out.Stop {
+			if (res.Reason == event.ReasonCompleted) == c.out.Stop {
 				t.Errorf("ended by %s", res.Reason)
 			}
 		})
@@ -195,7 +196,7 @@ func TestHooksAreOnRecord(t *testing.T) {
 		Hooks: hooking(t, hook.PreToolUse, saying(hook.Output{Block: true, Reason: "no"})),
 	})
 	all := events(t, a, "go")
-	i := slices.IndexFunc(all, func(e agent.Event) bool { _, ok := e.(agent.HookRan); return ok })
+	i := slices.IndexFunc(all, func(e event.Event) bool { _, ok := e.(event.HookRan); return ok })
 	if i < 0 {
 		t.Fatalf("nobody was told: %v", all)
 	}
@@ -223,7 +224,7 @@ func TestADeferredCallIsPutAnew(t *testing.T) {
 	})
 	o := agent.Options{Sessions: sessions, Tools: registry(t, e.tool("Edit")), Hooks: r}
 	a := newAgent(t, calls(t, "Edit", `{}`), o)
-	if res := prompt(t, a, "go"); res.Reason != agent.ReasonDeferred || len(e.ran) > 0 {
+	if res := prompt(t, a, "go"); res.Reason != event.ReasonDeferred || len(e.ran) > 0 {
 		t.Fatalf("ended by %s, ran %v", res.Reason, e.ran)
 	}
 	if err := a.Close(); err != nil {
@@ -232,16 +233,16 @@ func TestADeferredCallIsPutAnew(t *testing.T) {
 	later = true
 	o.Session = session.RestoreOptions{SessionID: a.SessionID()}
 	b := newAgent(t, play(t, step{text: "done"}), o)
-	var res agent.Result
+	var res event.Result
 	for ev, err := range b.Run(t.Context()) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if r, ok := ev.(agent.Result); ok {
+		if r, ok := ev.(event.Result); ok {
 			res = r
 		}
 	}
-	if res.Reason != agent.ReasonCompleted || len(e.ran) != 1 || fired != 2 {
+	if res.Reason != event.ReasonCompleted || len(e.ran) != 1 || fired != 2 {
 		t.Errorf("ended by %s, ran %v, fired %d", res.Reason, e.ran, fired)
 	}
 	// In the same process, too.
@@ -253,7 +254,7 @@ func TestADeferredCallIsPutAnew(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if r, ok := ev.(agent.Result); ok && r.Reason != agent.ReasonCompleted {
+		if r, ok := ev.(event.Result); ok && r.Reason != event.ReasonCompleted {
 			t.Errorf("ended by %s", r.Reason)
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/holdfast-dev/holdfast/approval"
+	"github.com/holdfast-dev/holdfast/event"
 	"github.com/holdfast-dev/holdfast/hook"
 	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/session"
@@ -188,7 +189,7 @@ func (l *loop) consultHooks(ctx context.Context, c *call) error {
 		return err
 	}
 	if p := out.Permission; c.decision.Effect == policy.Ask && p != nil && p.Behavior == "allow" {
-		c.hooks.entries = append(c.hooks.entries, entry{event: Notice{
+		c.hooks.entries = append(c.hooks.entries, entry{event: event.Notice{
 			Text: hookName(p.By) + " allows it, which does not count here: " + cmp.Or(asked.Reason, asked.By),
 		}})
 	}
@@ -377,7 +378,7 @@ func (l *loop) batchDone(ctx context.Context, r *round) error {
 	}
 	out, entries := l.aside(ctx, in)
 	if out.Block != nil && l.turn.stopped == nil {
-		l.turn.stopped = &HookError{Event: hook.PostToolBatch, By: out.Block.By, Reason: out.Block.What}
+		l.turn.stopped = &event.HookError{Event: string(hook.PostToolBatch), By: out.Block.By, Reason: out.Block.What}
 	}
 	return l.write(ctx, entries...)
 }
@@ -400,7 +401,7 @@ func (l *loop) notifyAsked(ctx context.Context, c *call) error {
 func (l *loop) putOff() (Step, bool, error) {
 	res := l.turn.res
 	l.countRun(&res)
-	res.Reason, res.Text = ReasonDeferred, strings.Join(l.turn.text, "\n")
+	res.Reason, res.Text = event.ReasonDeferred, strings.Join(l.turn.text, "\n")
 	res.Took = l.a.opt.Clock().Sub(l.turn.began)
 	return Step{Kind: StepFinished, Result: &res}, true, nil
 }

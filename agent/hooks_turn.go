@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/holdfast-dev/holdfast/event"
 	"github.com/holdfast-dev/holdfast/hook"
 	"github.com/holdfast-dev/holdfast/model"
 	"github.com/holdfast-dev/holdfast/transcript"
@@ -63,7 +64,7 @@ func (a *Agent) admit(ctx context.Context, input []transcript.Part) ([]transcrip
 			return nil, err
 		}
 		if b := cmp.Or(out.Block, out.Stop); b != nil {
-			return nil, &HookError{Event: hook.UserPromptSubmit, By: b.By, Reason: b.What}
+			return nil, &event.HookError{Event: string(hook.UserPromptSubmit), By: b.By, Reason: b.What}
 		}
 		e, ok, err := a.contextItem(hook.UserPromptSubmit, out.Context)
 		if err != nil {
@@ -82,10 +83,10 @@ func (a *Agent) admit(ctx context.Context, input []transcript.Part) ([]transcrip
 
 // keepGoing fires the hooks of a turn's end. True means that one of them keeps the
 // agent going, and that what it says is the next input.
-func (l *loop) keepGoing(ctx context.Context, why Reason, cause error) (bool, error) {
+func (l *loop) keepGoing(ctx context.Context, why event.Reason, cause error) (bool, error) {
 	t := l.turn
 	var entries []entry
-	if why == ReasonFailed || why == ReasonRefused {
+	if why == event.ReasonFailed || why == event.ReasonRefused {
 		in := hook.Input{Event: hook.StopFailure, Error: failureKind(cause), LastMessage: t.last()}
 		if cause != nil {
 			in.Details = cause.Error()
@@ -110,9 +111,9 @@ func (l *loop) keepGoing(ctx context.Context, why Reason, cause error) (bool, er
 	if out.Block != nil {
 		says = append([]hook.Said{{By: out.Block.By, What: cmp.Or(out.Block.What, "go on")}}, says...)
 	}
-	stays := why == ReasonCompleted && out.Stop == nil && t.stopped == nil && len(says) > 0
+	stays := why == event.ReasonCompleted && out.Stop == nil && t.stopped == nil && len(says) > 0
 	if stays && t.kept == maxKept {
-		entries = append(entries, entry{event: Notice{
+		entries = append(entries, entry{event: event.Notice{
 			Text: fmt.Sprintf(string(stop)+" hooks have kept the agent going %d times in this turn: it stops now (hook %s wanted it to go on)", maxKept, says[0].By),
 		}})
 		stays = false
@@ -160,7 +161,7 @@ func failureKind(err error) string {
 
 // stopTurn ends a turn that a hook wants to end.
 func (l *loop) stopTurn(ctx context.Context) (Step, bool, error) {
-	return l.finish(ctx, ReasonHook, l.turn.stopped)
+	return l.finish(ctx, event.ReasonHook, l.turn.stopped)
 }
 
 // What had a transcript compacted.
@@ -180,7 +181,7 @@ func (l *loop) beforeCompaction(ctx context.Context, trigger, instructions strin
 		return err
 	}
 	if out.Block != nil {
-		return &HookError{Event: hook.PreCompact, By: out.Block.By, Reason: out.Block.What}
+		return &event.HookError{Event: string(hook.PreCompact), By: out.Block.By, Reason: out.Block.What}
 	}
 	return nil
 }

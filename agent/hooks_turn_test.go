@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/holdfast-dev/holdfast/agent"
+	"github.com/holdfast-dev/holdfast/event"
 	"github.com/holdfast-dev/holdfast/hook"
 	"github.com/holdfast-dev/holdfast/session"
 	"github.com/holdfast-dev/holdfast/session/memory"
@@ -42,8 +43,8 @@ func TestHooksAroundAPrompt(t *testing.T) {
 		a := newAgent(t, play(t), agent.Options{Hooks: r, Sessions: sessions})
 		all := events(t, a, "the secret plan")
 		res := last(t, all)
-		var he *agent.HookError
-		if res.Reason != agent.ReasonHook || !errors.As(res.Err, &he) || he.Reason != "no secrets here" {
+		var he *event.HookError
+		if res.Reason != event.ReasonHook || !errors.As(res.Err, &he) || he.Reason != "no secrets here" {
 			t.Errorf("ended by %s: %v", res.Reason, res.Err)
 		}
 		if err := a.Submit(t.Context(), transcript.Text{Text: "the secret plan"}); !errors.As(err, &he) {
@@ -89,11 +90,11 @@ func TestStopHooks(t *testing.T) {
 		m := play(t, slices.Repeat([]step{{text: "x"}}, 20)...)
 		a := newAgent(t, m, agent.Options{Hooks: hooking(t, hook.Stop, saying(hook.Output{Block: true, Reason: "more"}))})
 		all := events(t, a, "go")
-		told := slices.ContainsFunc(all, func(e agent.Event) bool {
-			n, ok := e.(agent.Notice)
+		told := slices.ContainsFunc(all, func(e event.Event) bool {
+			n, ok := e.(event.Notice)
 			return ok && strings.Contains(n.Text, "8 times")
 		})
-		if len(m.asked) != 9 || !told || last(t, all).Reason != agent.ReasonCompleted {
+		if len(m.asked) != 9 || !told || last(t, all).Reason != event.ReasonCompleted {
 			t.Errorf("%d model calls, told %v", len(m.asked), told)
 		}
 	})
@@ -102,7 +103,7 @@ func TestStopHooks(t *testing.T) {
 		m := play(t, step{uses: []transcript.ToolUse{use("c1", "Edit", `{}`)}})
 		var e echo
 		res := prompt(t, newAgent(t, m, agent.Options{Hooks: w.Registry, MaxTurns: 1, Tools: registry(t, e.tool("Edit"))}), "go")
-		if got := w.of(hook.Stop); len(got) != 1 || got[0].Reason != string(res.Reason) || res.Reason != agent.ReasonMaxTurns {
+		if got := w.of(hook.Stop); len(got) != 1 || got[0].Reason != string(res.Reason) || res.Reason != event.ReasonMaxTurns {
 			t.Errorf("%+v", got)
 		}
 	})
@@ -116,8 +117,8 @@ func TestAHookEndsTheTurn(t *testing.T) {
 			out := hook.Output{Stop: true, StopReason: "enough"}
 			a := newAgent(t, m, agent.Options{Hooks: hooking(t, e, saying(out)), Tools: registry(t, tools.tool("Edit"))})
 			res := prompt(t, a, "go")
-			var he *agent.HookError
-			if len(m.asked) != 1 || res.Reason == agent.ReasonCompleted || e != hook.PreToolUse && !errors.As(res.Err, &he) {
+			var he *event.HookError
+			if len(m.asked) != 1 || res.Reason == event.ReasonCompleted || e != hook.PreToolUse && !errors.As(res.Err, &he) {
 				t.Errorf("%d model calls, ended by %s: %v", len(m.asked), res.Reason, res.Err)
 			}
 			if got := results(t, a); len(got) != 2 {
@@ -133,11 +134,11 @@ func TestAHookEndsTheFirstTurn(t *testing.T) {
 		m := play(t, step{text: "the second"})
 		a := newAgent(t, m, agent.Options{Hooks: hooking(t, e, saying(hook.Output{Stop: true, StopReason: "not here"}))})
 		res := prompt(t, a, "go")
-		var he *agent.HookError
-		if len(m.asked) != 0 || res.Reason != agent.ReasonHook || !errors.As(res.Err, &he) || he.Reason != "not here" {
+		var he *event.HookError
+		if len(m.asked) != 0 || res.Reason != event.ReasonHook || !errors.As(res.Err, &he) || he.Reason != "not here" {
 			t.Errorf("%s: %d model calls, ended by %s: %v", e, len(m.asked), res.Reason, res.Err)
 		}
-		if res = prompt(t, a, "again"); res.Reason != agent.ReasonCompleted {
+		if res = prompt(t, a, "again"); res.Reason != event.ReasonCompleted {
 			t.Errorf("%s: the second turn: %+v", e, res)
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/holdfast-dev/holdfast/event"
 	"github.com/holdfast-dev/holdfast/session"
 	"github.com/holdfast-dev/holdfast/transcript"
 )
@@ -12,7 +13,7 @@ import (
 type entry struct {
 	draft session.Draft
 	item  transcript.Encoded // set when the draft is an item of the transcript
-	event Event              // nil: nothing to tell besides ItemAppended
+	event event.Event        // nil: nothing to tell besides ItemAppended
 	then  func()             // called once it is durable, or nil
 } // without a draft there is only something to tell
 
@@ -136,7 +137,7 @@ func (l *loop) accept(entries []entry, recs []session.Record) error {
 			seq, recs = recs[0].Seq, recs[1:]
 		}
 		if !e.item.IsZero() {
-			l.tell(ItemAppended{Seq: seq, Item: e.item})
+			l.tell(event.ItemAppended{Seq: seq, Item: e.item})
 		}
 		if e.then != nil {
 			e.then()

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/holdfast-dev/holdfast/event"
 	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/tool"
 )
@@ -69,7 +70,7 @@ func (l *loop) takeUpdates(ctx context.Context, d *policy.Decision) (changed boo
 	for _, s := range d.Said {
 		for _, u := range s.Updates {
 			if err := l.a.takeUpdate(ctx, s.Policy, u); err != nil {
-				l.tell(Notice{Text: fmt.Sprintf("%s: the policy was not changed: %v", s.Policy, err)})
+				l.tell(event.Notice{Text: fmt.Sprintf("%s: the policy was not changed: %v", s.Policy, err)})
 				continue
 			}
 			changed = true

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/holdfast-dev/holdfast/event"
 	"github.com/holdfast-dev/holdfast/model"
 	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/session"
@@ -17,16 +18,16 @@ import (
 // whoever holds Agent.running; what Snapshot reads changes under Agent.mu.
 type loop struct {
 	a    *Agent
-	emit func(Event)
+	emit func(event.Event)
 	told bool // SessionOpened was emitted
 	// alone: nobody can be asked, and no host answers for itself through a Driver.
 	alone bool
 
-	repair *MutationFinished // of the start, to be told with the opening; nil: none
+	repair *event.MutationFinished // of the start, to be told with the opening; nil: none
 
 	log    *session.Log // nil without a store
 	runLog *session.Log // that of the run: another one of a sub-agent
-	opened SessionOpened
+	opened event.SessionOpened
 	t      *transcript.Transcript
 	used   map[string]bool      // ids that the log has and the transcript does not show: see [session.State]
 	mark   *session.RequestMark // from before the restart, until it was compared
@@ -38,12 +39,12 @@ type loop struct {
 	lastUsage         transcript.Usage // of the last model call; zero after a rewrite
 	overhead          int              // tokens of a request besides the items, as of the last rewrite
 
-	asides     []string       // of hooks, for the model to read next
-	planned    reminder       // what the model knows of plan mode
-	instructed instructed     // what it knows of instructions
-	left       []policy.Limit // of a turn that did not come to its end
-	initial    string         // input of a SessionStart hook, when there is no other
-	ended      *HookError     // a hook ends the next turn before it has begun
+	asides     []string         // of hooks, for the model to read next
+	planned    reminder         // what the model knows of plan mode
+	instructed instructed       // what it knows of instructions
+	left       []policy.Limit   // of a turn that did not come to its end
+	initial    string           // input of a SessionStart hook, when there is no other
+	ended      *event.HookError // a hook ends the next turn before it has begun
 
 	saves saves  // of files
 	turn  *turn  // the open turn, or nil
@@ -60,16 +61,16 @@ type turn struct {
 	goesOn bool  // the model has more to say by itself
 	paid   *paid // the last model call, until it is on record
 	text   []string
-	res    Result
+	res    event.Result
 
-	kept        int        // how often hooks have kept the agent from stopping
-	stopped     *HookError // a hook wants the turn to end
-	uncompacted bool       // the transcript stays as it is: compacting it was tried
-	squeezed    bool       // it was compacted because the model found it too long
+	kept        int              // how often hooks have kept the agent from stopping
+	stopped     *event.HookError // a hook wants the turn to end
+	uncompacted bool             // the transcript stays as it is: compacting it was tried
+	squeezed    bool             // it was compacted because the model found it too long
 }
 
 func newLoop(a *Agent) *loop {
-	l := &loop{a: a, t: &transcript.Transcript{}, emit: func(Event) {}}
+	l := &loop{a: a, t: &transcript.Transcript{}, emit: func(event.Event) {}}
 	l.primary = newEncoder(a.model)
 	if a.opt.Fallback != nil {
 		l.fallback = newEncoder(a.opt.Fallback)
@@ -77,10 +78,10 @@ func newLoop(a *Agent) *loop {
 	return l
 }
 
-func (l *loop) silence() { l.emit = func(Event) {} }
+func (l *loop) silence() { l.emit = func(event.Event) {} }
 
 // tell hands an event to the observers and to whoever listens.
-func (l *loop) tell(e Event) {
+func (l *loop) tell(e event.Event) {
 	for _, o := range l.a.opt.LoopObservers {
 		o.Observe(l.opened.ID, e)
 	}
@@ -176,7 +177,7 @@ func (l *loop) enterTurn(ctx context.Context, items []transcript.Encoded) error 
 	l.a.mu.Lock()
 	l.turn = t
 	l.a.mu.Unlock()
-	entries := []entry{{draft: opened, event: TurnStarted{Turn: id}, then: func() { l.a.budget.recorded(began.Budget) }}}
+	entries := []entry{{draft: opened, event: event.TurnStarted{Turn: id}, then: func() { l.a.budget.recorded(began.Budget) }}}
 	l.gather()
 	before, told, err := l.a.asideItem(l.asides)
 	if err != nil {
@@ -210,7 +211,7 @@ func (l *loop) enterTurn(ctx context.Context, items []transcript.Encoded) error 
 func (l *loop) newTurn(id string) *turn {
 	t := &turn{
 		id: id, began: l.a.opt.Clock(), stopped: l.ended,
-		res: Result{SessionID: l.opened.ID, Turn: id, ByModel: map[string]ModelUsage{}},
+		res: event.Result{SessionID: l.opened.ID, Turn: id, ByModel: map[string]event.ModelUsage{}},
 	}
 	l.ended = nil
 	l.a.mu.Lock()
@@ -272,7 +273,7 @@ func (l *loop) advance(ctx context.Context) (step Step, done bool, err error) {
 		return l.advanceRound(ctx)
 	}
 	if ctx.Err() != nil {
-		return l.finish(ctx, ReasonInterrupted, nil)
+		return l.finish(ctx, event.ReasonInterrupted, nil)
 	}
 	if l.gather(); l.turn.stopped != nil {
 		return l.stopTurn(ctx)
@@ -282,9 +283,9 @@ func (l *loop) advance(ctx context.Context) (step Step, done bool, err error) {
 	}
 	if err := l.mutate(ctx); err != nil {
 		if ctx.Err() != nil {
-			return l.finish(ctx, ReasonInterrupted, nil)
+			return l.finish(ctx, event.ReasonInterrupted, nil)
 		}
-		return l.finish(ctx, ReasonFailed, err)
+		return l.finish(ctx, event.ReasonFailed, err)
 	}
 	if over, reason := l.overLimit(); over { // what a mutator asked a model counts
 		return l.finish(ctx, reason, nil)
@@ -303,34 +304,34 @@ func (l *loop) advance(ctx context.Context) (step Step, done bool, err error) {
 	}
 	if !l.t.Dispatchable() && !l.turn.goesOn {
 		// A mutator may have removed what asked for an answer.
-		return l.finish(ctx, ReasonCompleted, nil)
+		return l.finish(ctx, event.ReasonCompleted, nil)
 	}
 	return l.callModel(ctx)
 }
 
-func (l *loop) overLimit() (bool, Reason) {
+func (l *loop) overLimit() (bool, event.Reason) {
 	o, r := &l.a.opt, &l.turn.res
 	switch {
 	case o.MaxTurns > 0 && r.Turns >= o.MaxTurns:
-		return true, ReasonMaxTurns
+		return true, event.ReasonMaxTurns
 	case l.a.budget.over():
-		return true, ReasonBudget
+		return true, event.ReasonBudget
 	}
 	return false, ""
 }
 
 // finish closes the turn, unless hooks keep the agent going. Open tool calls were
 // answered by whoever got here.
-func (l *loop) finish(ctx context.Context, why Reason, cause error) (Step, bool, error) {
+func (l *loop) finish(ctx context.Context, why event.Reason, cause error) (Step, bool, error) {
 	t := l.turn
-	if why == ReasonCompleted && l.a.opt.parent == nil && l.a.budget.beyond() {
-		why = ReasonBudget
+	if why == event.ReasonCompleted && l.a.opt.parent == nil && l.a.budget.beyond() {
+		why = event.ReasonBudget
 	}
 	if stays, err := l.keepGoing(ctx, why, cause); stays || err != nil {
 		return Step{}, false, err
 	}
-	if why == ReasonCompleted && t.stopped != nil {
-		why, cause = ReasonHook, t.stopped
+	if why == event.ReasonCompleted && t.stopped != nil {
+		why, cause = event.ReasonHook, t.stopped
 	}
 	l.tellUntold()
 	l.countRun(&t.res)
@@ -342,7 +343,7 @@ func (l *loop) finish(ctx context.Context, why Reason, cause error) (Step, bool,
 	if err != nil {
 		return Step{}, false, err
 	}
-	if err := l.write(ctx, entry{draft: d, event: TurnFinished{Turn: t.id, Reason: why, Err: cause}}); err != nil {
+	if err := l.write(ctx, entry{draft: d, event: event.TurnFinished{Turn: t.id, Reason: why, Err: cause}}); err != nil {
 		return Step{}, false, err
 	}
 	l.a.mu.Lock()
@@ -357,7 +358,7 @@ func (l *loop) finish(ctx context.Context, why Reason, cause error) (Step, bool,
 }
 
 // countRun writes down what was used, and what the run has cost of its budget.
-func (l *loop) countRun(r *Result) {
+func (l *loop) countRun(r *event.Result) {
 	l.a.tally.count(r)
 	usd, bound := l.a.budget.spent()
 	r.RunCostUSD, r.BudgetUSD = usd, bound.USD
@@ -367,7 +368,7 @@ func (l *loop) countRun(r *Result) {
 func (l *loop) fail(ctx context.Context, err error) (Step, bool, error) {
 	var me *model.Error
 	if errors.As(err, &me) && me.Kind == model.ErrorRefused {
-		return l.finish(ctx, ReasonRefused, err)
+		return l.finish(ctx, event.ReasonRefused, err)
 	}
-	return l.finish(ctx, ReasonFailed, err)
+	return l.finish(ctx, event.ReasonFailed, err)
 }

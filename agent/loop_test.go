@@ -11,6 +11,7 @@ import (
 
 	"github.com/holdfast-dev/holdfast/agent"
 	"github.com/holdfast-dev/holdfast/approval"
+	"github.com/holdfast-dev/holdfast/event"
 	"github.com/holdfast-dev/holdfast/model"
 	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/tool"
@@ -27,23 +28,23 @@ func TestToolRoundThenAnswer(t *testing.T) {
 	var told []string
 	for _, e := range all {
 		switch e := e.(type) {
-		case agent.SessionOpened:
+		case event.SessionOpened:
 			told = append(told, "opened")
-		case agent.TurnStarted:
+		case event.TurnStarted:
 			told = append(told, "turn "+e.Turn)
-		case agent.TextDelta:
+		case event.TextDelta:
 			told = append(told, "delta "+e.Text)
-		case agent.ItemAppended:
+		case event.ItemAppended:
 			told = append(told, "item "+string(e.Item.Role()))
-		case agent.Decided:
+		case event.Decided:
 			told = append(told, "decided "+string(e.Decision.Effect))
-		case agent.ToolStarted:
+		case event.ToolStarted:
 			told = append(told, "started "+e.Tool)
-		case agent.ToolFinished:
+		case event.ToolFinished:
 			told = append(told, "finished "+e.Result.Content[0].(transcript.Text).Text)
-		case agent.TurnFinished:
+		case event.TurnFinished:
 			told = append(told, "end "+string(e.Reason))
-		case agent.Result:
+		case event.Result:
 			told = append(told, "result "+e.Text)
 		}
 	}
@@ -149,7 +150,7 @@ func TestOutputLimitIsContinued(t *testing.T) {
 	}
 	m = play(t, cut("1"), cut("2"), cut("3"), cut("4"), step{text: "never"})
 	res = prompt(t, newAgent(t, m, agent.Options{}), "tell me")
-	if res.Reason != agent.ReasonCompleted || res.Text != "1\n2\n3\n4" {
+	if res.Reason != event.ReasonCompleted || res.Text != "1\n2\n3\n4" {
 		t.Errorf("after four cuts: %s, %q", res.Reason, res.Text)
 	}
 }
@@ -159,12 +160,12 @@ func TestLimits(t *testing.T) {
 	for _, c := range []struct {
 		name  string
 		o     agent.Options
-		want  agent.Reason
+		want  event.Reason
 		turns int
 	}{
-		{"turns", agent.Options{MaxTurns: 2}, agent.ReasonMaxTurns, 2},
-		{"money", agent.Options{MaxBudgetUSD: 5}, agent.ReasonBudget, 2},
-		{"tokens", agent.Options{MaxTotalTokens: 2e6}, agent.ReasonBudget, 2},
+		{"turns", agent.Options{MaxTurns: 2}, event.ReasonMaxTurns, 2},
+		{"money", agent.Options{MaxBudgetUSD: 5}, event.ReasonBudget, 2},
+		{"tokens", agent.Options{MaxTotalTokens: 2e6}, event.ReasonBudget, 2},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			m := play(t, loop, loop, loop, loop)
@@ -183,7 +184,7 @@ func TestInterruptKeepsThePartialAnswer(t *testing.T) {
 	m := play(t, step{text: "half an ans", during: func(context.Context) { a.Interrupt() }}, step{text: "again"})
 	a = newAgent(t, m, agent.Options{})
 	res := prompt(t, a, "go")
-	if res.Reason != agent.ReasonInterrupted {
+	if res.Reason != event.ReasonInterrupted {
 		t.Fatalf("ended by %s", res.Reason)
 	}
 	it, _ := a.Snapshot().Items[1].Decode()
@@ -205,13 +206,13 @@ func TestInterruptAnswersEveryOpenCall(t *testing.T) {
 	m := play(t, step{uses: []transcript.ToolUse{use("a", "Stop", `{}`), use("b", "Stop", `{}`)}}, step{text: "later"})
 	a = newAgent(t, m, agent.Options{Tools: registry(t, stop)})
 	res := prompt(t, a, "go")
-	if res.Reason != agent.ReasonInterrupted {
+	if res.Reason != event.ReasonInterrupted {
 		t.Fatalf("ended by %s", res.Reason)
 	}
 	if err := transcript.Validate(a.Snapshot().Items); err != nil {
 		t.Error(err)
 	}
-	if res := prompt(t, a, "go on"); res.Reason != agent.ReasonCompleted {
+	if res := prompt(t, a, "go on"); res.Reason != event.ReasonCompleted {
 		t.Errorf("after the interrupt: %s %v", res.Reason, res.Err)
 	}
 }
@@ -225,7 +226,7 @@ func TestInterruptEndsAQuestion(t *testing.T) {
 	}
 	m := play(t, step{uses: []transcript.ToolUse{use("a", "Edit", `{}`), use("b", "Edit", `{}`)}}, step{text: "later"})
 	a = newAgent(t, m, agent.Options{Permissions: policy.Config{Mode: policy.ModeDefault}, Ask: ask, Tools: registry(t, says("Edit", "edited"))})
-	if res := prompt(t, a, "go"); res.Reason != agent.ReasonInterrupted {
+	if res := prompt(t, a, "go"); res.Reason != event.ReasonInterrupted {
 		t.Fatalf("ended by %s", res.Reason)
 	}
 	s := a.Snapshot()
@@ -246,7 +247,7 @@ func TestBreakingOffInterrupts(t *testing.T) {
 	m := play(t, step{uses: []transcript.ToolUse{use("a", "Count", `{}`)}}, step{text: "more"})
 	a := newAgent(t, m, agent.Options{Tools: registry(t, count)})
 	for e := range a.Run(t.Context(), transcript.Text{Text: "go"}) {
-		if _, ok := e.(agent.ToolStarted); ok {
+		if _, ok := e.(event.ToolStarted); ok {
 			break
 		}
 	}
@@ -272,15 +273,15 @@ func TestPermission(t *testing.T) {
 		o       agent.Options
 		ran     int
 		denials int
-		reason  agent.Reason
+		reason  event.Reason
 	}{
-		{"nobody there", agent.Options{Permissions: policy.Config{Mode: policy.ModeDefault}}, 0, 1, agent.ReasonCompleted},
-		{"yes", agent.Options{Permissions: policy.Config{Mode: policy.ModeDefault}, Ask: answers(approval.Answer{Decision: approval.Allow})}, 1, 0, agent.ReasonCompleted},
-		{"no", agent.Options{Permissions: policy.Config{Mode: policy.ModePlan}, Ask: answers(approval.Answer{Decision: approval.Deny, Message: "not now"})}, 0, 1, agent.ReasonCompleted},
-		{"no and stop", agent.Options{Permissions: policy.Config{Mode: policy.ModePlan}, Ask: answers(approval.Answer{Decision: approval.Deny, Stop: true})}, 0, 1, agent.ReasonInterrupted},
-		{"bypass", agent.Options{Permissions: policy.Config{Mode: policy.ModeBypass}}, 1, 0, agent.ReasonCompleted},
-		{"edits", agent.Options{Permissions: policy.Config{Mode: policy.ModeAcceptEdits}}, 1, 0, agent.ReasonCompleted},
-		{"a policy's deny beats bypass", agent.Options{Permissions: policy.Config{Mode: policy.ModeBypass, Policies: []policy.Named{{Name: "refusing", Policy: refusing{}}}}}, 0, 1, agent.ReasonCompleted},
+		{"nobody there", agent.Options{Permissions: policy.Config{Mode: policy.ModeDefault}}, 0, 1, event.ReasonCompleted},
+		{"yes", agent.Options{Permissions: policy.Config{Mode: policy.ModeDefault}, Ask: answers(approval.Answer{Decision: approval.Allow})}, 1, 0, event.ReasonCompleted},
+		{"no", agent.Options{Permissions: policy.Config{Mode: policy.ModePlan}, Ask: answers(approval.Answer{Decision: approval.Deny, Message: "not now"})}, 0, 1, event.ReasonCompleted},
+		{"no and stop", agent.Options{Permissions: policy.Config{Mode: policy.ModePlan}, Ask: answers(approval.Answer{Decision: approval.Deny, Stop: true})}, 0, 1, event.ReasonInterrupted},
+		{"bypass", agent.Options{Permissions: policy.Config{Mode: policy.ModeBypass}}, 1, 0, event.ReasonCompleted},
+		{"edits", agent.Options{Permissions: policy.Config{Mode: policy.ModeAcceptEdits}}, 1, 0, event.ReasonCompleted},
+		{"a policy's deny beats bypass", agent.Options{Permissions: policy.Config{Mode: policy.ModeBypass, Policies: []policy.Named{{Name: "refusing", Policy: refusing{}}}}}, 0, 1, event.ReasonCompleted},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			ran = 0
@@ -361,7 +362,7 @@ func TestDuplicateCallIDsAreRenamed(t *testing.T) {
 	call := step{uses: []transcript.ToolUse{use("call_0", "Look", `{}`), use("call_0", "Look", `{}`)}}
 	m := play(t, call, call, step{text: "ok"})
 	a := newAgent(t, m, agent.Options{Tools: registry(t, says("Look", "x"))})
-	if res := prompt(t, a, "go"); res.Reason != agent.ReasonCompleted {
+	if res := prompt(t, a, "go"); res.Reason != event.ReasonCompleted {
 		t.Fatalf("%s: %v", res.Reason, res.Err)
 	}
 	if err := transcript.Validate(a.Snapshot().Items); err != nil {

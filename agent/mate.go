@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	"github.com/holdfast-dev/holdfast/approval"
+	"github.com/holdfast-dev/holdfast/event"
 	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/session"
 	"github.com/holdfast-dev/holdfast/tool"
@@ -52,7 +53,7 @@ type Hire struct {
 	// Idle is called when it has nothing to do, before it waits: a text is what it does
 	// next. last is nil when there was nothing to do from the start. It must not wait for
 	// the mate. Nil: it waits.
-	Idle func(ctx context.Context, m *Mate, last *Result) (next string)
+	Idle func(ctx context.Context, m *Mate, last *event.Result) (next string)
 	// Before is called when its session is open and before it does anything; may be nil.
 	Before func(ctx context.Context, m *Mate) error
 	// Broken is told when it has ended by an error: its records could not be written.
@@ -214,21 +215,21 @@ func (m *Mate) more() <-chan struct{} {
 }
 
 // turn works on what there is.
-func (m *Mate) turn(ctx context.Context) (*Result, error) {
+func (m *Mate) turn(ctx context.Context) (*event.Result, error) {
 	free, err := m.s.slot(ctx)
 	if err != nil {
 		return nil, err
 	}
 	defer free()
-	var res *Result
+	var res *event.Result
 	for e, err := range m.a.Run(ctx) {
 		if err != nil {
 			return res, err
 		}
-		if r, ok := e.(Result); ok {
+		if r, ok := e.(event.Result); ok {
 			res = &r
 		}
-		m.parent.pass(SubagentEvent{Use: m.hire.Use, Session: m.a.SessionID(), Name: m.hire.Name, Event: e})
+		m.parent.pass(event.SubagentEvent{Use: m.hire.Use, Session: m.a.SessionID(), Name: m.hire.Name, Event: e})
 	}
 	return res, nil
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/holdfast-dev/holdfast/agent"
+	"github.com/holdfast-dev/holdfast/event"
 	"github.com/holdfast-dev/holdfast/model"
 	"github.com/holdfast-dev/holdfast/transcript"
 )
@@ -29,9 +30,9 @@ func leavers(t *testing.T, steps []step, child ...step) (*agent.Agent, *agent.Su
 	return newAgent(t, play(t, steps...), agent.Options{Sessions: sessions(t), Tools: registry(t, subs.Tool()), Subagents: subs}), subs
 }
 
-func noticed(all []agent.Event, text string) bool {
-	return slices.ContainsFunc(all, func(e agent.Event) bool {
-		n, is := e.(agent.Notice)
+func noticed(all []event.Event, text string) bool {
+	return slices.ContainsFunc(all, func(e event.Event) bool {
+		n, is := e.(event.Notice)
 		return is && strings.Contains(n.Text, text)
 	})
 }
@@ -68,7 +69,7 @@ func TestWhatAnInterruptedSubagentLeavesIsTold(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	a, _ := leavers(t, []step{{uses: []transcript.ToolUse{delegate("c1", "scout", "go", "")}}, {text: "so"}},
 		step{text: "never", during: func(ctx context.Context) { stop(); <-ctx.Done() }})
-	var all []agent.Event
+	var all []event.Event
 	for e, err := range a.Run(ctx, transcript.Text{Text: "begin"}) {
 		if err != nil {
 			break

@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/holdfast-dev/holdfast/agent"
+	"github.com/holdfast-dev/holdfast/event"
 	"github.com/holdfast-dev/holdfast/model"
 	"github.com/holdfast-dev/holdfast/session"
 	"github.com/holdfast-dev/holdfast/tool"
@@ -30,34 +31,34 @@ func TestRetries(t *testing.T) {
 		steps  []step
 		retry  agent.Retry
 		waits  []time.Duration
-		reason agent.Reason
+		reason event.Reason
 	}{
 		{
 			"two failures, then an answer",
 			[]step{failing(model.ErrorOverloaded), failing(model.ErrorNetwork), {text: "ok"}},
 			agent.Retry{},
 			[]time.Duration{2 * time.Second, 4 * time.Second},
-			agent.ReasonCompleted,
+			event.ReasonCompleted,
 		},
 		{
 			"too many",
 			[]step{failing(model.ErrorOverloaded), failing(model.ErrorOverloaded), failing(model.ErrorOverloaded), failing(model.ErrorOverloaded), {text: "late"}},
 			agent.Retry{},
 			[]time.Duration{2 * time.Second, 4 * time.Second, 8 * time.Second},
-			agent.ReasonFailed,
+			event.ReasonFailed,
 		},
-		{"never", []step{failing(model.ErrorOverloaded), {text: "late"}}, agent.Retry{Max: -1}, nil, agent.ReasonFailed},
-		{"not for a bad key", []step{failing(model.ErrorAuth), {text: "late"}}, agent.Retry{}, nil, agent.ReasonFailed},
-		{"as long as the provider asks", []step{asks(time.Minute), {text: "ok"}}, agent.Retry{}, []time.Duration{time.Minute}, agent.ReasonCompleted},
-		{"no longer than the bound", []step{asks(61 * time.Second), {text: "ok"}}, agent.Retry{}, nil, agent.ReasonFailed},
-		{"a bound of its own", []step{asks(90 * time.Second), {text: "ok"}}, agent.Retry{After: 2 * time.Minute}, []time.Duration{90 * time.Second}, agent.ReasonCompleted},
-		{"not what the provider advises against", []step{{err: &model.Error{Kind: model.ErrorOverloaded, Retry: model.RetryNo}}, {text: "ok"}}, agent.Retry{}, nil, agent.ReasonFailed},
+		{"never", []step{failing(model.ErrorOverloaded), {text: "late"}}, agent.Retry{Max: -1}, nil, event.ReasonFailed},
+		{"not for a bad key", []step{failing(model.ErrorAuth), {text: "late"}}, agent.Retry{}, nil, event.ReasonFailed},
+		{"as long as the provider asks", []step{asks(time.Minute), {text: "ok"}}, agent.Retry{}, []time.Duration{time.Minute}, event.ReasonCompleted},
+		{"no longer than the bound", []step{asks(61 * time.Second), {text: "ok"}}, agent.Retry{}, nil, event.ReasonFailed},
+		{"a bound of its own", []step{asks(90 * time.Second), {text: "ok"}}, agent.Retry{After: 2 * time.Minute}, []time.Duration{90 * time.Second}, event.ReasonCompleted},
+		{"not what the provider advises against", []step{{err: &model.Error{Kind: model.ErrorOverloaded, Retry: model.RetryNo}}, {text: "ok"}}, agent.Retry{}, nil, event.ReasonFailed},
 		{
 			"at most the cap",
 			[]step{failing(model.ErrorNetwork), failing(model.ErrorNetwork), {text: "ok"}},
 			agent.Retry{Base: 20 * time.Second, Cap: 25 * time.Second},
 			[]time.Duration{20 * time.Second, 25 * time.Second},
-			agent.ReasonCompleted,
+			event.ReasonCompleted,
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -100,9 +101,9 @@ func TestFallbackModelGoesOnWithTheLoop(t *testing.T) {
 	var switched, ran bool
 	for _, e := range all {
 		switch e.(type) {
-		case agent.ModelSwitched:
+		case event.ModelSwitched:
 			switched = true
-		case agent.ToolFinished:
+		case event.ToolFinished:
 			ran = true
 		}
 	}
@@ -179,7 +180,7 @@ func TestABrokenStreamIsAskedAgainAndItsDeltasAreVoid(t *testing.T) {
 	a = newAgent(t, play(t, broken), agent.Options{Retry: agent.Retry{Max: -1}})
 	res := prompt(t, a, "go")
 	it, _ := a.Snapshot().Items[1].Decode()
-	if res.Reason != agent.ReasonFailed || it.Finish != transcript.FinishError || it.Text() != "half" {
+	if res.Reason != event.ReasonFailed || it.Finish != transcript.FinishError || it.Text() != "half" {
 		t.Errorf("%s, kept %+v", res.Reason, it)
 	}
 }
@@ -202,7 +203,7 @@ func TestToolsCanChangeBetweenTurns(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if e, ok := e.(agent.ToolsChanged); ok {
+		if e, ok := e.(event.ToolsChanged); ok {
 			told = len(m.asked) == 1 && len(e.Tools) == 2
 		}
 	}
@@ -233,7 +234,7 @@ func TestMutators(t *testing.T) {
 		Tools: registry(t, says("T", "x")), Mutators: []agent.Mutator{watch},
 	})
 	for _, e := range events(t, a, "go") {
-		if _, ok := e.(agent.MutationFinished); ok {
+		if _, ok := e.(event.MutationFinished); ok {
 			t.Error("an unchanged transcript was announced")
 		}
 	}
@@ -262,7 +263,7 @@ func TestAMutationIsOneRecordAndTheStoreFollows(t *testing.T) {
 	prompt(t, a, "b")
 	dirty := 0
 	for _, e := range events(t, a, "c") {
-		if e, ok := e.(agent.MutationFinished); ok && e.Dirty && e.By == "test" {
+		if e, ok := e.(event.MutationFinished); ok && e.By == "test" {
 			dirty++
 		}
 	}
@@ -296,7 +297,7 @@ func TestAMutationThatBreaksPairingIsRefused(t *testing.T) {
 		Tools: registry(t, says("T", "x")), Mutators: []agent.Mutator{breaks},
 	})
 	res := prompt(t, a, "go")
-	if res.Reason != agent.ReasonFailed || !errors.Is(res.Err, transcript.ErrPairing) {
+	if res.Reason != event.ReasonFailed || !errors.Is(res.Err, transcript.ErrPairing) {
 		t.Errorf("%s: %v", res.Reason, res.Err)
 	}
 	if got, err := s.Load(t.Context(), "one", nil); err != nil || len(got.Items) != 3 {
@@ -320,14 +321,14 @@ func TestCompaction(t *testing.T) {
 	a := newAgent(t, m, agent.Options{
 		Sessions: s, Session: session.RestoreOptions{SessionID: "one"}, Tools: registry(t, noisy), MaxTurns: 20,
 	})
-	var compacted []agent.MutationFinished
+	var compacted []event.MutationFinished
 	all := events(t, a, "new question")
 	for _, e := range all {
-		if e, ok := e.(agent.MutationFinished); ok {
+		if e, ok := e.(event.MutationFinished); ok {
 			compacted = append(compacted, e)
 		}
 	}
-	if res := last(t, all); res.Reason != agent.ReasonCompleted {
+	if res := last(t, all); res.Reason != event.ReasonCompleted {
 		t.Fatalf("%s: %v", res.Reason, res.Err)
 	}
 	if len(compacted) == 0 {

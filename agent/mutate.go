@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/holdfast-dev/holdfast/event"
 	"github.com/holdfast-dev/holdfast/model"
 	"github.com/holdfast-dev/holdfast/session"
 	"github.com/holdfast-dev/holdfast/transcript"
@@ -58,7 +59,7 @@ func (l *loop) take(ctx context.Context, m Mutator, c Cursor, items []transcript
 	if err := l.rewrite(ctx, m.Name(), items); err != nil {
 		return false, fmt.Errorf("mutator %s: %w", m.Name(), err)
 	}
-	e := MutationFinished{By: m.Name(), Moment: c.Moment, Dirty: true, Before: len(c.Items), After: len(items)}
+	e := event.MutationFinished{By: m.Name(), Moment: string(c.Moment), Before: len(c.Items), After: len(items)}
 	if _, ours := m.(compactor); ours {
 		e.Trigger, e.TokensBefore, e.TokensAfter = c.trigger, estimate(c), estimate(l.cursor(c.Moment))
 	}
@@ -79,7 +80,7 @@ func (l *loop) compactWhenDue(ctx context.Context, c compactor, moment Moment) e
 	}
 	if l.turn.uncompacted = !did; did && c.over(l.cursor(moment)) {
 		l.turn.uncompacted = true
-		l.tell(Notice{Text: "the transcript is compacted and still larger than its bounds: it is compacted again in the next turn"})
+		l.tell(event.Notice{Text: "the transcript is compacted and still larger than its bounds: it is compacted again in the next turn"})
 	}
 	return nil
 }
@@ -88,13 +89,13 @@ func (l *loop) compactWhenDue(ctx context.Context, c compactor, moment Moment) e
 // transcript as it is does not end the turn.
 func (l *loop) tryCompact(ctx context.Context, c compactor, cur Cursor) (bool, error) {
 	did, err := l.compact(ctx, c, cur, triggerAuto)
-	blocked, ok := errors.AsType[*HookError](err)
+	blocked, ok := errors.AsType[*event.HookError](err)
 	switch {
 	case ok:
-		l.tell(Notice{Text: fmt.Sprintf("hook %s keeps the transcript from being compacted: %s", blocked.By, blocked.Reason)})
+		l.tell(event.Notice{Text: fmt.Sprintf("hook %s keeps the transcript from being compacted: %s", blocked.By, blocked.Reason)})
 		return false, nil
 	case errors.Is(err, errKept) && ctx.Err() == nil:
-		l.tell(Notice{Text: "the transcript could not be compacted: " + err.Error()})
+		l.tell(event.Notice{Text: "the transcript could not be compacted: " + err.Error()})
 		return false, nil
 	}
 	return did, err
@@ -108,7 +109,7 @@ func (l *loop) squeeze(ctx context.Context, cause error) (bool, error) {
 		return false, nil //nolint:nilerr // the cause stays the caller's
 	}
 	l.turn.squeezed = true
-	l.tell(Notice{Text: "the transcript is too long for the model: it is compacted"})
+	l.tell(event.Notice{Text: "the transcript is too long for the model: it is compacted"})
 	did, err := l.tryCompact(ctx, c, l.cursor(AfterToolResult))
 	if ctx.Err() != nil {
 		return false, nil //nolint:nilerr // the turn ends with the interrupt
@@ -125,7 +126,7 @@ func (l *loop) compact(ctx context.Context, c compactor, cur Cursor, trigger str
 		return false, err
 	}
 	cur.trigger = trigger
-	l.tell(Compacting{Trigger: trigger})
+	l.tell(event.Compacting{Trigger: trigger})
 	items, err := c.Mutate(ctx, cur)
 	if err != nil {
 		return false, fmt.Errorf("%w (%w)", err, errKept)
@@ -154,13 +155,13 @@ func summaryIn(items, before []transcript.Encoded) string {
 // Compact compacts the transcript now, between turns: with the steps of
 // [Options].Compact, and instructions for the model that summarises, which may be "". It
 // returns how many items there were and are. Errors: ErrRunning while a turn is open, a
-// [*HookError] when a hook does not want it, the model's and the store's.
+// [*event.HookError] when a hook does not want it, the model's and the store's.
 func (a *Agent) Compact(ctx context.Context, instructions string) (before, after int, err error) {
 	if !a.running.TryLock() {
 		return 0, 0, ErrRunning
 	}
 	defer a.running.Unlock()
-	l, err := a.start(ctx, func(Event) {})
+	l, err := a.start(ctx, func(event.Event) {})
 	if err != nil {
 		return 0, 0, err
 	}
@@ -282,7 +283,7 @@ func (l *loop) askModel(ctx context.Context, system string, items []transcript.E
 	if err == nil || ctx.Err() != nil || l.fallback == nil || enc == l.fallback || !fallsBack(err) {
 		return it, err
 	}
-	l.tell(Notice{Text: fmt.Sprintf("%v: %s is asked in its place", err, l.fallback.m.Info())})
+	l.tell(event.Notice{Text: fmt.Sprintf("%v: %s is asked in its place", err, l.fallback.m.Info())})
 	return l.askWith(ctx, l.fallback.m, system, items)
 }
 

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/holdfast-dev/holdfast/event"
 	"github.com/holdfast-dev/holdfast/hook"
 	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/session"
@@ -47,7 +48,7 @@ func (a *Agent) expand(ctx context.Context, input []transcript.Part) (_ []transc
 		return nil, nil, err
 	}
 	if b := cmp.Or(out.Block, out.Stop); b != nil {
-		return nil, nil, &HookError{Event: hook.UserPromptExpansion, By: b.By, Reason: b.What}
+		return nil, nil, &event.HookError{Event: string(hook.UserPromptExpansion), By: b.By, Reason: b.What}
 	}
 	text := x.Text
 	if len(out.Context) > 0 {
@@ -100,9 +101,9 @@ func (l *loop) narrow(ctx context.Context, turn string, items []transcript.Encod
 
 // widen takes the limits of a turn that has ended away. A turn that has not come to its end
 // may be gone on with.
-func (l *loop) widen(turn string, why Reason) {
+func (l *loop) widen(turn string, why event.Reason) {
 	l.left = nil
-	if why != ReasonCompleted {
+	if why != event.ReasonCompleted {
 		for _, lim := range l.a.guards.Limits() {
 			if lim.Turn == turn {
 				l.left = append(l.left, lim)

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/holdfast-dev/holdfast/agent"
+	"github.com/holdfast-dev/holdfast/event"
 	"github.com/holdfast-dev/holdfast/hook"
 	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/session"
@@ -157,7 +158,7 @@ func TestAPersonsCommandIsExpandedAndNarrowsItsTurn(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if res := prompt(t, a, "/look secret"); res.Reason != agent.ReasonHook || !strings.Contains(res.Err.Error(), "not that") {
+	if res := prompt(t, a, "/look secret"); res.Reason != event.ReasonHook || !strings.Contains(res.Err.Error(), "not that") {
 		t.Errorf("%+v", res)
 	}
 	if _, err := a.Prompt(t.Context(), "/bad"); err == nil || !strings.Contains(err.Error(), "bad cannot be used") {

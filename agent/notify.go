@@ -3,6 +3,7 @@ package agent
 import (
 	"context"
 
+	"github.com/holdfast-dev/holdfast/event"
 	"github.com/holdfast-dev/holdfast/hook"
 )
 
@@ -11,7 +12,7 @@ import (
 func (a *Agent) Notice(text string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.untold = append(a.untold, Notice{Text: text})
+	a.untold = append(a.untold, event.Notice{Text: text})
 }
 
 // notify fires Notification away from the loop's goroutine, and returns what is to be
@@ -28,7 +29,7 @@ func (a *Agent) heard(out *hook.Outcome) {
 	defer a.mu.Unlock()
 	a.said = append(a.said, asides(out.Event, out.Context)...)
 	if out.Stop != nil && a.stops == nil {
-		a.stops = &HookError{Event: out.Event, By: out.Stop.By, Reason: out.Stop.What}
+		a.stops = &event.HookError{Event: string(out.Event), By: out.Stop.By, Reason: out.Stop.What}
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 
 	"github.com/holdfast-dev/holdfast/approval"
 	"github.com/holdfast-dev/holdfast/audit/secret"
+	"github.com/holdfast-dev/holdfast/event"
 	"github.com/holdfast-dev/holdfast/hook"
 	"github.com/holdfast-dev/holdfast/model"
 	"github.com/holdfast-dev/holdfast/policy"
@@ -185,7 +186,7 @@ type TranscriptObserver interface {
 // LoopObserver watches the loop. Observe is called on the loop's goroutine and
 // must not block.
 type LoopObserver interface {
-	Observe(sessionID string, e Event)
+	Observe(sessionID string, e event.Event)
 }
 
 // Moment is when a mutator runs.
@@ -216,7 +217,7 @@ type Cursor struct {
 
 // Mutator rewrites a transcript: compaction, redaction, repair. What it returns
 // must keep the pairing rule; it becomes one rewrite record, all or nothing,
-// and is announced as [MutationFinished]. Returning nil, or the same items,
+// and is announced as [event.MutationFinished]. Returning nil, or the same items,
 // changes and announces nothing.
 type Mutator interface {
 	Name() string

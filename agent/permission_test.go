@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/holdfast-dev/holdfast/agent"
+	"github.com/holdfast-dev/holdfast/event"
 	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/session"
 	"github.com/holdfast-dev/holdfast/tool"
@@ -127,9 +128,9 @@ func TestACallbackReplacesTheInput(t *testing.T) {
 	var started, decided string
 	for _, e := range events(t, a, "go") {
 		switch e := e.(type) {
-		case agent.ToolStarted:
+		case event.ToolStarted:
 			started = string(e.Input)
-		case agent.Decided:
+		case event.Decided:
 			decided = string(e.Decision.Input)
 		}
 	}
@@ -158,7 +159,7 @@ func TestAStopOfAPolicyEndsTheTurn(t *testing.T) {
 				return policy.Verdict{Effect: policy.Deny, Stop: true}, nil
 			},
 		}})
-		if res := prompt(t, a, "go"); res.Reason != agent.ReasonInterrupted || len(m.asked) != 1 {
+		if res := prompt(t, a, "go"); res.Reason != event.ReasonInterrupted || len(m.asked) != 1 {
 			t.Errorf("%d uses: ended by %s after %d requests", len(uses), res.Reason, len(m.asked))
 		}
 		if err := transcript.Validate(a.Snapshot().Items); err != nil {
@@ -181,7 +182,7 @@ func TestRequestsSayWhoAndWhere(t *testing.T) {
 		Tools: registry(t, command("Bash"), nameless{silent}),
 	})
 	res := prompt(t, a, "go")
-	if len(seen) != 2 || res.Reason != agent.ReasonCompleted {
+	if len(seen) != 2 || res.Reason != event.ReasonCompleted {
 		t.Fatalf("%d requests, %s", len(seen), res.Reason)
 	}
 	for _, r := range seen {
@@ -323,13 +324,13 @@ func TestChangesAreDurableAndInForce(t *testing.T) {
 	if _, err := a.Change(t.Context(), policy.Change{Mode: "yolo"}); err == nil {
 		t.Error("mode yolo was set")
 	}
-	var told []agent.PolicyChanged
+	var told []event.PolicyChanged
 	for _, e := range events(t, a, "again") {
-		if p, ok := e.(agent.PolicyChanged); ok {
+		if p, ok := e.(event.PolicyChanged); ok {
 			told = append(told, p)
 		}
 	}
-	if len(told) != 1 || told[0].Change.Grant.ID != changed.Grant.ID || told[0].Chain.Tool != "Bash" || told[0].Chain.Version != 1 {
+	if len(told) != 1 || told[0].Change.Grant.ID != changed.Grant.ID || told[0].Change.Version != 1 {
 		t.Errorf("told %+v", told)
 	}
 	if len(bash.inputs) != 1 {
@@ -386,7 +387,7 @@ func TestTheChangeOfAnotherProgramIsInForce(t *testing.T) {
 	})
 	var by []string
 	for _, e := range events(t, a, "go") {
-		if p, ok := e.(agent.PolicyChanged); ok {
+		if p, ok := e.(event.PolicyChanged); ok {
 			by = append(by, p.Change.By)
 		}
 	}
@@ -439,7 +440,7 @@ func TestUpdatesOfTheCallback(t *testing.T) {
 	a := newAgent(t, m, o)
 	notices := 0
 	for _, e := range events(t, a, "go") {
-		if n, ok := e.(agent.Notice); ok && strings.Contains(n.Text, "the policy was not changed") {
+		if n, ok := e.(event.Notice); ok && strings.Contains(n.Text, "the policy was not changed") {
 			notices++
 		}
 	}

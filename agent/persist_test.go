@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/holdfast-dev/holdfast/agent"
+	"github.com/holdfast-dev/holdfast/event"
 	"github.com/holdfast-dev/holdfast/model"
 	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/session"
@@ -82,7 +83,7 @@ func TestResumeRepeatsTheSameBytes(t *testing.T) {
 	b := newAgent(t, second, o)
 	all := events(t, b, "more")
 	for _, e := range all {
-		if n, ok := e.(agent.Notice); ok {
+		if n, ok := e.(event.Notice); ok {
 			t.Errorf("notice: %s", n.Text)
 		}
 	}
@@ -98,7 +99,7 @@ func TestResumeRepeatsTheSameBytes(t *testing.T) {
 	c := newAgent(t, play(t, step{text: "x"}), o)
 	told := false
 	for _, e := range events(t, c, "more") {
-		n, ok := e.(agent.Notice)
+		n, ok := e.(event.Notice)
 		told = told || ok && strings.Contains(n.Text, "system prompt")
 	}
 	if !told {
@@ -133,7 +134,7 @@ func TestAfterACrash(t *testing.T) {
 			o.Session.Takeover = true
 			b := newAgent(t, m, o)
 			res := prompt(t, b, "go on")
-			if res.Reason != agent.ReasonCompleted {
+			if res.Reason != event.ReasonCompleted {
 				t.Fatalf("%s: %v", res.Reason, res.Err)
 			}
 			if runs > 1 {
@@ -181,8 +182,8 @@ type freeze struct{ reached chan struct{} }
 
 func (f *freeze) once() { close(f.reached) }
 
-func (f *freeze) see(e agent.Event) {
-	if _, ok := e.(agent.ToolStarted); ok {
+func (f *freeze) see(e event.Event) {
+	if _, ok := e.(event.ToolStarted); ok {
 		f.once()
 		select {}
 	}
@@ -270,11 +271,11 @@ func TestWhateverEndsARunIsSaved(t *testing.T) {
 		name string
 		step step
 		o    agent.Options
-		want agent.Reason
+		want event.Reason
 	}{
-		{"error", step{err: invalid}, agent.Options{}, agent.ReasonFailed},
-		{"budget", step{uses: []transcript.ToolUse{use("a", "T", "{}")}, usage: &transcript.Usage{Output: 1e6}}, agent.Options{MaxBudgetUSD: 1}, agent.ReasonBudget},
-		{"turns", step{uses: []transcript.ToolUse{use("a", "T", "{}")}}, agent.Options{MaxTurns: 1}, agent.ReasonMaxTurns},
+		{"error", step{err: invalid}, agent.Options{}, event.ReasonFailed},
+		{"budget", step{uses: []transcript.ToolUse{use("a", "T", "{}")}, usage: &transcript.Usage{Output: 1e6}}, agent.Options{MaxBudgetUSD: 1}, event.ReasonBudget},
+		{"turns", step{uses: []transcript.ToolUse{use("a", "T", "{}")}}, agent.Options{MaxTurns: 1}, event.ReasonMaxTurns},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := sessions(t)
@@ -298,7 +299,7 @@ func TestAFailedCallCanBeRetriedWithoutAskingTwice(t *testing.T) {
 	s := sessions(t)
 	m := play(t, step{err: &model.Error{Kind: model.ErrorAuth, Provider: "fake"}}, step{text: "now"})
 	a := newAgent(t, m, agent.Options{Sessions: s, Session: session.RestoreOptions{SessionID: "one"}})
-	if res := prompt(t, a, "x"); res.Reason != agent.ReasonFailed || res.Err == nil {
+	if res := prompt(t, a, "x"); res.Reason != event.ReasonFailed || res.Err == nil {
 		t.Fatalf("%+v", res)
 	}
 	for _, err := range a.Run(t.Context()) {

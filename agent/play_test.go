@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/holdfast-dev/holdfast/agent"
+	"github.com/holdfast-dev/holdfast/event"
 	"github.com/holdfast-dev/holdfast/model"
 	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/session"
@@ -176,7 +177,7 @@ func newAgent(t testing.TB, m model.Model, o agent.Options) *agent.Agent {
 	return a
 }
 
-func prompt(t testing.TB, a *agent.Agent, text string) *agent.Result {
+func prompt(t testing.TB, a *agent.Agent, text string) *event.Result {
 	t.Helper()
 	res, err := a.Prompt(t.Context(), text)
 	if err != nil {
@@ -186,9 +187,9 @@ func prompt(t testing.TB, a *agent.Agent, text string) *agent.Result {
 }
 
 // events runs a turn and returns what was told.
-func events(t testing.TB, a *agent.Agent, text string) []agent.Event {
+func events(t testing.TB, a *agent.Agent, text string) []event.Event {
 	t.Helper()
-	var all []agent.Event
+	var all []event.Event
 	for e, err := range a.Run(t.Context(), transcript.Text{Text: text}) {
 		if err != nil {
 			t.Fatal(err)
@@ -198,9 +199,9 @@ func events(t testing.TB, a *agent.Agent, text string) []agent.Event {
 	return all
 }
 
-func last(t testing.TB, all []agent.Event) agent.Result {
+func last(t testing.TB, all []event.Event) event.Result {
 	t.Helper()
-	res, ok := all[len(all)-1].(agent.Result)
+	res, ok := all[len(all)-1].(event.Result)
 	if !ok {
 		t.Fatalf("the last event is %T", all[len(all)-1])
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/holdfast-dev/holdfast/approval"
+	"github.com/holdfast-dev/holdfast/event"
 	"github.com/holdfast-dev/holdfast/hook"
 	"github.com/holdfast-dev/holdfast/session"
 )
@@ -36,7 +37,7 @@ func (l *loop) putQuestion(c *call) ([]entry, error) {
 	c.question, c.told = &q, true
 	l.keepID(q.ID)
 	l.await(c)
-	return append(c.hooks.takeEntries(), entry{draft: d, event: ApprovalAsked{Question: q}}), nil
+	return append(c.hooks.takeEntries(), entry{draft: d, event: event.ApprovalAsked{Question: q}}), nil
 }
 
 // await makes c the call that waits, or none.
@@ -59,7 +60,7 @@ func (l *loop) surface(c *call) error {
 	}
 	l.lookup(c) // a tool that is gone is told when the answer is there
 	if _, answered := l.a.shared.answer(c.question.ID); !answered {
-		l.tell(ApprovalAsked{Question: *c.question})
+		l.tell(event.ApprovalAsked{Question: *c.question})
 	}
 	return nil
 }

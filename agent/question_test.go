@@ -12,6 +12,7 @@ import (
 
 	"github.com/holdfast-dev/holdfast/agent"
 	"github.com/holdfast-dev/holdfast/approval"
+	"github.com/holdfast-dev/holdfast/event"
 	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/session"
 	"github.com/holdfast-dev/holdfast/session/memory"
@@ -54,18 +55,18 @@ func TestAnswers(t *testing.T) {
 		asked  int // about two calls of the same
 		ran    int
 		told   string // about the first
-		reason agent.Reason
+		reason event.Reason
 	}{
-		{"yes", approval.Answer{Decision: yes}, nil, 2, 2, "ran " + push, agent.ReasonCompleted},
-		{"yes for the session", approval.Answer{Decision: approval.AllowSession}, nil, 1, 2, "ran " + push, agent.ReasonCompleted},
-		{"no", approval.Answer{Decision: no}, nil, 2, 0, "permission denied by the user", agent.ReasonCompleted},
-		{"no, and why", approval.Answer{Decision: no, Message: "not now"}, nil, 2, 0, "permission denied: not now", agent.ReasonCompleted},
-		{"no for the session", approval.Answer{Decision: approval.DenySession}, nil, 1, 0, "permission denied by the user", agent.ReasonCompleted},
-		{"no, and stop", approval.Answer{Decision: no, Stop: true}, nil, 1, 0, "permission denied by the user", agent.ReasonInterrupted},
-		{"nothing", approval.Answer{}, nil, 2, 0, "the answer cannot be used", agent.ReasonCompleted},
-		{"a word that is none", approval.Answer{Decision: "maybe"}, nil, 2, 0, "the answer cannot be used", agent.ReasonCompleted},
-		{"yes, and stop", approval.Answer{Decision: yes, Stop: true}, nil, 2, 0, "the answer cannot be used", agent.ReasonCompleted},
-		{"a failure", approval.Answer{Decision: yes}, errors.New("the wire broke"), 2, 0, "the wire broke", agent.ReasonCompleted},
+		{"yes", approval.Answer{Decision: yes}, nil, 2, 2, "ran " + push, event.ReasonCompleted},
+		{"yes for the session", approval.Answer{Decision: approval.AllowSession}, nil, 1, 2, "ran " + push, event.ReasonCompleted},
+		{"no", approval.Answer{Decision: no}, nil, 2, 0, "permission denied by the user", event.ReasonCompleted},
+		{"no, and why", approval.Answer{Decision: no, Message: "not now"}, nil, 2, 0, "permission denied: not now", event.ReasonCompleted},
+		{"no for the session", approval.Answer{Decision: approval.DenySession}, nil, 1, 0, "permission denied by the user", event.ReasonCompleted},
+		{"no, and stop", approval.Answer{Decision: no, Stop: true}, nil, 1, 0, "permission denied by the user", event.ReasonInterrupted},
+		{"nothing", approval.Answer{}, nil, 2, 0, "the answer cannot be used", event.ReasonCompleted},
+		{"a word that is none", approval.Answer{Decision: "maybe"}, nil, 2, 0, "the answer cannot be used", event.ReasonCompleted},
+		{"yes, and stop", approval.Answer{Decision: yes, Stop: true}, nil, 2, 0, "the answer cannot be used", event.ReasonCompleted},
+		{"a failure", approval.Answer{Decision: yes}, errors.New("the wire broke"), 2, 0, "the wire broke", event.ReasonCompleted},
 	} {
 		for _, stored := range []bool{false, true} {
 			t.Run(c.name, func(t *testing.T) {
@@ -102,13 +103,13 @@ func TestAQuestionSaysEverything(t *testing.T) {
 	var told []string
 	for _, e := range events(t, a, "go") {
 		switch e := e.(type) {
-		case agent.ApprovalAsked:
+		case event.ApprovalAsked:
 			told = append(told, "asked")
-		case agent.ApprovalResolved:
+		case event.ApprovalResolved:
 			told = append(told, "resolved by "+e.Answer.By)
-		case agent.Decided:
+		case event.Decided:
 			told = append(told, "decided "+e.Decision.By)
-		case agent.ToolStarted:
+		case event.ToolStarted:
 			told = append(told, "started")
 		}
 	}
@@ -296,7 +297,7 @@ func TestSomebodyElseAnswersFirst(t *testing.T) {
 				}))
 				var by []string
 				for _, e := range events(t, a, "go") {
-					if r, ok := e.(agent.ApprovalResolved); ok {
+					if r, ok := e.(event.ApprovalResolved); ok {
 						by = append(by, r.Answer.By)
 						if r.Late != nil {
 							t.Errorf("late: %+v", r.Late)
@@ -334,9 +335,9 @@ func TestTheAnswerHereComesTooLate(t *testing.T) {
 			return approval.Answer{Decision: approval.Allow, By: "ann"}, err
 		},
 	}))
-	var told *agent.ApprovalResolved
+	var told *event.ApprovalResolved
 	for _, e := range events(t, a, "go") {
-		if r, ok := e.(agent.ApprovalResolved); ok {
+		if r, ok := e.(event.ApprovalResolved); ok {
 			told = &r
 		}
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/holdfast-dev/holdfast/agent"
 	"github.com/holdfast-dev/holdfast/audit/secret"
+	"github.com/holdfast-dev/holdfast/event"
 	"github.com/holdfast-dev/holdfast/hook"
 	"github.com/holdfast-dev/holdfast/internal/corpus"
 	"github.com/holdfast-dev/holdfast/session"
@@ -138,7 +139,7 @@ func testACancelledCompactionChangesNothing(t *testing.T) {
 		Sessions: sessions, Compact: agent.Compact{Items: 2, Steps: []agent.Mutator{stops, agent.KeepRecent(1)}},
 	})
 	prompt(t, a, "a")
-	if res := prompt(t, a, "b"); res.Reason != agent.ReasonInterrupted {
+	if res := prompt(t, a, "b"); res.Reason != event.ReasonInterrupted {
 		t.Errorf("ended with %s", res.Reason)
 	}
 	if n := len(a.Snapshot().Items); n != 3 || slices.Contains(kinds(t, sessions, a.SessionID()), session.KindRewrite) {
@@ -275,7 +276,7 @@ func TestCompactWhenAPersonWantsIt(t *testing.T) {
 	if want := []string{"PreCompact manual false keep the names", "PostCompact manual true"}; !slices.Equal(heard, want) {
 		t.Errorf("hooks heard %q, want %q", heard, want)
 	}
-	if res := prompt(t, a, "c"); res.Reason != agent.ReasonCompleted || res.Text != "on" {
+	if res := prompt(t, a, "c"); res.Reason != event.ReasonCompleted || res.Text != "on" {
 		t.Errorf("%+v", res)
 	}
 }

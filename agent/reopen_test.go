@@ -8,6 +8,7 @@ import (
 
 	"github.com/holdfast-dev/holdfast/agent"
 	"github.com/holdfast-dev/holdfast/approval"
+	"github.com/holdfast-dev/holdfast/event"
 	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/session"
 	"github.com/holdfast-dev/holdfast/tool"
@@ -56,7 +57,7 @@ func TestAnInterruptBeforeTheQuestionIsPutAgain(t *testing.T) {
 		ctx, stop := context.WithCancel(t.Context())
 		stop()
 		st, err := a.Driver(nil).Next(ctx)
-		if err != nil || st.Kind != agent.StepFinished || st.Result.Reason != agent.ReasonInterrupted {
+		if err != nil || st.Kind != agent.StepFinished || st.Result.Reason != event.ReasonInterrupted {
 			t.Fatalf("%+v, %v", st, err)
 		}
 		if open, err := approval.Pending(t.Context(), l.Sessions, ""); err != nil || len(open) != 0 {
@@ -87,7 +88,7 @@ func TestAnInterruptAfterTheAnswer(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, ok := e.(agent.ToolStarted); ok {
+		if _, ok := e.(event.ToolStarted); ok {
 			a.Interrupt()
 		}
 	}

@@ -4,15 +4,16 @@ import (
 	"testing"
 
 	"github.com/holdfast-dev/holdfast/agent"
+	"github.com/holdfast-dev/holdfast/event"
 	"github.com/holdfast-dev/holdfast/session"
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
 // rewrites are what observers are told of rewrites.
-type rewrites []agent.MutationFinished
+type rewrites []event.MutationFinished
 
-func (r *rewrites) Observe(_ string, e agent.Event) {
-	if m, ok := e.(agent.MutationFinished); ok {
+func (r *rewrites) Observe(_ string, e event.Event) {
+	if m, ok := e.(event.MutationFinished); ok {
 		*r = append(*r, m)
 	}
 }
@@ -62,7 +63,7 @@ func TestRepairAtTheStartIsTold(t *testing.T) {
 				}
 				return
 			}
-			want := agent.MutationFinished{By: "repair", Moment: agent.AtStart, Dirty: true, Before: tt.before, After: tt.after}
+			want := event.MutationFinished{By: "repair", Moment: string(agent.AtStart), Before: tt.before, After: tt.after}
 			if len(told) != 1 || told[0] != want {
 				t.Errorf("told of %+v, want %+v", told, want)
 			}

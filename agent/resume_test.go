@@ -14,6 +14,7 @@ import (
 
 	"github.com/holdfast-dev/holdfast/agent"
 	"github.com/holdfast-dev/holdfast/approval"
+	"github.com/holdfast-dev/holdfast/event"
 	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/session"
 	"github.com/holdfast-dev/holdfast/tool"
@@ -65,9 +66,9 @@ func (l left) answer(t testing.TB, a approval.Answer) {
 }
 
 // goOn runs without input.
-func goOn(t testing.TB, a *agent.Agent) agent.Result {
+func goOn(t testing.TB, a *agent.Agent) event.Result {
 	t.Helper()
-	var all []agent.Event
+	var all []event.Event
 	for e, err := range a.Run(t.Context()) {
 		if err != nil {
 			t.Fatal(err)
@@ -109,7 +110,7 @@ func TestAQuestionOutlivesItsProcess(t *testing.T) {
 			m := play(t, step{text: "done"})
 			a := l.again(t, m, o)
 			res := goOn(t, a)
-			if res.Reason != agent.ReasonCompleted || res.Turn != "turn-1" || res.Text != "done" {
+			if res.Reason != event.ReasonCompleted || res.Turn != "turn-1" || res.Text != "done" {
 				t.Errorf("%+v", res)
 			}
 			if len(first.inputs) != 0 || len(bash.inputs) != c.ran || len(person.asked) != c.asked {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/holdfast-dev/holdfast/approval"
+	"github.com/holdfast-dev/holdfast/event"
 	"github.com/holdfast-dev/holdfast/hook"
 	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/session"
@@ -193,13 +194,13 @@ func startEntries(c *call, d policy.Decision, run *tool.Call) ([]entry, error) {
 	if err != nil {
 		return nil, err
 	}
-	started, err := session.NewDraft(session.KindToolStarted, session.ToolStarted{Use: c.use.ID, Tool: c.use.Name})
+	started, err := session.NewDraft(session.KindToolStarted, session.ToolStartedPayload{Use: c.use.ID, Tool: c.use.Name})
 	if err != nil {
 		return nil, err
 	}
 	return append(c.hooks.takeEntries(),
-		entry{draft: decided, event: Decided{Decision: d}},
-		entry{draft: started, event: ToolStarted{Use: c.use.ID, Tool: c.use.Name, Input: run.Input}},
+		entry{draft: decided, event: event.Decided{Decision: d}},
+		entry{draft: started, event: event.ToolStarted{Use: c.use.ID, Tool: c.use.Name, Input: run.Input}},
 	), nil
 }
 
@@ -211,7 +212,7 @@ func (l *loop) refuse(c *call, text string, decided bool) ([]entry, error) {
 		if err != nil {
 			return nil, err
 		}
-		entries = append(entries, entry{draft: d, event: Decided{Decision: c.decision}})
+		entries = append(entries, entry{draft: d, event: event.Decided{Decision: c.decision}})
 		l.turn.res.Denials = append(l.turn.res.Denials, c.decision)
 	}
 	c.result = tool.Failure(text)
@@ -237,9 +238,9 @@ func (l *loop) advanceRound(ctx context.Context) (Step, bool, error) {
 	case r.work != nil:
 		return l.attend(ctx)
 	case ctx.Err() != nil:
-		return l.abandon(ctx, "interrupted before it ran: it was not run", ReasonInterrupted)
+		return l.abandon(ctx, "interrupted before it ran: it was not run", event.ReasonInterrupted)
 	case r.stop:
-		return l.abandon(ctx, "not run: the turn was stopped", ReasonInterrupted)
+		return l.abandon(ctx, "not run: the turn was stopped", event.ReasonInterrupted)
 	case r.asked != nil:
 		if err := l.surface(r.asked); err != nil {
 			return Step{}, false, err
@@ -256,9 +257,9 @@ func (l *loop) advanceRound(ctx context.Context) (Step, bool, error) {
 		return Step{Kind: StepNeedsApproval, Questions: r.questions()}, true, l.notifyAsked(ctx, r.asked)
 	}
 	if l.turn.stopped != nil && len(r.ready) == 0 && r.at < len(r.calls) {
-		return l.abandonBy(ctx, "not run: a hook has ended the turn", ReasonHook, l.turn.stopped)
+		return l.abandonBy(ctx, "not run: a hook has ended the turn", event.ReasonHook, l.turn.stopped)
 	}
-	if over, reason := l.overLimit(); over && reason == ReasonBudget && len(r.ready) == 0 {
+	if over, reason := l.overLimit(); over && reason == event.ReasonBudget && len(r.ready) == 0 {
 		return l.abandon(ctx, "not run: the budget of this run is used up", reason)
 	}
 	if len(r.ready) == 0 && r.at < len(r.calls) {
@@ -318,11 +319,11 @@ func (l *loop) closeRound(ctx context.Context) (Step, bool, error) {
 
 // abandon answers every call that has no result and ends the turn. A call that
 // was started on disk but not yet run says so.
-func (l *loop) abandon(ctx context.Context, text string, why Reason) (Step, bool, error) {
+func (l *loop) abandon(ctx context.Context, text string, why event.Reason) (Step, bool, error) {
 	return l.abandonBy(ctx, text, why, nil)
 }
 
-func (l *loop) abandonBy(ctx context.Context, text string, why Reason, cause error) (Step, bool, error) {
+func (l *loop) abandonBy(ctx context.Context, text string, why event.Reason, cause error) (Step, bool, error) {
 	r := l.round
 	if r.asked != nil {
 		if err := l.cancelQuestion(ctx); err != nil {
@@ -331,7 +332,7 @@ func (l *loop) abandonBy(ctx context.Context, text string, why Reason, cause err
 	}
 	var entries []entry
 	for _, c := range r.ready {
-		d, err := session.NewDraft(session.KindToolFinished, session.ToolFinished{
+		d, err := session.NewDraft(session.KindToolFinished, session.ToolFinishedPayload{
 			Use: c.use.ID, Tool: c.use.Name, IsError: true, Outcome: session.OutcomeNotRun,
 		})
 		if err != nil {
@@ -397,11 +398,11 @@ func (l *loop) finishReady(ctx context.Context) ([]entry, error) {
 // ended is the record of a call's end, or tells that it goes on in the background.
 func (c *call) ended() (entry, error) {
 	if c.detached {
-		return entry{event: ToolDetached{Use: c.use.ID, Tool: c.use.Name}, then: c.placed}, nil
+		return entry{event: event.ToolDetached{Use: c.use.ID, Tool: c.use.Name}, then: c.placed}, nil
 	}
-	d, err := session.NewDraft(session.KindToolFinished, session.ToolFinished{
+	d, err := session.NewDraft(session.KindToolFinished, session.ToolFinishedPayload{
 		Use: c.use.ID, Tool: c.use.Name, IsError: c.result.IsError,
-		Millis: c.took.Milliseconds(), ExitCode: c.result.ExitCode, Changes: c.result.Changes, Seen: c.result.Seen, Cwd: c.result.Cwd,
+		Millis: c.took.Milliseconds(), ExitCode: c.result.ExitCode, Notes: c.result.Notes, Changes: c.result.Changes, Seen: c.result.Seen, Cwd: c.result.Cwd,
 	})
-	return entry{draft: d, event: ToolFinished{Use: c.use.ID, Tool: c.use.Name, Result: c.result, Took: c.took}}, err
+	return entry{draft: d, event: event.ToolFinished{Use: c.use.ID, Tool: c.use.Name, Result: c.result, Took: c.took}}, err
 }

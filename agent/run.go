@@ -12,6 +12,7 @@ import (
 	"github.com/oklog/ulid/v2"
 
 	"github.com/holdfast-dev/holdfast/approval"
+	"github.com/holdfast-dev/holdfast/event"
 	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/session"
 )
@@ -399,7 +400,7 @@ func (a *Agent) take(c policy.Change) error {
 
 // tellLater leaves it to the loop to tell of a change.
 func (a *Agent) tellLater(c policy.Change) {
-	e := PolicyChanged{Change: c, Chain: a.guards.Guard(named(c)).Chain()}
+	e := event.PolicyChanged{Change: c}
 	a.mu.Lock()
 	a.newPolicy = append(a.newPolicy, e)
 	a.mu.Unlock()

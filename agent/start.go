@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/holdfast-dev/holdfast/event"
 	"github.com/holdfast-dev/holdfast/session"
 	"github.com/holdfast-dev/holdfast/tool"
 	"github.com/holdfast-dev/holdfast/transcript"
@@ -12,7 +13,7 @@ import (
 
 // start opens the session once; later calls return the loop that is there. With emit nil
 // nobody listens, and what was found is told the next time.
-func (a *Agent) start(ctx context.Context, emit func(Event)) (*loop, error) {
+func (a *Agent) start(ctx context.Context, emit func(event.Event)) (*loop, error) {
 	a.mu.Lock()
 	closed, failed := a.closed, a.failed
 	a.mu.Unlock()
@@ -66,7 +67,7 @@ func (a *Agent) start(ctx context.Context, emit func(Event)) (*loop, error) {
 	return l, nil
 }
 
-func (l *loop) tellOpened(emit func(Event)) {
+func (l *loop) tellOpened(emit func(event.Event)) {
 	if l.told {
 		return
 	}
@@ -133,7 +134,7 @@ func (a *Agent) startSession(ctx context.Context) (*loop, error) {
 	if got.State.Mark == nil { // no request since the transcript was rewritten
 		l.lastUsage = transcript.Usage{}
 	}
-	l.opened = SessionOpened{
+	l.opened = event.SessionOpened{
 		ID: got.Log.ID(), Created: got.Created, Forked: got.Forked, Items: len(got.State.Items),
 		Notices: got.Notices, Recovery: got.Log.Recovery(),
 	}
@@ -202,7 +203,7 @@ func (a *Agent) startCopy(ctx context.Context) (*loop, error) {
 	if err != nil {
 		return nil, err
 	}
-	l.opened = SessionOpened{ID: id}
+	l.opened = event.SessionOpened{ID: id}
 	if st, err := a.opt.Sessions.StateAt(ctx, id, got.Meta.Head); err == nil { // else files are read again
 		a.recall(st.Seen)
 		if a.shared.root == a {
@@ -248,7 +249,7 @@ func (l *loop) repaired(items []transcript.Encoded) error {
 
 // repairedFrom notes that the transcript is another than a host with a store of its own has.
 func (l *loop) repairedFrom(before int) {
-	l.repair = &MutationFinished{By: byRepair, Moment: AtStart, Dirty: true, Before: before, After: l.t.Len()}
+	l.repair = &event.MutationFinished{By: byRepair, Moment: string(AtStart), Before: before, After: l.t.Len()}
 }
 
 // byRepair rewrites the transcript at the start: calls without a result are answered, and

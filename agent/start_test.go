@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/holdfast-dev/holdfast/agent"
+	"github.com/holdfast-dev/holdfast/event"
 	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/session"
 	"github.com/holdfast-dev/holdfast/session/memory"
@@ -22,16 +23,16 @@ func TestOpeningWaitsForWhoListens(t *testing.T) {
 		t.Fatalf("%+v, %v", opened, err)
 	}
 	for turn := range 2 {
-		var told []agent.Event
+		var told []event.Event
 		for e, err := range a.Run(t.Context(), transcript.Text{Text: "go"}) {
 			if err != nil {
 				t.Fatal(err)
 			}
 			switch e.(type) {
-			case agent.SessionOpened, agent.Notice:
+			case event.SessionOpened, event.Notice:
 				told = append(told, e)
 			}
-			if _, ok := e.(agent.TurnStarted); ok && turn == 0 && len(told) != 2 {
+			if _, ok := e.(event.TurnStarted); ok && turn == 0 && len(told) != 2 {
 				t.Errorf("the turn begins when %v is told", told)
 			}
 		}
@@ -42,7 +43,7 @@ func TestOpeningWaitsForWhoListens(t *testing.T) {
 		case len(told) != 2:
 			t.Errorf("told %v", told)
 		default:
-			if o, ok := told[0].(agent.SessionOpened); !ok || o.ID != "one" {
+			if o, ok := told[0].(event.SessionOpened); !ok || o.ID != "one" {
 				t.Errorf("the first is %+v", told[0])
 			}
 		}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/holdfast-dev/holdfast/agent"
 	"github.com/holdfast-dev/holdfast/approval"
+	"github.com/holdfast-dev/holdfast/event"
 	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/session"
 	"github.com/holdfast-dev/holdfast/session/memory"
@@ -60,7 +61,7 @@ func TestAnAskThatDoesNotReturn(t *testing.T) {
 				}()
 				var by []string
 				for _, e := range events(t, a, "go") {
-					if r, ok := e.(agent.ApprovalResolved); ok {
+					if r, ok := e.(event.ApprovalResolved); ok {
 						by = append(by, r.Answer.By)
 					}
 				}

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/holdfast-dev/holdfast/approval"
+	"github.com/holdfast-dev/holdfast/event"
 	"github.com/holdfast-dev/holdfast/internal/spelling"
 	"github.com/holdfast-dev/holdfast/model"
 	"github.com/holdfast-dev/holdfast/policy"
@@ -373,7 +374,7 @@ func (s *Subagents) run(ctx context.Context, c *tool.Call, in agentInput) (out t
 
 // work has a sub-agent do its task. While a question of it is left open, so is the call: it
 // asks again when its parent runs again.
-func (s *Subagents) work(ctx context.Context, parent, child *Agent, use, prompt string) (*Result, error) {
+func (s *Subagents) work(ctx context.Context, parent, child *Agent, use, prompt string) (*event.Result, error) {
 	input := []transcript.Part{transcript.Text{Text: prompt}}
 	for {
 		res, err := s.turn(ctx, parent, child, use, input)
@@ -389,15 +390,15 @@ func (s *Subagents) work(ctx context.Context, parent, child *Agent, use, prompt 
 	}
 }
 
-func (s *Subagents) turn(ctx context.Context, parent, child *Agent, use string, input []transcript.Part) (res *Result, err error) {
+func (s *Subagents) turn(ctx context.Context, parent, child *Agent, use string, input []transcript.Part) (res *event.Result, err error) {
 	for e, err := range child.Run(ctx, input...) {
 		if err != nil {
 			return nil, err
 		}
-		if r, ok := e.(Result); ok {
+		if r, ok := e.(event.Result); ok {
 			res = &r
 		}
-		parent.pass(SubagentEvent{Use: use, Session: child.SessionID(), Name: child.opt.Name, Event: e})
+		parent.pass(event.SubagentEvent{Use: use, Session: child.SessionID(), Name: child.opt.Name, Event: e})
 	}
 	return res, nil
 }
@@ -419,10 +420,10 @@ func (s *Subagents) slot(ctx context.Context) (free func(), err error) {
 }
 
 // answerOf is what the parent's model reads of a sub-agent's run.
-func answerOf(r *Result, id string) tool.Result {
+func answerOf(r *event.Result, id string) tool.Result {
 	text := cmp.Or(r.Text, "(it said nothing)")
 	out := tool.Text(text)
-	if r.Reason != ReasonCompleted {
+	if r.Reason != event.ReasonCompleted {
 		why := string(r.Reason)
 		if r.Err != nil {
 			why += ": " + r.Err.Error()

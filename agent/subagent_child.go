@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/holdfast-dev/holdfast/approval"
+	"github.com/holdfast-dev/holdfast/event"
 	"github.com/holdfast-dev/holdfast/model"
 	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/session"
@@ -289,9 +290,9 @@ func (a *Agent) root() string {
 }
 
 // pass tells of what a sub-agent does, as far as there is room for it.
-func (a *Agent) pass(e SubagentEvent) {
+func (a *Agent) pass(e event.SubagentEvent) {
 	switch e.Event.(type) {
-	case TextDelta, ThinkingDelta, ToolInputDelta:
+	case event.TextDelta, event.ThinkingDelta, event.ToolInputDelta:
 		return
 	}
 	a.mu.Lock()

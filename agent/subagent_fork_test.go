@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/holdfast-dev/holdfast/agent"
+	"github.com/holdfast-dev/holdfast/event"
 	"github.com/holdfast-dev/holdfast/session"
 	"github.com/holdfast-dev/holdfast/transcript"
 )
@@ -57,7 +58,7 @@ func TestAForkOfASessionWhoseSubagentsWork(t *testing.T) {
 		{text: "I see"},
 	}, kinds, kind("a"), kind("b"))
 	prompt(t, h.parent, "begin")
-	over := make(chan *agent.Result)
+	over := make(chan *event.Result)
 	go func() {
 		res, _ := h.parent.Prompt(t.Context(), "and the other")
 		over <- res

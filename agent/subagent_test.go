@@ -13,6 +13,7 @@ import (
 
 	"github.com/holdfast-dev/holdfast/agent"
 	"github.com/holdfast-dev/holdfast/approval"
+	"github.com/holdfast-dev/holdfast/event"
 	"github.com/holdfast-dev/holdfast/hook"
 	"github.com/holdfast-dev/holdfast/model"
 	"github.com/holdfast-dev/holdfast/policy"
@@ -125,7 +126,7 @@ func TestASubagentWorksInASessionOfItsOwn(t *testing.T) {
 	}
 	passed := 0
 	for _, e := range all {
-		if s, ok := e.(agent.SubagentEvent); ok && s.Session == children[0].ID && s.Use == "c1" {
+		if s, ok := e.(event.SubagentEvent); ok && s.Session == children[0].ID && s.Use == "c1" {
 			passed++
 		}
 	}
@@ -238,7 +239,7 @@ func TestSubagentsSpendTheirParentsBudget(t *testing.T) {
 			step{uses: []transcript.ToolUse{use("x2", "look", `{}`)}, usage: much},
 			step{text: "never said"})}, kind("a"))
 	res := prompt(t, h.parent, "begin")
-	if res.Reason != agent.ReasonBudget || res.Usage.Total() != 1300 || res.ByModel["m"].Calls != 3 {
+	if res.Reason != event.ReasonBudget || res.Usage.Total() != 1300 || res.ByModel["m"].Calls != 3 {
 		t.Errorf("%s after %d tokens, %+v", res.Reason, res.Usage.Total(), res.ByModel)
 	}
 	if text, isError := resultText(t, h.parent, "c1"); !isError || !strings.Contains(text, "budget") {
@@ -271,7 +272,7 @@ func TestAnInterruptReachesSubagents(t *testing.T) {
 	h = newHouse(t, agent.Options{}, []step{{uses: []transcript.ToolUse{delegate("c1", "a", "go", "")}}},
 		map[string]*fake{"a": play(t, step{text: "half", during: func(ctx context.Context) { h.parent.Interrupt(); <-ctx.Done() }})}, kind("a"))
 	res := prompt(t, h.parent, "begin")
-	if res.Reason != agent.ReasonInterrupted {
+	if res.Reason != event.ReasonInterrupted {
 		t.Errorf("ended with %s", res.Reason)
 	}
 	child := h.children()[0]
@@ -330,8 +331,8 @@ func TestToolsOfASubagentThatDoNotEndWell(t *testing.T) {
 	if text, isError := resultText(t, a, "c1"); isError || !strings.HasPrefix(text, "found it") {
 		t.Errorf("error %v: %q", isError, text)
 	}
-	if !slices.ContainsFunc(all, func(e agent.Event) bool {
-		n, is := e.(agent.Notice)
+	if !slices.ContainsFunc(all, func(e event.Event) bool {
+		n, is := e.(event.Notice)
 		return is && strings.Contains(n.Text, "the server hangs")
 	}) {
 		t.Error("the person is not told")

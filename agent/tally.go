@@ -4,6 +4,7 @@ import (
 	"maps"
 	"sync"
 
+	"github.com/holdfast-dev/holdfast/event"
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
@@ -14,7 +15,7 @@ type tally struct {
 	usage   transcript.Usage
 	cost    float64
 	closed  float64 // of it, what is on record as the cost of turns
-	byModel map[string]ModelUsage
+	byModel map[string]event.ModelUsage
 }
 
 // empty begins anew. What was spent since the last turn is still to go on record.
@@ -22,7 +23,7 @@ func (t *tally) empty() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.closed -= t.cost
-	t.usage, t.cost, t.byModel = transcript.Usage{}, 0, map[string]ModelUsage{}
+	t.usage, t.cost, t.byModel = transcript.Usage{}, 0, map[string]event.ModelUsage{}
 }
 
 // close returns what was spent since a turn was closed last.
@@ -40,14 +41,14 @@ func (t *tally) add(m string, u transcript.Usage, cost float64) {
 	t.usage = t.usage.Add(u)
 	t.cost += cost
 	if t.byModel == nil {
-		t.byModel = map[string]ModelUsage{}
+		t.byModel = map[string]event.ModelUsage{}
 	}
 	mu := t.byModel[m]
-	t.byModel[m] = ModelUsage{Usage: mu.Usage.Add(u), CostUSD: mu.CostUSD + cost, Calls: mu.Calls + 1}
+	t.byModel[m] = event.ModelUsage{Usage: mu.Usage.Add(u), CostUSD: mu.CostUSD + cost, Calls: mu.Calls + 1}
 }
 
 // count writes down what was used.
-func (t *tally) count(r *Result) {
+func (t *tally) count(r *event.Result) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	r.Usage, r.CostUSD, r.ByModel = t.usage, t.cost, maps.Clone(t.byModel)

@@ -8,6 +8,7 @@ import (
 	"fmt"
 
 	"github.com/holdfast-dev/holdfast/approval"
+	"github.com/holdfast-dev/holdfast/event"
 	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/session"
 	"github.com/holdfast-dev/holdfast/tool"
@@ -93,7 +94,7 @@ func (l *loop) weighWish(ctx context.Context, w *wish) error {
 	if err != nil {
 		return err
 	}
-	if err := l.write(ctx, append(c.hooks.takeEntries(), entry{draft: draft, event: Decided{Decision: *d}})...); err != nil {
+	if err := l.write(ctx, append(c.hooks.takeEntries(), entry{draft: draft, event: event.Decided{Decision: *d}})...); err != nil {
 		return err
 	}
 	l.round.stop = l.round.stop || d.Stop

@@ -14,6 +14,7 @@ import (
 
 	"github.com/holdfast-dev/holdfast/agent"
 	"github.com/holdfast-dev/holdfast/approval"
+	"github.com/holdfast-dev/holdfast/event"
 	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/session"
 	"github.com/holdfast-dev/holdfast/session/memory"
@@ -77,19 +78,19 @@ func TestARunningCallAsks(t *testing.T) {
 		err    error
 		asked  int // about a.org twice and b.org once
 		told   string
-		reason agent.Reason
+		reason event.Reason
 	}{
-		{"yes", nil, &yes, nil, 3, "a.org: reached\na.org: reached\nb.org: reached", agent.ReasonCompleted},
-		{"yes for the session", nil, &approval.Answer{Decision: approval.AllowSession}, nil, 2, "a.org: reached\na.org: reached\nb.org: reached", agent.ReasonCompleted},
-		{"no", nil, &approval.Answer{Decision: approval.Deny, Message: "why"}, nil, 3, "a.org: permission denied: why", agent.ReasonCompleted},
-		{"no for the session", nil, &approval.Answer{Decision: approval.DenySession}, nil, 2, "a.org: permission denied", agent.ReasonCompleted},
-		{"no, and stop", nil, &approval.Answer{Decision: approval.Deny, Stop: true}, nil, 1, "a.org: permission denied", agent.ReasonInterrupted},
-		{"another input", nil, &approval.Answer{Decision: approval.Allow, Input: json.RawMessage(`{"host":"c"}`)}, nil, 3, "cannot be changed", agent.ReasonCompleted},
-		{"left open", nil, &yes, approval.ErrLeave, 3, "cannot be left waiting", agent.ReasonCompleted},
-		{"a failure", nil, &yes, errors.New("the wire broke"), 3, "the wire broke", agent.ReasonCompleted},
-		{"nobody", nil, nil, nil, 0, "nobody is there to ask", agent.ReasonCompleted},
-		{"a rule allows", []string{"allow WebFetch(domain:a.org)", "allow WebFetch(domain:b.org)"}, nil, nil, 0, "a.org: reached\na.org: reached\nb.org: reached", agent.ReasonCompleted},
-		{"a rule denies", []string{"deny WebFetch(domain:a.org)"}, &yes, nil, 1, "a.org: permission denied", agent.ReasonCompleted},
+		{"yes", nil, &yes, nil, 3, "a.org: reached\na.org: reached\nb.org: reached", event.ReasonCompleted},
+		{"yes for the session", nil, &approval.Answer{Decision: approval.AllowSession}, nil, 2, "a.org: reached\na.org: reached\nb.org: reached", event.ReasonCompleted},
+		{"no", nil, &approval.Answer{Decision: approval.Deny, Message: "why"}, nil, 3, "a.org: permission denied: why", event.ReasonCompleted},
+		{"no for the session", nil, &approval.Answer{Decision: approval.DenySession}, nil, 2, "a.org: permission denied", event.ReasonCompleted},
+		{"no, and stop", nil, &approval.Answer{Decision: approval.Deny, Stop: true}, nil, 1, "a.org: permission denied", event.ReasonInterrupted},
+		{"another input", nil, &approval.Answer{Decision: approval.Allow, Input: json.RawMessage(`{"host":"c"}`)}, nil, 3, "cannot be changed", event.ReasonCompleted},
+		{"left open", nil, &yes, approval.ErrLeave, 3, "cannot be left waiting", event.ReasonCompleted},
+		{"a failure", nil, &yes, errors.New("the wire broke"), 3, "the wire broke", event.ReasonCompleted},
+		{"nobody", nil, nil, nil, 0, "nobody is there to ask", event.ReasonCompleted},
+		{"a rule allows", []string{"allow WebFetch(domain:a.org)", "allow WebFetch(domain:b.org)"}, nil, nil, 0, "a.org: reached\na.org: reached\nb.org: reached", event.ReasonCompleted},
+		{"a rule denies", []string{"deny WebFetch(domain:a.org)"}, &yes, nil, 1, "a.org: permission denied", event.ReasonCompleted},
 	} {
 		for _, stored := range []bool{false, true} {
 			t.Run(c.name, func(t *testing.T) {
@@ -195,11 +196,11 @@ func TestAQuestionEndsWithItsCall(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		end    func(*agent.Agent, context.CancelFunc)
-		reason agent.Reason
+		reason event.Reason
 		told   string
 	}{
-		{"the command gave up", func(_ *agent.Agent, stop context.CancelFunc) { stop() }, agent.ReasonCompleted, "it gave up"},
-		{"interrupted", func(a *agent.Agent, _ context.CancelFunc) { a.Interrupt() }, agent.ReasonInterrupted, ""},
+		{"the command gave up", func(_ *agent.Agent, stop context.CancelFunc) { stop() }, event.ReasonCompleted, "it gave up"},
+		{"interrupted", func(a *agent.Agent, _ context.CancelFunc) { a.Interrupt() }, event.ReasonInterrupted, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -328,7 +329,7 @@ func TestAQuestionOfARunningCallDoesNotOutliveItsProcess(t *testing.T) {
 	}}
 	o.Tools = registry(t, ran)
 	a := newAgent(t, play(t, step{text: "done"}), o)
-	if res := prompt(t, a, "go on"); res.Reason != agent.ReasonCompleted {
+	if res := prompt(t, a, "go on"); res.Reason != event.ReasonCompleted {
 		t.Errorf("ended by %s", res.Reason)
 	}
 	if got := results(t, a)["c1"].Text(); !strings.Contains(got, "unknown") {

@@ -58,9 +58,9 @@ func (r *reader) fill(rec *session.Record, e *Entry) error {
 	case session.KindDecision:
 		return into(rec, func(d *policy.Decision) { r.decision(d, e) })
 	case session.KindToolStarted:
-		return into(rec, func(s *session.ToolStarted) { r.started(s, e) })
+		return into(rec, func(s *session.ToolStartedPayload) { r.started(s, e) })
 	case session.KindToolFinished:
-		return into(rec, func(f *session.ToolFinished) { r.finished(f, e) })
+		return into(rec, func(f *session.ToolFinishedPayload) { r.finished(f, e) })
 	case session.KindApprovalAsked:
 		return r.question(rec.Payload, e)
 	case session.KindApprovalResolved:
@@ -149,7 +149,7 @@ func (r *reader) decision(d *policy.Decision, e *Entry) {
 }
 
 // started holds back what follows until the call has ended.
-func (r *reader) started(s *session.ToolStarted, e *Entry) {
+func (r *reader) started(s *session.ToolStartedPayload, e *Entry) {
 	d := r.decided[s.Use]
 	delete(r.decided, s.Use)
 	e.Use, e.Tool, e.Action, e.Outcome = s.Use, s.Tool, actionRun, outcomeUnknown
@@ -161,7 +161,7 @@ func (r *reader) started(s *session.ToolStarted, e *Entry) {
 	r.running[s.Use] = e
 }
 
-func (r *reader) finished(f *session.ToolFinished, e *Entry) {
+func (r *reader) finished(f *session.ToolFinishedPayload, e *Entry) {
 	start := r.end(f.Use)
 	e.Use, e.Tool, e.Action = f.Use, f.Tool, actionRun
 	e.Actor = Actor{Kind: actorProgram}

@@ -14,7 +14,6 @@ import (
 
 	"github.com/holdfast-dev/holdfast/approval"
 	"github.com/holdfast-dev/holdfast/audit"
-	"github.com/holdfast-dev/holdfast/hook"
 	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/session"
 	"github.com/holdfast-dev/holdfast/session/memory"
@@ -36,7 +35,7 @@ func calls(uses ...transcript.ToolUse) draft {
 	if err != nil {
 		panic(err)
 	}
-	return draft{session.KindItem, session.ItemAppended{Item: e.JSON}}
+	return draft{session.KindItem, session.ItemPayload{Item: e.JSON}}
 }
 
 // shelf is a store whose payloads can be erased and changed.
@@ -148,17 +147,17 @@ func decide(use, tool, by string, effect policy.Effect, more func(*policy.Decisi
 }
 
 func start(use, tool string) draft {
-	return draft{session.KindToolStarted, session.ToolStarted{Use: use, Tool: tool}}
+	return draft{session.KindToolStarted, session.ToolStartedPayload{Use: use, Tool: tool}}
 }
 
 func finish(use, tool string) draft {
-	return draft{session.KindToolFinished, session.ToolFinished{Use: use, Tool: tool, Millis: 7}}
+	return draft{session.KindToolFinished, session.ToolFinishedPayload{Use: use, Tool: tool, Millis: 7}}
 }
 
 // result is the item that answers a use.
 func result(use string) draft {
 	e := transcript.MustEncode(transcript.ResultItem(transcript.ToolResult{UseID: use, Content: []transcript.Part{transcript.Text{Text: "it goes on"}}}))
-	return draft{session.KindItem, session.ItemAppended{Item: e.JSON}}
+	return draft{session.KindItem, session.ItemPayload{Item: e.JSON}}
 }
 
 func ask(id, use, tool string, reqs ...policy.Request) draft {
@@ -236,12 +235,12 @@ func TestEveryKindOfEvidence(t *testing.T) {
 	log(t, s, "s",
 		draft{session.KindTurnOpened, session.TurnOpened{Turn: "t1"}},
 		calls(transcript.ToolUse{ID: "a", Name: "Write", Input: json.RawMessage(`{"file_path":"/w/a"}`)}, transcript.ToolUse{ID: "b", Name: "Bash", Input: json.RawMessage(`{"command":"make"}`)}),
-		draft{session.KindHookRan, hook.Ran{Event: "PreToolUse", Use: "a", Tool: "Write", Hooks: []hook.Run{
+		draft{session.KindHookRan, session.HookRanPayload{Event: "PreToolUse", Use: "a", Tool: "Write", Hooks: []session.HookRun{
 			{Name: "quiet.sh", Type: "command", Millis: 3}, {Name: "deny.sh", Type: "command", Millis: 4, Exit: &exit, Effect: "deny", Reason: "no", Source: "/w/s.json:3"},
 		}}},
 		decide("a", "Write", "mode acceptEdits", policy.Allow, func(d *policy.Decision) { d.Agent, d.Sandbox, d.Profile = "tests", "the kernel", "p1" }), // 5, of an older log
 		start("a", "Write"),
-		draft{session.KindToolFinished, session.ToolFinished{Use: "a", Tool: "Write", Millis: 12, Changes: []session.Change{{Path: "/w/a", Before: "absent", After: "ff"}}}},
+		draft{session.KindToolFinished, session.ToolFinishedPayload{Use: "a", Tool: "Write", Millis: 12, Changes: []session.Change{{Path: "/w/a", Before: "absent", After: "ff"}}}},
 		draft{session.KindPolicyChanged, policy.Change{Mode: policy.ModePlan, By: "bob", Version: 1}},
 		draft{session.KindPolicyChanged, policy.Change{Grant: &policy.Grant{ID: "g", Effect: policy.Allow, Tool: "Bash", Scope: "Bash(make:*)", By: "bob"}, By: "bob", Version: 2}},
 		draft{session.KindPolicyChanged, policy.Change{Patch: &policy.Patch{Mode: "write", Allow: []string{"src/**"}, Deny: []string{"x"}, Default: policy.Ask}, By: "hook trust.sh", Version: 3}},
@@ -254,8 +253,8 @@ func TestEveryKindOfEvidence(t *testing.T) {
 		decide("b", "WebFetch", "nobody", policy.Deny, func(d *policy.Decision) {
 			d.Touches = []policy.Touch{{Operation: policy.OpConnect, Resource: "evil.example:443"}}
 		}), // 17, while b runs
-		draft{session.KindToolFinished, session.ToolFinished{Use: "b", Tool: "Bash", IsError: true, ExitCode: &exit, Millis: 900}},
-		draft{session.KindHookRan, hook.Ran{Event: "Stop", Quiet: 3}},
+		draft{session.KindToolFinished, session.ToolFinishedPayload{Use: "b", Tool: "Bash", IsError: true, ExitCode: &exit, Millis: 900}},
+		draft{session.KindHookRan, session.HookRanPayload{Event: "Stop", Quiet: 3}},
 		draft{session.KindPolicyChanged, policy.Change{Ended: true}},
 		draft{session.KindTurnClosed, session.TurnClosed{Turn: "t1", Reason: "completed"}},
 		draft{session.KindRedacted, session.Redacted{Seqs: []int64{7, 3, 4, 5, 9}, Reason: "a key", By: "bob"}},
@@ -347,7 +346,7 @@ func TestRunEvidence(t *testing.T) {
 
 func TestOutcomes(t *testing.T) {
 	ended := func(outcome string) draft {
-		return draft{session.KindToolFinished, session.ToolFinished{Use: "a", Tool: "Bash", IsError: true, Outcome: outcome}}
+		return draft{session.KindToolFinished, session.ToolFinishedPayload{Use: "a", Tool: "Bash", IsError: true, Outcome: outcome}}
 	}
 	closed := draft{session.KindTurnClosed, session.TurnClosed{Turn: "t", Reason: "interrupted"}}
 	before := []draft{decide("a", "Bash", "mode auto", policy.Allow, func(d *policy.Decision) {
@@ -397,7 +396,7 @@ func TestErasedRecordsStayEvidence(t *testing.T) {
 	drafts := []draft{
 		decide("a", "Bash", "mode auto", policy.Allow, nil), start("a", "Bash"), finish("a", "Bash"), // 2 3 4
 		ask("q", "b", "Bash", bashLs), reply("q", approval.Deny, "bob", "cli"), // 5 6
-		{session.KindHookRan, hook.Ran{Event: "Stop", Quiet: 1}}, // 7
+		{session.KindHookRan, session.HookRanPayload{Event: "Stop", Quiet: 1}}, // 7
 		calls(transcript.ToolUse{ID: "c", Name: "Read", Input: json.RawMessage(`{}`)}),
 	}
 	log(t, s, "s", drafts...)
@@ -491,7 +490,7 @@ func TestReadPicks(t *testing.T) {
 
 // What package hook records is what is read here.
 func TestHooksAreReadWhole(t *testing.T) {
-	want, got := reflect.TypeFor[hook.Run](), reflect.TypeFor[audit.HookRun]()
+	want, got := reflect.TypeFor[session.HookRun](), reflect.TypeFor[audit.HookRun]()
 	for f := range want.Fields() {
 		if g, ok := got.FieldByName(f.Name); !ok || g.Tag != f.Tag || g.Type != f.Type {
 			t.Errorf("%s of hook.Run is not the same here: %v", f.Name, g)

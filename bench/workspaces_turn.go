@@ -12,7 +12,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/holdfast-dev/holdfast/agent"
+	"github.com/holdfast-dev/holdfast/event"
 	"github.com/holdfast-dev/holdfast/internal/logpipe"
 	"github.com/holdfast-dev/holdfast/model"
 	"github.com/holdfast-dev/holdfast/model/scripted"
@@ -40,7 +40,7 @@ func (s *series) add(m moments) {
 }
 
 // turn runs a turn of an agent in a workspace.
-func turn(ctx context.Context, a *workspace.Agent, text string, first func(agent.Event) bool) (m moments, err error) {
+func turn(ctx context.Context, a *workspace.Agent, text string, first func(event.Event) bool) (m moments, err error) {
 	began := time.Now()
 	for e, err := range a.Run(ctx, transcript.Text{Text: text}) {
 		if err != nil {
@@ -51,12 +51,12 @@ func turn(ctx context.Context, a *workspace.Agent, text string, first func(agent
 			m.event = now
 		}
 		switch e := e.(type) {
-		case agent.TextDelta:
+		case event.TextDelta:
 			if m.words == 0 {
 				m.words = now
 			}
-		case agent.Result:
-			if m.end = now; e.Reason != agent.ReasonCompleted || m.event == 0 || m.words == 0 {
+		case event.Result:
+			if m.end = now; e.Reason != event.ReasonCompleted || m.event == 0 || m.words == 0 {
 				return m, fmt.Errorf("the turn ended so: %+v", e)
 			}
 		}
@@ -165,7 +165,7 @@ func (s *studio) ownTurn(ctx context.Context, slug, id string) (m moments, err e
 	}
 	// All events of a second turn come from inside.
 	for _, text := range []string{"one", "two"} {
-		if m, err = turn(ctx, a, text, func(agent.Event) bool { return true }); err != nil {
+		if m, err = turn(ctx, a, text, func(event.Event) bool { return true }); err != nil {
 			break
 		}
 	}
@@ -245,8 +245,8 @@ func (s *studio) guestTurn(ctx context.Context, slug, id string) (m moments, err
 	return m, errors.Join(err, a.Close())
 }
 
-func isWords(e agent.Event) bool {
-	_, ok := e.(agent.TextDelta)
+func isWords(e event.Event) bool {
+	_, ok := e.(event.TextDelta)
 	return ok
 }
 

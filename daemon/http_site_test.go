@@ -49,6 +49,8 @@ type site struct {
 
 	mu  sync.Mutex
 	ran []string
+
+	observers []agent.LoopObserver // of agents that are made from then on
 }
 
 const pushing = `
@@ -140,6 +142,7 @@ func (w *site) make(_ context.Context, n runs.Need) (*runs.Made, error) {
 	}
 	return &runs.Made{Model: m, Options: agent.Options{
 		Tools: registry, Permissions: policy.Config{Mode: policy.Mode(n.Spec.Permissions.Mode), Folders: []string{n.Spec.Cwd}},
+		LoopObservers: w.observers,
 	}}, nil
 }
 

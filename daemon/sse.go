@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/holdfast-dev/holdfast/daemon/api"
+	"github.com/holdfast-dev/holdfast/event"
 	"github.com/holdfast-dev/holdfast/internal/daemon/feed"
 	"github.com/holdfast-dev/holdfast/internal/daemon/wire"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
@@ -274,11 +275,11 @@ type deltaEvent struct {
 }
 
 func deltaFrame(e *feed.Event) []byte {
-	typ, event, err := wire.EncodeDelta(e.Delta)
+	form, err := event.Marshal(outcome.Explain(e.Delta))
 	if err != nil {
 		return nil
 	}
-	data, err := marshal(deltaEvent{e.Seq, e.Agent, typ, event})
+	data, err := marshal(deltaEvent{e.Seq, e.Agent, event.Type(e.Delta), form})
 	if err != nil {
 		return nil
 	}

@@ -14,8 +14,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/holdfast-dev/holdfast/agent"
 	"github.com/holdfast-dev/holdfast/daemon/api"
+	"github.com/holdfast-dev/holdfast/event"
 	"github.com/holdfast-dev/holdfast/internal/daemon/auth"
 	"github.com/holdfast-dev/holdfast/internal/daemon/wire"
 	"github.com/holdfast-dev/holdfast/internal/missing"
@@ -153,7 +153,7 @@ func TestStream(t *testing.T) {
 	l := w.listen("/v1/sessions/a/events")
 	l.until("caught_up")
 	must(t, w.sessions.Rename(t.Context(), "a", "new"))
-	w.hub.Publish("a", "writer", agent.TextDelta{Text: "tick <&> \u2028"})
+	w.hub.Publish("a", "writer", event.TextDelta{Text: "tick <&> \u2028"})
 	e, _ := l.next()
 	var ev api.Record
 	must(t, json.Unmarshal([]byte(e.data), &ev))
@@ -164,10 +164,10 @@ func TestStream(t *testing.T) {
 	var d struct {
 		Seq         int
 		Agent, Type string
-		Event       wire.Delta
+		Event       struct{ Type, Text string }
 	}
 	must(t, json.Unmarshal([]byte(e.data), &d))
-	if e.id != "" || e.event != "delta" || d.Seq != head+1 || d.Agent != "writer" || d.Type != "text_delta" || d.Event.Text != "tick <&> \u2028" {
+	if e.id != "" || e.event != "delta" || d.Seq != head+1 || d.Agent != "writer" || d.Type != "text_delta" || d.Event.Type != d.Type || d.Event.Text != "tick <&> \u2028" {
 		t.Errorf("%+v %+v", e, d)
 	}
 	for header, want := range map[string]int{"Last-Event-ID: x": 400, "Last-Event-ID: -1": 400, "Last-Event-ID: 999": 400} {

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/holdfast-dev/holdfast/agent"
+	"github.com/holdfast-dev/holdfast/event"
 	"github.com/holdfast-dev/holdfast/internal/daemon/wire"
 )
 
@@ -23,7 +23,7 @@ func TestGap(t *testing.T) {
 	c.send(`{"type":"subscribe","runId":"run"}`)
 	c.until("caught_up")
 	for range 20_000 { // more than sockets hold
-		w.hub.Publish("run", "a", agent.TextDelta{Text: strings.Repeat("x", 2000)})
+		w.hub.Publish("run", "a", event.TextDelta{Text: strings.Repeat("x", 2000)})
 	}
 	run.add(steered(1))
 	gaps, told := 0, 0 // and how many of them were made good

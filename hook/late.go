@@ -3,6 +3,7 @@ package hook
 import (
 	"context"
 	"errors"
+	"github.com/holdfast-dev/holdfast/session"
 	"strings"
 	"time"
 )
@@ -20,7 +21,7 @@ func (f *firing) later(ctx context.Context, e *entry) {
 	if !f.due(e) {
 		return
 	}
-	f.log(Run{Effect: effectAsync}, e)
+	f.log(session.HookRun{Effect: effectAsync}, e)
 	g := f.apart()
 	f.r.goLate(ctx, func(ctx context.Context) {
 		if e.kind == TypeFunction {
@@ -66,7 +67,7 @@ func (r *Registry) goLate(ctx context.Context, f func(context.Context)) {
 
 // await waits for a command that has said that it goes on by itself.
 func (f *firing) await(ctx context.Context, e *entry, res result) {
-	f.log(Run{Effect: effectAsync, Exit: res.Exit}, e)
+	f.log(session.HookRun{Effect: effectAsync, Exit: res.Exit}, e)
 	if res.Notice != "" {
 		f.notice(e, res.Notice)
 	}

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"github.com/holdfast-dev/holdfast/session"
 	"slices"
 	"unicode/utf8"
 )
@@ -17,7 +18,7 @@ func (f *firing) take(e *entry, res result) {
 	if res.Notice != "" {
 		f.notice(e, res.Notice)
 	}
-	run := Run{Exit: res.Exit, Millis: res.took.Milliseconds()}
+	run := session.HookRun{Exit: res.Exit, Millis: res.took.Milliseconds()}
 	switch {
 	case res.err != nil:
 		run.Error = cut(res.err.Error(), maxReason)
@@ -38,14 +39,14 @@ func (f *firing) take(e *entry, res result) {
 // maxReason bounds a reason or an error in the log, in characters.
 const maxReason = 2000
 
-func (f *firing) ran() *Ran {
+func (f *firing) ran() *session.HookRanPayload {
 	if f.out.Ran == nil {
-		f.out.Ran = &Ran{Event: f.in.Event, Use: f.in.ToolUseID, Tool: f.in.Tool}
+		f.out.Ran = &session.HookRanPayload{Event: string(f.in.Event), Use: f.in.ToolUseID, Tool: f.in.Tool}
 	}
 	return f.out.Ran
 }
 
-func (f *firing) log(run Run, e *entry) {
+func (f *firing) log(run session.HookRun, e *entry) {
 	run.Name, run.Digest, run.Type, run.Again = e.by, e.Digest, e.kind, f.in.Settled
 	if o := e.Origin; o.File != "" {
 		run.Source = o.File

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"github.com/holdfast-dev/holdfast/session"
 	"reflect"
 	"strings"
 	"testing"
@@ -256,7 +257,7 @@ func TestRan(t *testing.T) {
 		Definition{Event: PreToolUse, Command: "x\ny", Digest: "d"})
 	list[3].Origin.File, list[3].Origin.Line = "f.json", 7
 	out := registryOf(t, run, list...).Fire(t.Context(), Input{Event: PreToolUse, Tool: "Bash", ToolUseID: "u"})
-	want := &Ran{Event: PreToolUse, Tool: "Bash", Use: "u", Quiet: 2, Hooks: []Run{
+	want := &session.HookRanPayload{Event: string(PreToolUse), Tool: "Bash", Use: "u", Quiet: 2, Hooks: []session.HookRun{
 		{Name: "c", Type: TypeFunction, Effect: "context"},
 		{Name: "x …", Type: TypeCommand, Digest: "d", Source: "f.json:7", Exit: &code, Effect: "block", Reason: "x\ny"},
 	}}

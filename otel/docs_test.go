@@ -12,9 +12,10 @@ import (
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/sdk/trace/tracetest"
 
-	"github.com/holdfast-dev/holdfast/agent"
+	"github.com/holdfast-dev/holdfast/event"
 	"github.com/holdfast-dev/holdfast/hook"
 	"github.com/holdfast-dev/holdfast/otel"
+	"github.com/holdfast-dev/holdfast/session"
 )
 
 type table map[string]map[string]bool // of a span, an event or a metric: its attributes
@@ -103,11 +104,11 @@ func sub(t *testing.T) tracetest.SpanStubs {
 	w := tel.Agent("tests")
 	run(t, w)
 	exit := 2
-	w.Observe("s-1", agent.HookRan{Ran: hook.Ran{Event: hook.PostToolUse, Hooks: []hook.Run{
+	w.Observe("s-1", event.HookRan{Ran: session.HookRanPayload{Event: string(hook.PostToolUse), Hooks: []session.HookRun{
 		{Name: "echo " + secretWord, Type: "command", Source: "settings.json:3", Exit: &exit, Millis: 20, Effect: "block"},
 		{Name: "two", Type: "command", Millis: 30},
 	}}})
-	w.Observe("s-1", agent.UsageUpdated{Model: "play", Provider: "scripted", For: "aside"})
+	w.Observe("s-1", event.UsageUpdated{Model: "play", Provider: "scripted", For: "aside"})
 	list := spans.GetSpans()
 	one, two := find(t, list, "hook PostToolUse", "holdfast.hook.effect", "block"), find(t, list, "hook PostToolUse", "holdfast.hook.effect", "none")
 	if one.EndTime != two.StartTime || one.EndTime.Sub(one.StartTime).Milliseconds() != 20 {

@@ -18,6 +18,7 @@ import (
 
 	"github.com/holdfast-dev/holdfast/agent"
 	"github.com/holdfast-dev/holdfast/approval"
+	"github.com/holdfast-dev/holdfast/event"
 	"github.com/holdfast-dev/holdfast/hook"
 	"github.com/holdfast-dev/holdfast/model"
 	"github.com/holdfast-dev/holdfast/model/scripted"
@@ -128,7 +129,7 @@ func run(t testing.TB, seen ...agent.LoopObserver) {
 		t.Fatal(err)
 	}
 	defer func() { _ = a.Close() }()
-	for _, want := range []agent.Reason{agent.ReasonCompleted, agent.ReasonFailed} {
+	for _, want := range []event.Reason{event.ReasonCompleted, event.ReasonFailed} {
 		res, err := a.Prompt(t.Context(), "find "+secretWord)
 		if err != nil || res.Reason != want {
 			t.Fatalf("%+v, %v", res, err)
@@ -299,14 +300,14 @@ func TestUnfinished(t *testing.T) {
 		t.Fatal(err)
 	}
 	sub := tel.Agent("tests")
-	sub.Observe("", agent.TurnStarted{Turn: "t"})
-	sub.Observe("", agent.ModelStarted{Provider: "p", Model: "m"})
-	tel.Observe("s", agent.ToolFinished{Use: "never started"})
-	tel.Observe("s", agent.ModelFinished{})
-	tel.Observe("s", agent.ApprovalResolved{ID: "never asked"})
-	tel.Observe("s", agent.ToolStarted{Use: "u", Tool: "T"})
-	tel.Observe("s", agent.ApprovalAsked{Question: approval.Question{ID: "q"}})
-	tel.Observe("s", agent.TurnStarted{Turn: "next"})
+	sub.Observe("", event.TurnStarted{Turn: "t"})
+	sub.Observe("", event.ModelStarted{Provider: "p", Model: "m"})
+	tel.Observe("s", event.ToolFinished{Use: "never started"})
+	tel.Observe("s", event.ModelFinished{})
+	tel.Observe("s", event.ApprovalResolved{ID: "never asked"})
+	tel.Observe("s", event.ToolStarted{Use: "u", Tool: "T"})
+	tel.Observe("s", event.ApprovalAsked{Question: approval.Question{ID: "q"}})
+	tel.Observe("s", event.TurnStarted{Turn: "next"})
 	if err := tel.Shutdown(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -323,7 +324,7 @@ func TestUnfinished(t *testing.T) {
 	if !slices.Equal(names, want) {
 		t.Errorf("got %q", names)
 	}
-	tel.Observe("s", agent.TurnStarted{Turn: "too late"}) // does nothing
+	tel.Observe("s", event.TurnStarted{Turn: "too late"}) // does nothing
 }
 
 // keep does not throw away at its shutdown what it was given.
@@ -355,8 +356,8 @@ func TestParent(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			tel.Observe("s", agent.TurnStarted{Turn: "t"})
-			tel.Observe("s", agent.TurnFinished{Turn: "t", Reason: agent.ReasonCompleted})
+			tel.Observe("s", event.TurnStarted{Turn: "t"})
+			tel.Observe("s", event.TurnFinished{Turn: "t", Reason: event.ReasonCompleted})
 			if got := spans.GetSpans(); len(got) != 1 || got[0].SpanContext.TraceID().String() != id {
 				t.Errorf("spans %+v", got)
 			}

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/holdfast-dev/holdfast/agent"
+	"github.com/holdfast-dev/holdfast/event"
 	"github.com/holdfast-dev/holdfast/otel"
 )
 
@@ -17,10 +17,10 @@ func TestPageQuotes(t *testing.T) {
 		t.Fatal(err)
 	}
 	const name = "a\"b\\c\nd} 1"
-	tel.Observe("s", agent.ToolStarted{Use: "u", Tool: name})
-	tel.Observe("s", agent.ToolFinished{Use: "u", Tool: name})
-	tel.Observe("s", agent.ToolStarted{Use: "v", Tool: "\xff"})
-	tel.Observe("s", agent.ToolFinished{Use: "v", Tool: "\xff"})
+	tel.Observe("s", event.ToolStarted{Use: "u", Tool: name})
+	tel.Observe("s", event.ToolFinished{Use: "u", Tool: name})
+	tel.Observe("s", event.ToolStarted{Use: "v", Tool: "\xff"})
+	tel.Observe("s", event.ToolFinished{Use: "v", Tool: "\xff"})
 	w := httptest.NewRecorder()
 	tel.Handler().ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/metrics", nil))
 	if w.Code != http.StatusOK || !strings.HasPrefix(w.Header().Get("Content-Type"), "text/plain; version=0.0.4") {

@@ -10,6 +10,7 @@ import (
 	"go.opentelemetry.io/otel/sdk/trace/tracetest"
 
 	"github.com/holdfast-dev/holdfast/agent"
+	"github.com/holdfast-dev/holdfast/event"
 	"github.com/holdfast-dev/holdfast/otel"
 	"github.com/holdfast-dev/holdfast/session"
 	"github.com/holdfast-dev/holdfast/session/memory"
@@ -67,7 +68,7 @@ func TestSubagentsAreObserved(t *testing.T) {
 	}
 	defer a.Close()
 	res, err := a.Prompt(t.Context(), "how many files are there?")
-	if err != nil || res.Reason != agent.ReasonCompleted {
+	if err != nil || res.Reason != event.ReasonCompleted {
 		t.Fatalf("%+v, %v", res, err)
 	}
 	var data metricdata.ResourceMetrics

@@ -15,6 +15,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/holdfast-dev/holdfast/agent"
+	"github.com/holdfast-dev/holdfast/event"
 )
 
 // Options adjusts [New]. The zero value works: numbers for [Telemetry.Handler] only.
@@ -136,8 +137,8 @@ func describe(version string, said []attribute.KeyValue) (*resource.Resource, er
 // Observe takes part in a run as an [agent.LoopObserver]. Agents are told apart by
 // their sessions; for those without a store use [Telemetry.Agent]. The turns of a sub-agent
 // lie in the tool use that it works for.
-func (t *Telemetry) Observe(session string, e agent.Event) {
-	if o, ok := e.(agent.SessionOpened); ok && o.Caller != "" {
+func (t *Telemetry) Observe(session string, e event.Event) {
+	if o, ok := e.(event.SessionOpened); ok && o.Caller != "" {
 		t.calledBy(session, o)
 	}
 	t.mu.Lock()
@@ -167,7 +168,7 @@ type caller struct {
 const maxCallers = 4096
 
 // calledBy notes whose tool use works through a session.
-func (t *Telemetry) calledBy(session string, o agent.SessionOpened) {
+func (t *Telemetry) calledBy(session string, o event.SessionOpened) {
 	t.mu.Lock()
 	by := t.watches[o.Caller]
 	t.mu.Unlock()

@@ -10,7 +10,7 @@ import (
 	"go.opentelemetry.io/otel/metric"
 	"go.opentelemetry.io/otel/trace"
 
-	"github.com/holdfast-dev/holdfast/agent"
+	"github.com/holdfast-dev/holdfast/event"
 	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/transcript"
 )
@@ -56,40 +56,40 @@ func (w *watch) idle() bool {
 }
 
 // Observe is called on the agent's goroutine.
-func (w *watch) Observe(session string, e agent.Event) {
+func (w *watch) Observe(session string, e event.Event) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.session = session
 	now := w.t.clock()
 	switch e := e.(type) {
-	case agent.TextDelta, agent.ThinkingDelta, agent.ToolInputDelta:
+	case event.TextDelta, event.ThinkingDelta, event.ToolInputDelta:
 		w.firstChunk(now)
-	case agent.TurnStarted:
+	case event.TurnStarted:
 		w.close(now, "unfinished", nil)
 		w.open(now, e.Turn)
-	case agent.TurnFinished:
+	case event.TurnFinished:
 		w.open(now, e.Turn)
 		w.close(now, string(e.Reason), e.Err)
-	case agent.ModelStarted:
+	case event.ModelStarted:
 		w.open(now, "")
 		w.modelStarted(now, e)
-	case agent.ModelFinished:
+	case event.ModelFinished:
 		w.modelFinished(now, e)
-	case agent.UsageUpdated:
+	case event.UsageUpdated:
 		w.used(now, e)
-	case agent.Decided:
+	case event.Decided:
 		w.decision(e.Decision)
-	case agent.ToolStarted:
+	case event.ToolStarted:
 		w.open(now, "")
 		w.toolStarted(now, e)
-	case agent.ToolFinished:
+	case event.ToolFinished:
 		w.toolFinished(now, e)
-	case agent.ApprovalAsked:
+	case event.ApprovalAsked:
 		w.open(now, "")
 		w.asked(now, e)
-	case agent.ApprovalResolved:
+	case event.ApprovalResolved:
 		w.answered(now, e)
-	case agent.HookRan:
+	case event.HookRan:
 		w.hooks(now, e.Ran)
 	}
 }
@@ -179,10 +179,10 @@ func (w *watch) close(now time.Time, reason string, err error) {
 		w.stopWaiting(now, s, reason)
 	}
 	w.turn.SetAttributes(w.totals(reason)...)
-	switch agent.Reason(reason) {
-	case agent.ReasonFailed:
+	switch event.Reason(reason) {
+	case event.ReasonFailed:
 		w.turn.fail(errorType(err))
-	case agent.ReasonRefused:
+	case event.ReasonRefused:
 		w.turn.fail(reason)
 	}
 	w.turn.end(now, w.t.meters.agent)

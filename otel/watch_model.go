@@ -9,12 +9,12 @@ import (
 	"go.opentelemetry.io/otel/metric"
 	"go.opentelemetry.io/otel/trace"
 
-	"github.com/holdfast-dev/holdfast/agent"
+	"github.com/holdfast-dev/holdfast/event"
 	"github.com/holdfast-dev/holdfast/model"
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-func (w *watch) modelStarted(now time.Time, e agent.ModelStarted) {
+func (w *watch) modelStarted(now time.Time, e event.ModelStarted) {
 	if w.chat != nil {
 		w.chat.fail("unfinished")
 		w.chat.end(now, w.t.meters.operation)
@@ -43,7 +43,7 @@ func (w *watch) firstChunk(now time.Time) {
 	w.t.meters.firstChunk.Record(context.Background(), took, metric.WithAttributes(w.chat.labels...))
 }
 
-func (w *watch) modelFinished(now time.Time, e agent.ModelFinished) {
+func (w *watch) modelFinished(now time.Time, e event.ModelFinished) {
 	if w.chat == nil {
 		return
 	}
@@ -71,7 +71,7 @@ func (w *watch) tokens(labels []attribute.KeyValue, kind string, n int64) {
 
 // used notes what a call of this agent has cost; what sub-agents pay is told of their own.
 // A transcript is also compacted when no turn is open.
-func (w *watch) used(now time.Time, e agent.UsageUpdated) {
+func (w *watch) used(now time.Time, e event.UsageUpdated) {
 	if e.For != "" {
 		w.beside(now, e)
 	}
@@ -84,7 +84,7 @@ func (w *watch) used(now time.Time, e agent.UsageUpdated) {
 
 // beside makes a span of a model call that is no answer of the agent: a summary, or what a
 // tool has asked.
-func (w *watch) beside(now time.Time, e agent.UsageUpdated) {
+func (w *watch) beside(now time.Time, e event.UsageUpdated) {
 	labels := []attribute.KeyValue{
 		attribute.String(attrOperation, spanChat), attribute.String(attrProvider, e.Provider), attribute.String(attrModel, e.Model),
 	}

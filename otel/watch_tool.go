@@ -10,10 +10,11 @@ import (
 	"go.opentelemetry.io/otel/metric"
 	"go.opentelemetry.io/otel/trace"
 
-	"github.com/holdfast-dev/holdfast/agent"
 	"github.com/holdfast-dev/holdfast/approval"
+	"github.com/holdfast-dev/holdfast/event"
 	"github.com/holdfast-dev/holdfast/hook"
 	"github.com/holdfast-dev/holdfast/policy"
+	"github.com/holdfast-dev/holdfast/session"
 )
 
 func (w *watch) decision(d policy.Decision) {
@@ -51,7 +52,7 @@ func decider(d *policy.Decision) string {
 	return "policy"
 }
 
-func (w *watch) toolStarted(now time.Time, e agent.ToolStarted) {
+func (w *watch) toolStarted(now time.Time, e event.ToolStarted) {
 	more := []attribute.KeyValue{attribute.String(attrToolCall, e.Use)}
 	if d, ok := w.decided[e.Use]; ok {
 		more = append(more, attribute.String(attrEffect, string(d.Effect)), attribute.String(attrDecider, decider(&d)), attribute.String(attrMode, string(d.Mode)))
@@ -65,7 +66,7 @@ func (w *watch) toolStarted(now time.Time, e agent.ToolStarted) {
 
 // toolFinished ends the span when the tool had ended; that its result was on disk,
 // and the other calls of the round, came later.
-func (w *watch) toolFinished(now time.Time, e agent.ToolFinished) {
+func (w *watch) toolFinished(now time.Time, e event.ToolFinished) {
 	s := w.tools[e.Use]
 	if s == nil {
 		return
@@ -83,7 +84,7 @@ func (w *watch) toolFinished(now time.Time, e agent.ToolFinished) {
 	s.end(now, w.t.meters.tool)
 }
 
-func (w *watch) asked(now time.Time, e agent.ApprovalAsked) {
+func (w *watch) asked(now time.Time, e event.ApprovalAsked) {
 	q := &e.Question
 	if w.waits[q.ID] != nil {
 		return
@@ -95,7 +96,7 @@ func (w *watch) asked(now time.Time, e agent.ApprovalAsked) {
 	w.t.meters.pending.Add(context.Background(), 1)
 }
 
-func (w *watch) answered(now time.Time, e agent.ApprovalResolved) {
+func (w *watch) answered(now time.Time, e event.ApprovalResolved) {
 	s := w.waits[e.ID]
 	if s == nil {
 		return
@@ -123,9 +124,9 @@ func (w *watch) stopWaiting(now time.Time, s *span, answer string) {
 
 // hooks makes a span of each hook that ran. Those of an event that rewrites have run
 // one after another, the others side by side.
-func (w *watch) hooks(now time.Time, ran hook.Ran) {
-	info, _ := ran.Event.Info()
-	event := attribute.String(attrEvent, string(ran.Event))
+func (w *watch) hooks(now time.Time, ran session.HookRanPayload) {
+	info, _ := hook.Event(ran.Event).Info()
+	event := attribute.String(attrEvent, ran.Event)
 	ended := now
 	for _, r := range slices.Backward(ran.Hooks) {
 		began := ended.Add(-time.Duration(r.Millis) * time.Millisecond)
@@ -139,7 +140,7 @@ func (w *watch) hooks(now time.Time, ran hook.Ran) {
 	}
 }
 
-func (w *watch) hook(began, ended time.Time, event attribute.KeyValue, ran *hook.Ran, r *hook.Run) {
+func (w *watch) hook(began, ended time.Time, event attribute.KeyValue, ran *session.HookRanPayload, r *session.HookRun) {
 	says := attribute.String(attrHookSays, r.Effect)
 	if r.Effect == "" {
 		says = attribute.String(attrHookSays, "none")

@@ -257,7 +257,7 @@ func ExampleSessions_AppendShared() {
 		log.Fatal(err)
 	}
 	defer l.Close()
-	d, err := session.NewDraft(session.KindPolicyChanged, session.PolicyChanged{Mode: "plan"})
+	d, err := session.NewDraft(session.KindPolicyChanged, session.PolicyChangedPayload{Mode: "plan"})
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -153,7 +153,7 @@ func (s *Sessions) decided(ctx context.Context, m Meta) ([]Draft, error) {
 	}
 	var drafts []Draft
 	for _, payload := range state.Policy {
-		var p PolicyChanged
+		var p PolicyChangedPayload
 		if err := json.Unmarshal(payload, &p); err != nil {
 			return nil, err
 		}
@@ -203,7 +203,7 @@ func leftOf(s *State) Left {
 		left.Mode = ""
 	}
 	for _, payload := range s.Policy {
-		var p PolicyChanged
+		var p PolicyChangedPayload
 		left.Policy = left.Policy || json.Unmarshal(payload, &p) != nil || p.Mode == "" && p.Limit == nil && !p.Ended
 	}
 	return left

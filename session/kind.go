@@ -14,15 +14,15 @@ type Kind string
 // The kinds and the payload type of each.
 const (
 	KindOpened           Kind = "session.opened"    // Opened
-	KindItem             Kind = "item"              // ItemAppended
+	KindItem             Kind = "item"              // ItemPayload
 	KindTurnOpened       Kind = "turn.opened"       // TurnOpened
 	KindTurnClosed       Kind = "turn.closed"       // TurnClosed
-	KindToolStarted      Kind = "tool.started"      // ToolStarted
-	KindToolFinished     Kind = "tool.finished"     // ToolFinished
+	KindToolStarted      Kind = "tool.started"      // ToolStartedPayload
+	KindToolFinished     Kind = "tool.finished"     // ToolFinishedPayload
 	KindApprovalAsked    Kind = "approval.asked"    // package approval
 	KindApprovalResolved Kind = "approval.resolved" // package approval
 	KindDecision         Kind = "decision"          // policy.Decision
-	KindPolicyChanged    Kind = "policy.changed"    // PolicyChanged
+	KindPolicyChanged    Kind = "policy.changed"    // PolicyChangedPayload
 	KindHookRan          Kind = "hook.ran"          // package hook
 	KindRewrite          Kind = "rewrite"           // Rewrite
 	KindMetaChanged      Kind = "meta.changed"      // MetaPatch
@@ -103,8 +103,8 @@ type Base struct {
 	Messages int    `json:"messages"` // items in the transcript at Seq
 }
 
-// ItemAppended is the payload of [KindItem].
-type ItemAppended struct {
+// ItemPayload is the payload of [KindItem].
+type ItemPayload struct {
 	// Item is a transcript item in its canonical form.
 	Item json.RawMessage `json:"item"`
 	// Queued items wait for their turn: they are not part of the transcript
@@ -164,19 +164,21 @@ type ModelCalled struct {
 	Estimated bool `json:"estimated,omitempty"`
 }
 
-// ToolStarted is the payload of [KindToolStarted]. It is on disk before the tool runs.
-type ToolStarted struct {
+// ToolStartedPayload is the payload of [KindToolStarted]. It is on disk before the tool runs.
+type ToolStartedPayload struct {
 	Use  string `json:"use_id"`
 	Tool string `json:"tool"`
 }
 
-// ToolFinished is the payload of [KindToolFinished].
-type ToolFinished struct {
+// ToolFinishedPayload is the payload of [KindToolFinished].
+type ToolFinishedPayload struct {
 	Use      string `json:"use_id"`
 	Tool     string `json:"tool"`
 	IsError  bool   `json:"is_error,omitempty"`
 	Millis   int64  `json:"ms"`
 	ExitCode *int   `json:"exit_code,omitempty"`
+	// Notes are for the person who watches: what a sandbox refused, for example.
+	Notes []string `json:"notes,omitempty"`
 	// Changes are the files that the tool itself has changed. What a command did is
 	// not among them.
 	Changes []Change `json:"changes,omitempty"`
@@ -189,7 +191,7 @@ type ToolFinished struct {
 	Outcome string `json:"outcome,omitempty"`
 }
 
-// Outcomes of a [ToolFinished].
+// Outcomes of a [ToolFinishedPayload].
 const (
 	OutcomeUnknown = "unknown" // the program stopped while it ran
 	OutcomeNotRun  = "not-run" // it was started on record, and then the turn ended
@@ -210,9 +212,43 @@ type Seen struct {
 	Digest string `json:"digest"`
 }
 
-// PolicyChanged is what this package reads of the payload of [KindPolicyChanged];
+// HookRanPayload is the payload of [KindHookRan]: which hooks ran at one moment and what
+// came of it. Functions that said nothing are counted only.
+type HookRanPayload struct {
+	Event string    `json:"event"`
+	Use   string    `json:"use_id,omitempty"`
+	Tool  string    `json:"tool,omitempty"`
+	Hooks []HookRun `json:"hooks,omitempty"`
+	Quiet int       `json:"quiet,omitempty"` // functions that said nothing
+	// Said is what the hooks say to the person.
+	Said []HookNotice `json:"said,omitempty"`
+}
+
+// HookNotice is what a hook says to the person.
+type HookNotice struct {
+	By   string `json:"by"`
+	Text string `json:"text"`
+}
+
+// HookRun is one hook's part in a [HookRanPayload].
+type HookRun struct {
+	Name   string `json:"name"`
+	Digest string `json:"digest,omitempty"`
+	Type   string `json:"type"`
+	Source string `json:"source,omitempty"` // file:line
+	Millis int64  `json:"ms"`
+	Exit   *int   `json:"exit_code,omitempty"`
+	// Effect is the first that it had of block, deny, defer, ask, allow, input, output,
+	// context and stop; or async: started, and not waited for.
+	Effect string `json:"effect,omitempty"`
+	Reason string `json:"reason,omitempty"`
+	Error  string `json:"error,omitempty"`
+	Again  bool   `json:"again,omitempty"` // about an input that was changed since the call was first put to it
+}
+
+// PolicyChangedPayload is what this package reads of the payload of [KindPolicyChanged];
 // package policy has the rest of it.
-type PolicyChanged struct {
+type PolicyChangedPayload struct {
 	Mode string `json:"mode,omitempty"`
 	By   string `json:"by,omitempty"`
 	// Ended takes away what was granted before: earlier versions wrote it when an agent was closed.

@@ -126,7 +126,7 @@ func (m *mending) add(k Kind, payload any) error {
 func (m *mending) plan() error {
 	s := &m.f.s
 	for _, t := range s.Running {
-		if err := m.add(KindToolFinished, ToolFinished{Use: t.Use, Tool: t.Tool, IsError: true, Outcome: OutcomeUnknown}); err != nil {
+		if err := m.add(KindToolFinished, ToolFinishedPayload{Use: t.Use, Tool: t.Tool, IsError: true, Outcome: OutcomeUnknown}); err != nil {
 			return err
 		}
 		m.r.notice("tool %s (%s) was running when the session stopped: its outcome is unknown", t.Tool, t.Use)
@@ -197,7 +197,7 @@ func (m *mending) tellBehind(open []transcript.Use) error {
 		}
 	}
 	for _, t := range m.f.there {
-		if err := m.add(KindToolFinished, ToolFinished{Use: t.Use, Tool: t.Tool, IsError: true, Outcome: OutcomeUnknown}); err != nil {
+		if err := m.add(KindToolFinished, ToolFinishedPayload{Use: t.Use, Tool: t.Tool, IsError: true, Outcome: OutcomeUnknown}); err != nil {
 			return err
 		}
 		if err := m.queue(transcript.TaskElsewhere(t.Use, t.Tool), t.Use); err != nil {

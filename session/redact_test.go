@@ -74,8 +74,8 @@ func secretive(t *testing.T, s *session.Sessions, id string) {
 		raw(session.KindApprovalAsked, `{"id":"q1","use_id":"u1","input":"`+private+`"}`),
 		raw(session.KindApprovalResolved, `{"id":"q1","decision":"allow","by":"me","message":"`+private+`"}`),
 		raw(session.KindDecision, `{"use_id":"u1","behavior":"allow","input":"`+private+`"}`),
-		draft(t, session.KindToolStarted, session.ToolStarted{Use: "u1", Tool: "Bash"}),
-		draft(t, session.KindToolFinished, session.ToolFinished{Use: "u1", Tool: "Bash"}),
+		draft(t, session.KindToolStarted, session.ToolStartedPayload{Use: "u1", Tool: "Bash"}),
+		draft(t, session.KindToolFinished, session.ToolFinishedPayload{Use: "u1", Tool: "Bash"}),
 		item(transcript.Item{ID: "r1", Role: transcript.RoleTool, Parts: []transcript.Part{
 			transcript.ToolResult{UseID: "u1", Content: []transcript.Part{transcript.Text{Text: private + " said"}}},
 		}}),

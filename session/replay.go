@@ -99,7 +99,7 @@ func checkChain(batches <-chan []Record) error {
 type folder struct {
 	s     State
 	marks []markAt
-	there []ToolStarted // of a fork: what went on in the background of its parent
+	there []ToolStartedPayload // of a fork: what went on in the background of its parent
 
 	itemised float64 // what model calls cost since a turn was closed last, by records of their own
 	left     Left    // of a fork: what was decided in its parent, which does not hold in it
@@ -188,15 +188,15 @@ func (f *folder) take(r *Record) error {
 			f.paid(p.Cost, p.Usage.Total())
 		}
 	case KindToolStarted:
-		var p ToolStarted
+		var p ToolStartedPayload
 		if err = json.Unmarshal(r.Payload, &p); err == nil {
 			f.s.Running = append(f.s.Running, p)
 			f.started(p.Use)
 		}
 	case KindToolFinished:
-		var p ToolFinished
+		var p ToolFinishedPayload
 		if err = json.Unmarshal(r.Payload, &p); err == nil {
-			of := func(t ToolStarted) bool { return t.Use == p.Use }
+			of := func(t ToolStartedPayload) bool { return t.Use == p.Use }
 			f.s.Running, f.there = slices.DeleteFunc(f.s.Running, of), slices.DeleteFunc(f.there, of)
 			if p.Cwd != "" {
 				f.s.Cwd = p.Cwd
@@ -300,7 +300,7 @@ func (f *folder) paid(usd float64, tokens int64) {
 }
 
 func (f *folder) policyChanged(r *Record) error {
-	var p PolicyChanged
+	var p PolicyChangedPayload
 	if err := json.Unmarshal(r.Payload, &p); err != nil {
 		return err
 	}

@@ -19,7 +19,7 @@ type sight struct {
 }
 
 // saw notes which files a call has shown or written.
-func (f *folder) saw(t *ToolFinished) {
+func (f *folder) saw(t *ToolFinishedPayload) {
 	files := t.Seen
 	for _, c := range t.Changes {
 		files = append(files, Seen{c.Path, c.After})

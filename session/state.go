@@ -13,7 +13,7 @@ type State struct {
 	Head      int64
 	Items     []transcript.Encoded // the transcript, after the last rewrite
 	Queue     []transcript.Encoded // input that was accepted and waits for its turn
-	Running   []ToolStarted        // tools with a start and no finish, in order
+	Running   []ToolStartedPayload // tools with a start and no finish, in order
 	OpenTurn  string               // a turn that was opened and not closed
 	Turns     int                  // turns opened so far
 	Mode      string               // from the last policy.changed, or ""

@@ -145,10 +145,10 @@ func Check(ctx context.Context, s Store) error {
 
 // Recovery tells what a store did to make a log writable again after a crash.
 type Recovery struct {
-	Session string
-	Head    int64  // the last good record
-	Cut     int64  // bytes of a torn tail that were cut
-	Kept    string // where they were put
+	Session string `json:"session"`
+	Head    int64  `json:"head"`           // the last good record
+	Cut     int64  `json:"cut_bytes"`      // bytes of a torn tail that were cut
+	Kept    string `json:"kept,omitempty"` // where they were put
 }
 
 // Recoverer is a store that may find a torn tail. Recover is called once when a

@@ -35,7 +35,7 @@ func kindTexts() map[Kind]kindText {
 		KindTurnOpened:       {Holds: "cwd", Needs: []string{"turn", "budget"}, Whole: whyStructure},
 		KindTurnClosed:       {Holds: "error", Needs: []string{"turn", "reason", "cost_usd"}, Whole: whyStructure},
 		KindToolStarted:      {Holds: "tool", Needs: []string{"use_id"}, Whole: whyStructure},
-		KindToolFinished:     {Holds: "paths", Needs: []string{"use_id", "is_error", "ms", "exit_code", "outcome"}, Whole: whyStructure},
+		KindToolFinished:     {Holds: "paths, notes", Needs: []string{"use_id", "is_error", "ms", "exit_code", "outcome"}, Whole: whyStructure},
 		KindApprovalAsked:    {Holds: "requests, why", Needs: []string{"id", "use_id", "asker"}},
 		KindApprovalResolved: {Holds: "message, input", Needs: []string{"id", "decision", "asker"}},
 		KindDecision:         {Holds: "requests, input", Needs: []string{"use_id"}},

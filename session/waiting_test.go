@@ -17,11 +17,11 @@ import (
 )
 
 func startedDraft(t testing.TB, use string) session.Draft {
-	return draft(t, session.KindToolStarted, session.ToolStarted{Use: use, Tool: "Bash"})
+	return draft(t, session.KindToolStarted, session.ToolStartedPayload{Use: use, Tool: "Bash"})
 }
 
 func finishedDraft(t testing.TB, use string) session.Draft {
-	return draft(t, session.KindToolFinished, session.ToolFinished{Use: use, Tool: "Bash"})
+	return draft(t, session.KindToolFinished, session.ToolFinishedPayload{Use: use, Tool: "Bash"})
 }
 
 func questionIDs(qs []session.Question) string {
@@ -224,7 +224,7 @@ func TestForkNeverWaits(t *testing.T) {
 			s := session.New(memory.New(), nil)
 			crash(t, s, append([]session.Draft{
 				draft(t, session.KindTurnOpened, session.TurnOpened{Turn: "t"}),
-				userDraft("u", "u"), useDraft("a", "c1"), askDraft("q", "c1"), draft(t, session.KindPolicyChanged, session.PolicyChanged{Mode: "plan"}),
+				userDraft("u", "u"), useDraft("a", "c1"), askDraft("q", "c1"), draft(t, session.KindPolicyChanged, session.PolicyChangedPayload{Mode: "plan"}),
 			}, last...)...)
 			before := must(s.Get(t.Context(), "s"))(t)
 			r := restore(t, s, session.RestoreOptions{SessionID: "s", Fork: true})

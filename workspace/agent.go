@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/holdfast-dev/holdfast/agent"
+	"github.com/holdfast-dev/holdfast/event"
 	"github.com/holdfast-dev/holdfast/internal/logpipe"
 	"github.com/holdfast-dev/holdfast/internal/supervisor"
 	"github.com/holdfast-dev/holdfast/model"
@@ -49,8 +50,8 @@ type AgentOptions struct {
 
 // turner is an agent as the daemon and the command line run it: [agent.Agent] by shape.
 type turner interface {
-	Start(ctx context.Context) (agent.SessionOpened, error)
-	Run(ctx context.Context, input ...transcript.Part) iter.Seq2[agent.Event, error]
+	Start(ctx context.Context) (event.SessionOpened, error)
+	Run(ctx context.Context, input ...transcript.Part) iter.Seq2[event.Event, error]
 	Submit(ctx context.Context, input ...transcript.Part) error
 	Interrupt()
 	Change(ctx context.Context, c policy.Change) (policy.Change, error)

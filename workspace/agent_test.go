@@ -17,6 +17,7 @@ import (
 
 	"github.com/holdfast-dev/holdfast/agent"
 	"github.com/holdfast-dev/holdfast/approval"
+	"github.com/holdfast-dev/holdfast/event"
 	"github.com/holdfast-dev/holdfast/internal/workspace/claude/claudetest"
 	"github.com/holdfast-dev/holdfast/internal/workspace/engine"
 	"github.com/holdfast-dev/holdfast/policy"
@@ -113,18 +114,18 @@ func (x *studio) agent(t *testing.T, id string, o agent.Options) *Agent {
 }
 
 // turn runs one turn and returns its result and the questions that were asked.
-func turnOf(t *testing.T, a *Agent, text string) agent.Result {
+func turnOf(t *testing.T, a *Agent, text string) event.Result {
 	t.Helper()
 	for e, err := range a.Run(t.Context(), transcript.Text{Text: text}) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if r, ok := e.(agent.Result); ok {
+		if r, ok := e.(event.Result); ok {
 			return r
 		}
 	}
 	t.Fatal("there is no result")
-	return agent.Result{}
+	return event.Result{}
 }
 
 func (x *studio) calls(t *testing.T) []claudetest.Call {
@@ -147,7 +148,7 @@ func TestAgentInAContainer(t *testing.T) {
 		asked = append(asked, q.Requests...)
 		return approval.Answer{Decision: approval.Allow, By: "ann"}, nil
 	}})
-	if r := turnOf(t, a, "run touch /work/made"); r.Reason != agent.ReasonCompleted {
+	if r := turnOf(t, a, "run touch /work/made"); r.Reason != event.ReasonCompleted {
 		t.Fatalf("%+v", r)
 	}
 	project := x.w.dirs(x.set).Project
@@ -166,7 +167,7 @@ func TestAgentInAContainer(t *testing.T) {
 	if err := x.e.Remove(t.Context(), id); err != nil {
 		t.Fatal(err)
 	}
-	if r := turnOf(t, a, "say again"); r.Reason != agent.ReasonCompleted || r.Text != "again" {
+	if r := turnOf(t, a, "say again"); r.Reason != event.ReasonCompleted || r.Text != "again" {
 		t.Fatalf("%+v", r)
 	}
 	calls := x.calls(t)
@@ -182,7 +183,7 @@ func TestAgentInAContainer(t *testing.T) {
 	if err := errors.Join(os.Rename(file, file+"2"), os.Symlink("/etc/passwd", file)); err != nil {
 		t.Fatal(err)
 	}
-	if r := turnOf(t, a, "say more"); r.Reason != agent.ReasonCompleted {
+	if r := turnOf(t, a, "say more"); r.Reason != event.ReasonCompleted {
 		t.Fatalf("%+v", r)
 	}
 	if last := x.calls(t)[2]; said(last, "--resume") || !strings.Contains(last.Text, "<conversation_history>") {
@@ -196,14 +197,14 @@ func TestOneSessionOutOfMemory(t *testing.T) {
 	other, hungry := x.agent(t, "other", agent.Options{}), x.agent(t, "hungry", agent.Options{})
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
-	working, ended := make(chan struct{}), make(chan agent.Result, 1)
+	working, ended := make(chan struct{}), make(chan event.Result, 1)
 	go func() {
 		defer close(ended)
 		for e, err := range other.Run(ctx, transcript.Text{Text: "wait"}) {
 			switch e := e.(type) {
-			case agent.TextDelta:
+			case event.TextDelta:
 				close(working)
-			case agent.Result:
+			case event.Result:
 				ended <- e
 			}
 			if err != nil {
@@ -213,7 +214,7 @@ func TestOneSessionOutOfMemory(t *testing.T) {
 	}()
 	<-working
 	r := turnOf(t, hungry, "eat 400")
-	if r.Reason != agent.ReasonFailed || !errors.Is(r.Err, ErrOutOfMemory) || !strings.Contains(r.Err.Error(), "ran out of memory") {
+	if r.Reason != event.ReasonFailed || !errors.Is(r.Err, ErrOutOfMemory) || !strings.Contains(r.Err.Error(), "ran out of memory") {
 		t.Errorf("%+v", r)
 	}
 	select {
@@ -222,10 +223,10 @@ func TestOneSessionOutOfMemory(t *testing.T) {
 	default:
 	}
 	stop()
-	if got := <-ended; got.Reason != agent.ReasonInterrupted || got.Text != "working" {
+	if got := <-ended; got.Reason != event.ReasonInterrupted || got.Text != "working" {
 		t.Errorf("%+v", got)
 	}
-	if r := turnOf(t, hungry, "say on"); r.Reason != agent.ReasonCompleted {
+	if r := turnOf(t, hungry, "say on"); r.Reason != event.ReasonCompleted {
 		t.Errorf("%+v", r)
 	}
 }
@@ -241,7 +242,7 @@ func TestEphemeralAgent(t *testing.T) {
 	}
 	defer a.Close()
 	for _, text := range []string{"say one", "say two"} {
-		if r := turnOf(t, a, text); r.Reason != agent.ReasonCompleted {
+		if r := turnOf(t, a, text); r.Reason != event.ReasonCompleted {
 			t.Fatalf("%+v", r)
 		}
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/holdfast-dev/holdfast/agent"
 	"github.com/holdfast-dev/holdfast/approval"
+	"github.com/holdfast-dev/holdfast/event"
 	"github.com/holdfast-dev/holdfast/session"
 )
 
@@ -30,11 +31,11 @@ func TestContainerThatEndsWhileAQuestionWaitsEndsTheTurn(t *testing.T) {
 		close(withdrawn)
 		return approval.Answer{}, ctx.Err()
 	}})
-	done := make(chan agent.Result, 1)
+	done := make(chan event.Result, 1)
 	go func() { done <- turnOf(t, a, "run touch /work/made") }()
 	select {
 	case r := <-done:
-		if r.Reason == agent.ReasonCompleted {
+		if r.Reason == event.ReasonCompleted {
 			t.Errorf("%+v", r)
 		}
 	case <-time.After(time.Minute):

@@ -9,6 +9,7 @@ import (
 
 	"github.com/holdfast-dev/holdfast/agent"
 	"github.com/holdfast-dev/holdfast/approval"
+	"github.com/holdfast-dev/holdfast/event"
 	"github.com/holdfast-dev/holdfast/internal/logpipe"
 	"github.com/holdfast-dev/holdfast/internal/policylog"
 	"github.com/holdfast-dev/holdfast/internal/supervisor"
@@ -36,7 +37,7 @@ type own struct {
 	mu      sync.Mutex // guards what follows
 	closed  bool
 	log     *session.Log // for its lease; its head is that of its opening
-	opened  agent.SessionOpened
+	opened  event.SessionOpened
 	id      string
 	server  *logpipe.Server         // of the turn under way, or nil
 	stop    context.CancelCauseFunc // ends it
@@ -90,16 +91,16 @@ func newOwn(o ownOptions) (*own, error) {
 }
 
 // Start is [agent.Agent.Start]: it opens the session, and mends it where that is needed.
-func (a *own) Start(ctx context.Context) (agent.SessionOpened, error) {
+func (a *own) Start(ctx context.Context) (event.SessionOpened, error) {
 	if !a.turns.TryLock() {
-		return agent.SessionOpened{}, agent.ErrRunning
+		return event.SessionOpened{}, agent.ErrRunning
 	}
 	defer a.turns.Unlock()
 	return a.start(ctx)
 }
 
 // start opens the session once.
-func (a *own) start(ctx context.Context) (agent.SessionOpened, error) {
+func (a *own) start(ctx context.Context) (event.SessionOpened, error) {
 	a.mu.Lock()
 	log, opened, closed := a.log, a.opened, a.closed
 	a.mu.Unlock()
@@ -121,7 +122,7 @@ func (a *own) start(ctx context.Context) (agent.SessionOpened, error) {
 		return opened, err
 	}
 	if opened.ID == "" {
-		opened = agent.SessionOpened{
+		opened = event.SessionOpened{
 			ID: r.Log.ID(), Created: r.Created, Forked: r.Forked, Items: r.Transcript.Len(), Notices: r.Notices, Recovery: r.Log.Recovery(),
 		}
 	}
@@ -189,8 +190,8 @@ func (a *own) modeNow(ctx context.Context) (string, error) {
 }
 
 // Run is [agent.Agent.Run].
-func (a *own) Run(ctx context.Context, input ...transcript.Part) iter.Seq2[agent.Event, error] {
-	return func(yield func(agent.Event, error) bool) {
+func (a *own) Run(ctx context.Context, input ...transcript.Part) iter.Seq2[event.Event, error] {
+	return func(yield func(event.Event, error) bool) {
 		if !a.turns.TryLock() {
 			yield(nil, agent.ErrRunning)
 			return
@@ -199,7 +200,7 @@ func (a *own) Run(ctx context.Context, input ...transcript.Part) iter.Seq2[agent
 		ctx, stop := context.WithCancelCause(ctx)
 		defer stop(nil)
 		listening := true
-		emit := func(e agent.Event) {
+		emit := func(e event.Event) {
 			for _, o := range a.o.Observers {
 				o.Observe(a.SessionID(), e)
 			}

@@ -5,7 +5,7 @@ package workspace
 import (
 	"testing"
 
-	"github.com/holdfast-dev/holdfast/agent"
+	"github.com/holdfast-dev/holdfast/event"
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
@@ -22,7 +22,7 @@ steps:
 			if err != nil {
 				b.Fatal(err)
 			}
-			if r, ok := e.(agent.Result); ok && r.Reason != agent.ReasonCompleted {
+			if r, ok := e.(event.Result); ok && r.Reason != event.ReasonCompleted {
 				b.Fatalf("%+v", r)
 			}
 		}

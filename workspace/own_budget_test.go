@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/holdfast-dev/holdfast/agent"
+	"github.com/holdfast-dev/holdfast/event"
 )
 
 // seen counts what observers are told.
@@ -13,13 +14,13 @@ type seen struct {
 	turns  int
 }
 
-func (s *seen) Observe(session string, e agent.Event) {
+func (s *seen) Observe(session string, e event.Event) {
 	switch e := e.(type) {
-	case agent.ModelFinished:
+	case event.ModelFinished:
 		s.models++
-	case agent.UsageUpdated:
+	case event.UsageUpdated:
 		s.usd += e.CallUSD
-	case agent.TurnFinished:
+	case event.TurnFinished:
 		s.turns++
 	}
 }
@@ -32,7 +33,7 @@ func TestOwnTellsThatItsBudgetIsPassed(t *testing.T) {
 	s := &seen{}
 	h.o.Observers = []agent.LoopObserver{s}
 	_, res := h.run(t.Context(), h.agent(), "go", nil)
-	if res.Reason != agent.ReasonBudget || res.RunCostUSD != 2 || res.BudgetUSD != 1 || res.Text != "a dear answer" {
+	if res.Reason != event.ReasonBudget || res.RunCostUSD != 2 || res.BudgetUSD != 1 || res.Text != "a dear answer" {
 		t.Errorf("%+v", res)
 	}
 	if s.models != 1 || s.usd != 2 || s.turns != 1 {

@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/holdfast-dev/holdfast/agent"
 	"github.com/holdfast-dev/holdfast/approval"
+	"github.com/holdfast-dev/holdfast/event"
 	"github.com/holdfast-dev/holdfast/internal/logpipe"
 	"github.com/holdfast-dev/holdfast/internal/workspace/testimage"
 	"github.com/holdfast-dev/holdfast/model/scripted"
@@ -47,7 +47,7 @@ func newContained(t *testing.T, image, play string, mode string, ask func(contex
 	return c
 }
 
-func (c *contained) turn(text string, look func(agent.Event)) *agent.Result {
+func (c *contained) turn(text string, look func(event.Event)) *event.Result {
 	c.t.Helper()
 	for e, err := range c.a.Run(c.t.Context(), transcript.Text{Text: text}) {
 		if err != nil {
@@ -56,7 +56,7 @@ func (c *contained) turn(text string, look func(agent.Event)) *agent.Result {
 		if look != nil {
 			look(e)
 		}
-		if r, ok := e.(agent.Result); ok {
+		if r, ok := e.(event.Result); ok {
 			return &r
 		}
 	}
@@ -81,7 +81,7 @@ steps:
 		}
 		return approval.Answer{Decision: approval.Allow, By: "ada"}, nil
 	})
-	if res := c.turn("write it", nil); res.Reason != agent.ReasonCompleted || len(res.Denials) > 0 {
+	if res := c.turn("write it", nil); res.Reason != event.ReasonCompleted || len(res.Denials) > 0 {
 		t.Fatalf("the result is %+v", res)
 	}
 	if err := c.w.Stop(t.Context(), "own"); err != nil {
@@ -90,7 +90,7 @@ steps:
 	if res := c.turn("read it", nil); !strings.Contains(res.Text, "made inside") {
 		t.Errorf("after the container was stopped: %+v", res)
 	}
-	if res := c.turn("list", nil); !strings.Contains(strings.ToLower(res.Text), "bash") || res.Reason != agent.ReasonCompleted {
+	if res := c.turn("list", nil); !strings.Contains(strings.ToLower(res.Text), "bash") || res.Reason != event.ReasonCompleted {
 		t.Errorf("in an image without a shell: %+v", res)
 	}
 	c.verified()
@@ -115,23 +115,23 @@ steps:
     text: I know that I do not know.
 `, "bypassPermissions", nil)
 	res := c.turn("look", nil)
-	if res.Reason != agent.ReasonCompleted || !strings.Contains(res.Text, "out.txt: Permission denied\nin\n") || strings.HasPrefix(res.Text, "0\n") {
+	if res.Reason != event.ReasonCompleted || !strings.Contains(res.Text, "out.txt: Permission denied\nin\n") || strings.HasPrefix(res.Text, "0\n") {
 		t.Errorf("the result is %+v", res)
 	}
-	res = c.turn("sleep", func(e agent.Event) {
-		if _, ok := e.(agent.ToolStarted); ok {
+	res = c.turn("sleep", func(e event.Event) {
+		if _, ok := e.(event.ToolStarted); ok {
 			sweepContainers(t, c.w, testimage.Engine(t))
 		}
 	})
-	if res.Reason != agent.ReasonFailed || res.Err == nil {
+	if res.Reason != event.ReasonFailed || res.Err == nil {
 		t.Errorf("the result is %+v", res)
 	}
-	var last *agent.Result
+	var last *event.Result
 	for e, err := range c.a.Run(t.Context()) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if r, ok := e.(agent.Result); ok {
+		if r, ok := e.(event.Result); ok {
 			last = &r
 		}
 	}

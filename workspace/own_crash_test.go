@@ -16,6 +16,7 @@ import (
 	"testing"
 
 	"github.com/holdfast-dev/holdfast/agent"
+	"github.com/holdfast-dev/holdfast/event"
 	"github.com/holdfast-dev/holdfast/model"
 	"github.com/holdfast-dev/holdfast/session"
 	"github.com/holdfast-dev/holdfast/session/sqlite"
@@ -113,10 +114,10 @@ func (h *house) goOn(rnd *rand.Rand, seen map[string]bool, first, harm bool) boo
 			return strings.Contains(err.Error(), agent.ErrNothingToDo.Error())
 		}
 		switch e := e.(type) {
-		case agent.ItemAppended:
+		case event.ItemAppended:
 			seen[e.Item.ID()] = true
-		case agent.Result:
-			return e.Reason == agent.ReasonCompleted
+		case event.Result:
+			return e.Reason == event.ReasonCompleted
 		}
 		if left--; !harm || left != 0 {
 			continue
@@ -177,7 +178,7 @@ func (h *house) ranOnce(commands int) {
 		if r.Kind != session.KindToolFinished {
 			continue
 		}
-		var f session.ToolFinished
+		var f session.ToolFinishedPayload
 		if err := json.Unmarshal(r.Payload, &f); err != nil {
 			h.t.Fatal(err)
 		}

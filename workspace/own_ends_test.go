@@ -4,8 +4,8 @@ import (
 	"context"
 	"testing"
 
-	"github.com/holdfast-dev/holdfast/agent"
 	"github.com/holdfast-dev/holdfast/approval"
+	"github.com/holdfast-dev/holdfast/event"
 )
 
 // The turn of our own agent ends when its process does, also while a question waits.
@@ -23,7 +23,7 @@ func TestOwnEndsWhileAQuestionWaits(t *testing.T) {
 		return approval.Answer{}, ctx.Err()
 	}
 	_, res := h.run(t.Context(), h.agent(), "go", nil)
-	if res.Reason == agent.ReasonCompleted {
+	if res.Reason == event.ReasonCompleted {
 		t.Errorf("%+v", res)
 	}
 }

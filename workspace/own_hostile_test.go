@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/holdfast-dev/holdfast/agent"
+	"github.com/holdfast-dev/holdfast/event"
 	"github.com/holdfast-dev/holdfast/internal/logpipe"
 	"github.com/holdfast-dev/holdfast/internal/supervisor"
 	"github.com/holdfast-dev/holdfast/model"
@@ -28,10 +28,10 @@ func TestOwnBudget(t *testing.T) {
 		name   string
 		turns  int
 		usd    float64
-		reason agent.Reason
+		reason event.Reason
 	}{
-		{"turns", 2, 0, agent.ReasonMaxTurns},
-		{"dollars", 0, 1e-6, agent.ReasonBudget},
+		{"turns", 2, 0, event.ReasonMaxTurns},
+		{"dollars", 0, 1e-6, event.ReasonBudget},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			h := newHouse(t, "price: {input: 1, output: 1}\nsteps:\n"+strings.Repeat(step, 9))
@@ -99,13 +99,13 @@ func lying(t *testing.T, lie func(c *logpipe.Client)) *house {
 // force is not what is told.
 func TestOwnLies(t *testing.T) {
 	h := lying(t, func(c *logpipe.Client) {
-		for _, e := range []agent.Event{
-			agent.TurnStarted{Turn: "turn-1"},
-			agent.UsageUpdated{Model: "m", CostUSD: -5, Total: transcript.Usage{Input: -7}},
-			agent.PolicyChanged{Change: policy.Change{Mode: policy.ModeBypass}},
-			agent.PolicyChanged{Change: policy.Change{Mode: policy.ModePlan}},
-			agent.HookRan{Terminal: []string{"\x1b]52;c;eA==\a"}},
-			agent.Result{SessionID: "another", Reason: agent.ReasonCompleted, Text: "all is well", CostUSD: -5, Usage: transcript.Usage{Input: -7}, ByModel: map[string]agent.ModelUsage{"m": {Calls: -1}}},
+		for _, e := range []event.Event{
+			event.TurnStarted{Turn: "turn-1"},
+			event.UsageUpdated{Model: "m", CostUSD: -5, Total: transcript.Usage{Input: -7}},
+			event.PolicyChanged{Change: policy.Change{Mode: policy.ModeBypass}},
+			event.PolicyChanged{Change: policy.Change{Mode: policy.ModePlan}},
+			event.TerminalSequences{Sequences: []string{"\x1b]52;c;eA==\a"}},
+			event.Result{SessionID: "another", Reason: event.ReasonCompleted, Text: "all is well", CostUSD: -5, Usage: transcript.Usage{Input: -7}, ByModel: map[string]event.ModelUsage{"m": {Calls: -1}}},
 		} {
 			if err := c.Tell(e); err != nil {
 				t.Error(err)
@@ -113,18 +113,18 @@ func TestOwnLies(t *testing.T) {
 		}
 	})
 	a := h.agent()
-	_, res := h.run(t.Context(), a, "go", func(e agent.Event) {
+	_, res := h.run(t.Context(), a, "go", func(e event.Event) {
 		switch e := e.(type) {
-		case agent.UsageUpdated:
+		case event.UsageUpdated:
 			if e.CostUSD != 0 || e.Total.Input != 0 {
 				t.Errorf("told: %+v", e)
 			}
-		case agent.PolicyChanged:
+		case event.PolicyChanged:
 			if e.Change.Mode != policy.ModePlan {
 				t.Errorf("told: %+v", e)
 			}
-		case agent.HookRan:
-			if len(e.Terminal) > 0 {
+		case event.TerminalSequences:
+			if len(e.Sequences) > 0 {
 				t.Errorf("told: %+v", e)
 			}
 		}
@@ -144,26 +144,26 @@ func TestOwnFlood(t *testing.T) {
 	for name, text := range map[string]string{"large": strings.Repeat("x", 16<<20), "small": "x"} {
 		t.Run(name, func(t *testing.T) {
 			h := lying(t, func(c *logpipe.Client) {
-				for c.Tell(agent.TextDelta{Text: text}) == nil {
+				for c.Tell(event.TextDelta{Text: text}) == nil {
 				}
 			})
 			a := h.agent()
-			var res *agent.Result
+			var res *event.Result
 			for e, err := range a.Run(t.Context(), transcript.Text{Text: "go"}) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if _, ok := e.(agent.TextDelta); ok && res == nil {
-					res = &agent.Result{}
+				if _, ok := e.(event.TextDelta); ok && res == nil {
+					res = &event.Result{}
 					for !a.flooded() {
 						time.Sleep(time.Millisecond)
 					}
 				}
-				if r, ok := e.(agent.Result); ok {
+				if r, ok := e.(event.Result); ok {
 					res = &r
 				}
 			}
-			if res == nil || res.Reason != agent.ReasonFailed || !errors.Is(res.Err, errFlood) {
+			if res == nil || res.Reason != event.ReasonFailed || !errors.Is(res.Err, errFlood) {
 				t.Errorf("the result is %+v", res)
 			}
 			h.verified()

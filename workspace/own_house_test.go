@@ -15,7 +15,7 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/holdfast-dev/holdfast/agent"
+	"github.com/holdfast-dev/holdfast/event"
 	"github.com/holdfast-dev/holdfast/internal/logpipe"
 	"github.com/holdfast-dev/holdfast/internal/supervisor"
 	"github.com/holdfast-dev/holdfast/model"
@@ -211,7 +211,7 @@ func (h *house) agent() *own {
 }
 
 // run runs one turn and returns its events' names and its result.
-func (h *house) run(ctx context.Context, a *own, text string, look func(agent.Event)) ([]string, *agent.Result) {
+func (h *house) run(ctx context.Context, a *own, text string, look func(event.Event)) ([]string, *event.Result) {
 	h.t.Helper()
 	var parts []transcript.Part
 	if text != "" {
@@ -222,15 +222,15 @@ func (h *house) run(ctx context.Context, a *own, text string, look func(agent.Ev
 		if err != nil {
 			h.t.Fatalf("after %v: %v", names, err)
 		}
-		name := strings.TrimPrefix(fmt.Sprintf("%T", e), "agent.")
-		if it, ok := e.(agent.ItemAppended); ok {
+		name := strings.TrimPrefix(fmt.Sprintf("%T", e), "event.")
+		if it, ok := e.(event.ItemAppended); ok {
 			name = string(it.Item.Role())
 		}
 		names = append(names, name)
 		if look != nil {
 			look(e)
 		}
-		if res, ok := e.(agent.Result); ok {
+		if res, ok := e.(event.Result); ok {
 			return names, &res
 		}
 	}

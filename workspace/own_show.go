@@ -3,7 +3,7 @@ package workspace
 import (
 	"errors"
 
-	"github.com/holdfast-dev/holdfast/agent"
+	"github.com/holdfast-dev/holdfast/event"
 	"github.com/holdfast-dev/holdfast/internal/logpipe"
 	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/transcript"
@@ -19,7 +19,7 @@ const (
 var errFlood = errors.New("it told more at once than can be shown")
 
 // push queues an event. It is called by the goroutine that reads.
-func (t *ownTurn) push(e agent.Event, size int) {
+func (t *ownTurn) push(e event.Event, size int) {
 	t.mu.Lock()
 	if !t.over {
 		t.queue, t.size = append(t.queue, e), t.size+size
@@ -53,22 +53,22 @@ func (t *ownTurn) drain() {
 }
 
 // show passes an event on, and notes what a result is made of.
-func (t *ownTurn) show(e agent.Event) {
+func (t *ownTurn) show(e event.Event) {
 	switch e := e.(type) {
-	case agent.SessionOpened: // it was told
+	case event.SessionOpened: // it was told
 		for _, n := range e.Notices {
-			t.emit(agent.Notice{Text: n})
+			t.emit(event.Notice{Text: n})
 		}
 		return
-	case agent.Result:
+	case event.Result:
 		e.SessionID = t.res.SessionID
 		e.Usage, e.CostUSD, e.ByModel = t.spent()
 		e.RunCostUSD, e.BudgetUSD = t.server.SpentUSD(), max(t.a.o.Spec.MaxBudgetUSD, 0)
 		t.res = e
 		return
-	case agent.TurnStarted:
+	case event.TurnStarted:
 		t.res.Turn = e.Turn
-	case agent.UsageUpdated:
+	case event.UsageUpdated:
 		before := t.res.CostUSD
 		e.Total, e.CostUSD, t.res.ByModel = t.spent()
 		e.CallUSD = max(e.CostUSD-before, 0)
@@ -76,7 +76,7 @@ func (t *ownTurn) show(e agent.Event) {
 		t.res.Turns++
 		t.emit(e)
 		return
-	case agent.PolicyChanged:
+	case event.PolicyChanged:
 		if !t.a.changed(e.Change.Mode) {
 			return
 		}
@@ -100,7 +100,7 @@ func (a *own) changed(m policy.Mode) bool {
 }
 
 // spent is what the host's models were used for, in all and by model.
-func (t *ownTurn) spent() (u transcript.Usage, usd float64, by map[string]agent.ModelUsage) {
+func (t *ownTurn) spent() (u transcript.Usage, usd float64, by map[string]event.ModelUsage) {
 	by = t.server.Spent()
 	for _, m := range by {
 		u, usd = u.Add(m.Usage), usd+m.CostUSD

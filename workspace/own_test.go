@@ -14,8 +14,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/holdfast-dev/holdfast/agent"
 	"github.com/holdfast-dev/holdfast/approval"
+	"github.com/holdfast-dev/holdfast/event"
 	"github.com/holdfast-dev/holdfast/model"
 	"github.com/holdfast-dev/holdfast/session"
 	"github.com/holdfast-dev/holdfast/transcript"
@@ -36,7 +36,7 @@ func TestOwnTurns(t *testing.T) {
 	h := newHouse(t, twice)
 	a := h.agent()
 	names, res := h.run(t.Context(), a, "do it", nil)
-	if res.Reason != agent.ReasonCompleted || res.Text != "First I look.\nMade." || res.Turns != 2 || res.SessionID != "s" || res.CostUSD <= 0 {
+	if res.Reason != event.ReasonCompleted || res.Text != "First I look.\nMade." || res.Turns != 2 || res.SessionID != "s" || res.CostUSD <= 0 {
 		t.Errorf("the result is %+v", res)
 	}
 	if b, err := os.ReadFile(filepath.Join(h.dir, "made.txt")); err != nil || string(b) != "hello\n" {
@@ -59,7 +59,7 @@ func TestOwnTurns(t *testing.T) {
 	}
 
 	_, res = h.run(t.Context(), a, "again", nil)
-	if res.Reason != agent.ReasonCompleted || res.Text != "And again." || res.Turn != "turn-2" {
+	if res.Reason != event.ReasonCompleted || res.Text != "And again." || res.Turn != "turn-2" {
 		t.Errorf("the second result is %+v", res)
 	}
 	h.verified()
@@ -75,7 +75,7 @@ func TestOwnTurns(t *testing.T) {
 	}
 
 	b := h.agent() // another one goes on
-	if _, res = h.run(t.Context(), b, "more", nil); res.Reason != agent.ReasonFailed || !strings.Contains(res.Err.Error(), "no step") && res.Err == nil {
+	if _, res = h.run(t.Context(), b, "more", nil); res.Reason != event.ReasonFailed || !strings.Contains(res.Err.Error(), "no step") && res.Err == nil {
 		t.Errorf("the third result is %+v", res)
 	}
 	var me *model.Error
@@ -96,7 +96,7 @@ steps:
 `)
 	t.Setenv("ANTHROPIC_API_KEY", "sk-"+"ant-secret")
 	_, res := h.run(t.Context(), h.agent(), "look", nil)
-	if strings.Contains(res.Text, "ant-secret") || res.Reason != agent.ReasonCompleted {
+	if strings.Contains(res.Text, "ant-secret") || res.Reason != event.ReasonCompleted {
 		t.Errorf("the process sees %+v", res)
 	}
 }
@@ -190,8 +190,8 @@ func TestOwnAnsweredElsewhere(t *testing.T) {
 		return approval.Answer{}, ctx.Err()
 	}
 	var by string
-	_, res := h.run(t.Context(), h.agent(), "go", func(e agent.Event) {
-		if e, ok := e.(agent.ApprovalResolved); ok {
+	_, res := h.run(t.Context(), h.agent(), "go", func(e event.Event) {
+		if e, ok := e.(event.ApprovalResolved); ok {
 			by = e.Answer.By
 		}
 	})
@@ -226,7 +226,7 @@ func TestOwnLeavesQuestion(t *testing.T) {
 		return approval.Answer{Decision: approval.Allow}, nil
 	}
 	_, res := h.run(t.Context(), h.agent(), "", nil)
-	if _, err := os.Stat(filepath.Join(h.dir, "asked.txt")); err != nil || res.Reason != agent.ReasonCompleted {
+	if _, err := os.Stat(filepath.Join(h.dir, "asked.txt")); err != nil || res.Reason != event.ReasonCompleted {
 		t.Errorf("%v, %+v", err, res)
 	}
 }
@@ -257,13 +257,13 @@ func (h *house) reached(name string) {
 func TestOwnKilled(t *testing.T) {
 	h := newHouse(t, long)
 	a := h.agent()
-	_, res := h.run(t.Context(), a, "go", func(e agent.Event) {
-		if _, ok := e.(agent.ToolStarted); ok {
+	_, res := h.run(t.Context(), a, "go", func(e event.Event) {
+		if _, ok := e.(event.ToolStarted); ok {
 			h.reached("pid")
 			_ = syscall.Kill(-h.last().cmd.Process.Pid, syscall.SIGKILL)
 		}
 	})
-	if res.Reason != agent.ReasonFailed || res.Err == nil || !strings.Contains(res.Err.Error(), "KILLED") || res.Turn != "turn-1" {
+	if res.Reason != event.ReasonFailed || res.Err == nil || !strings.Contains(res.Err.Error(), "KILLED") || res.Turn != "turn-1" {
 		t.Errorf("the result is %+v", res)
 	}
 	items := h.items()
@@ -272,7 +272,7 @@ func TestOwnKilled(t *testing.T) {
 	}
 	h.verified()
 	_, res = h.run(t.Context(), a, "", nil)
-	if res.Reason != agent.ReasonCompleted || res.Text != "I know that I do not know." {
+	if res.Reason != event.ReasonCompleted || res.Text != "I know that I do not know." {
 		t.Errorf("the next result is %+v", res)
 	}
 	h.verified()
@@ -296,13 +296,13 @@ steps:
 	if err := held.SetReadDeadline(time.Now().Add(time.Minute)); err != nil {
 		t.Fatal(err)
 	}
-	_, res := h.run(t.Context(), h.agent(), "go", func(e agent.Event) {
-		if _, ok := e.(agent.ToolStarted); ok {
+	_, res := h.run(t.Context(), h.agent(), "go", func(e event.Event) {
+		if _, ok := e.(event.ToolStarted); ok {
 			h.reached("pid")
 			_ = h.last().channel.Close()
 		}
 	})
-	if res.Reason != agent.ReasonFailed || h.last().exit.Signal != "" {
+	if res.Reason != event.ReasonFailed || h.last().exit.Signal != "" {
 		t.Errorf("the result is %+v, the process ended with %+v", res, h.last().exit)
 	}
 	if _, err := io.ReadAll(held); err != nil { // it ends when nobody can write any more
@@ -318,12 +318,12 @@ func TestOwnInterrupted(t *testing.T) {
 			a := h.agent()
 			ctx, stop := context.WithCancel(t.Context())
 			defer stop()
-			var res *agent.Result
+			var res *event.Result
 			for e, err := range a.Run(ctx, transcript.Text{Text: "go"}) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if _, ok := e.(agent.ToolStarted); ok {
+				if _, ok := e.(event.ToolStarted); ok {
 					h.reached("pid")
 					if how == "break" {
 						break
@@ -337,11 +337,11 @@ func TestOwnInterrupted(t *testing.T) {
 						go func() { _ = a.Close() }()
 					}
 				}
-				if r, ok := e.(agent.Result); ok {
+				if r, ok := e.(event.Result); ok {
 					res = &r
 				}
 			}
-			if how != "break" && (res == nil || res.Reason != agent.ReasonInterrupted || res.Err != nil) {
+			if how != "break" && (res == nil || res.Reason != event.ReasonInterrupted || res.Err != nil) {
 				t.Errorf("the result is %+v", res)
 			}
 			closed := ""
@@ -403,7 +403,7 @@ func TestOwnFullStore(t *testing.T) {
 	f.mu.Lock()
 	f.left = 1 << 30
 	f.mu.Unlock()
-	if _, res := h.run(t.Context(), a, "", nil); res.Reason != agent.ReasonCompleted {
+	if _, res := h.run(t.Context(), a, "", nil); res.Reason != event.ReasonCompleted {
 		t.Errorf("once there is room: %+v", res)
 	}
 	h.verified()
@@ -418,8 +418,8 @@ steps:
     text: I heard.
 `)
 	a := h.agent()
-	_, res := h.run(t.Context(), a, "go", func(e agent.Event) {
-		if _, ok := e.(agent.ToolStarted); ok {
+	_, res := h.run(t.Context(), a, "go", func(e event.Event) {
+		if _, ok := e.(event.ToolStarted); ok {
 			h.reached("on")
 			if err := a.Submit(t.Context(), transcript.Text{Text: "besides, mind the gap"}); err != nil {
 				t.Error(err)

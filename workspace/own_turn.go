@@ -12,7 +12,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/holdfast-dev/holdfast/agent"
+	"github.com/holdfast-dev/holdfast/event"
 	"github.com/holdfast-dev/holdfast/internal/logpipe"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
 	"github.com/holdfast-dev/holdfast/internal/supervisor"
@@ -33,7 +33,7 @@ type ownProcess interface {
 }
 
 // turn starts a process for one turn and follows it to its end.
-func (a *own) turn(ctx context.Context, stop context.CancelCauseFunc, emit func(agent.Event), input []transcript.Part) (*agent.Result, error) {
+func (a *own) turn(ctx context.Context, stop context.CancelCauseFunc, emit func(event.Event), input []transcript.Part) (*event.Result, error) {
 	release, err := a.ready(ctx)
 	if err != nil {
 		return nil, err
@@ -60,7 +60,7 @@ func (a *own) turn(ctx context.Context, stop context.CancelCauseFunc, emit func(
 		return nil, err
 	}
 	t := &ownTurn{a: a, p: p, emit: emit, bell: make(chan struct{}, 1)}
-	t.res = agent.Result{SessionID: opened.ID, ByModel: map[string]agent.ModelUsage{}}
+	t.res = event.Result{SessionID: opened.ID, ByModel: map[string]event.ModelUsage{}}
 	res, err := t.run(ctx, stop, spec)
 	if res != nil && t.died {
 		res.Took = time.Since(began)
@@ -86,13 +86,13 @@ func processID(id string) string {
 }
 
 // tellChanges tells of what was changed while no turn was under way.
-func (a *own) tellChanges(emit func(agent.Event)) {
+func (a *own) tellChanges(emit func(event.Event)) {
 	a.mu.Lock()
 	changes := a.changes
 	a.changes = nil
 	a.mu.Unlock()
 	for _, c := range changes {
-		emit(agent.PolicyChanged{Change: c})
+		emit(event.PolicyChanged{Change: c})
 	}
 }
 
@@ -124,22 +124,22 @@ type ownTurn struct {
 	a      *own
 	p      ownProcess
 	server *logpipe.Server
-	emit   func(agent.Event)
+	emit   func(event.Event)
 	work   sync.WaitGroup
 
 	mu    sync.Mutex
-	queue []agent.Event
+	queue []event.Event
 	size  int  // of what is queued, in bytes
 	over  bool // nothing is queued any more: there was too much
 	bell  chan struct{}
 
-	res  agent.Result // as far as the events say
+	res  event.Result // as far as the events say
 	died bool         // the process ended without a result
 }
 
 // run leads the process through the turn. Everything that it starts has ended when it
 // returns.
-func (t *ownTurn) run(ctx context.Context, stop context.CancelCauseFunc, spec []byte) (*agent.Result, error) {
+func (t *ownTurn) run(ctx context.Context, stop context.CancelCauseFunc, spec []byte) (*event.Result, error) {
 	a := t.a
 	var models []model.Model
 	for _, m := range a.o.Models {
@@ -251,10 +251,10 @@ func (t *ownTurn) settle(ctx context.Context) (supervisor.Exit, error) {
 func (t *ownTurn) judge(ctx context.Context) {
 	exit, waited := t.settle(ctx)
 	ended := waited != nil || exit.Signal != "" || exit.Code == outcome.Terminated.Exit
-	if t.res.Reason != agent.ReasonInterrupted || ctx.Err() != nil || !ended {
+	if t.res.Reason != event.ReasonInterrupted || ctx.Err() != nil || !ended {
 		return
 	}
-	t.res.Reason = agent.ReasonFailed
+	t.res.Reason = event.ReasonFailed
 	if t.res.Err = waited; errors.Is(waited, ErrQuota) {
 		return
 	}
@@ -263,18 +263,18 @@ func (t *ownTurn) judge(ctx context.Context) {
 
 // dead is the end of a turn whose process has ended without a result. The session is
 // mended at once: what ran is on record as of unknown outcome.
-func (t *ownTurn) dead(ctx context.Context, served error) (*agent.Result, error) {
+func (t *ownTurn) dead(ctx context.Context, served error) (*event.Result, error) {
 	t.died = true
 	exit, waited := t.settle(ctx)
 	if err := t.a.mend(context.WithoutCancel(ctx), t.emit); err != nil {
 		return nil, errors.Join(t.cause(exit, served, waited), err)
 	}
-	t.res.Reason, t.res.Err = agent.ReasonFailed, t.cause(exit, served, waited)
+	t.res.Reason, t.res.Err = event.ReasonFailed, t.cause(exit, served, waited)
 	if ctx.Err() != nil {
-		t.res.Reason, t.res.Err = agent.ReasonInterrupted, nil
+		t.res.Reason, t.res.Err = event.ReasonInterrupted, nil
 	}
 	if t.res.Turn != "" {
-		t.emit(agent.TurnFinished{Turn: t.res.Turn, Reason: t.res.Reason, Err: t.res.Err})
+		t.emit(event.TurnFinished{Turn: t.res.Turn, Reason: t.res.Reason, Err: t.res.Err})
 	}
 	return &t.res, nil
 }
@@ -310,7 +310,7 @@ func (t *ownTurn) cause(exit supervisor.Exit, served, waited error) error {
 }
 
 // mend opens the session anew, which mends it.
-func (a *own) mend(ctx context.Context, emit func(agent.Event)) error {
+func (a *own) mend(ctx context.Context, emit func(event.Event)) error {
 	a.mu.Lock()
 	log := a.log
 	a.log = nil
@@ -326,7 +326,7 @@ func (a *own) mend(ctx context.Context, emit func(agent.Event)) error {
 	a.log = r.Log
 	a.mu.Unlock()
 	for _, n := range r.Notices {
-		emit(agent.Notice{Text: n})
+		emit(event.Notice{Text: n})
 	}
 	return nil
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/holdfast-dev/holdfast/agent"
+	"github.com/holdfast-dev/holdfast/event"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
 	"github.com/holdfast-dev/holdfast/internal/workspace/claude/claudetest"
 	"github.com/holdfast-dev/holdfast/session"
@@ -138,7 +139,7 @@ func TestGuestInContainerSaysThatItsModelIsAway(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer l.Close()
-	if r := turnOf(t, a, "hello again"); r.Reason != agent.ReasonCompleted {
+	if r := turnOf(t, a, "hello again"); r.Reason != event.ReasonCompleted {
 		t.Errorf("%+v", r)
 	}
 }

@@ -18,6 +18,7 @@ import (
 
 	"github.com/holdfast-dev/holdfast/agent"
 	"github.com/holdfast-dev/holdfast/approval"
+	"github.com/holdfast-dev/holdfast/event"
 	"github.com/holdfast-dev/holdfast/internal/aimock"
 	"github.com/holdfast-dev/holdfast/internal/missing"
 	"github.com/holdfast-dev/holdfast/internal/workspace/guest"
@@ -109,7 +110,7 @@ func twoTurns(t *testing.T, set Settings, environ []string, kept string) {
 		t.Fatal(err)
 	}
 	defer a.Close()
-	if r := turnOf(t, a, "please write"); r.Reason != agent.ReasonCompleted || r.Text != "The file is written." {
+	if r := turnOf(t, a, "please write"); r.Reason != event.ReasonCompleted || r.Text != "The file is written." {
 		t.Fatalf("%+v", r)
 	}
 	project := w.dirs(made).Project
@@ -119,7 +120,7 @@ func twoTurns(t *testing.T, set Settings, environ []string, kept string) {
 	if _, err := os.Stat(filepath.Join(project, "made-inside")); err != nil {
 		t.Error(err)
 	}
-	if r := turnOf(t, a, "second turn"); r.Reason != agent.ReasonCompleted || r.Text != "Second answer." {
+	if r := turnOf(t, a, "second turn"); r.Reason != event.ReasonCompleted || r.Text != "Second answer." {
 		t.Fatalf("%+v", r)
 	}
 	ids := map[string]bool{}

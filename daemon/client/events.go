@@ -13,8 +13,8 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/holdfast-dev/holdfast/agent"
 	"github.com/holdfast-dev/holdfast/daemon/api"
+	"github.com/holdfast-dev/holdfast/event"
 	"github.com/holdfast-dev/holdfast/internal/daemon/wire"
 )
 
@@ -37,7 +37,7 @@ type Event struct {
 	Seq    int64       // of the record; of the last one told, otherwise
 	Record *api.Record // of a record
 	Agent  string      // of a delta: the agent's name
-	Delta  agent.Event // of a delta
+	Delta  event.Event // of a delta
 	Status wire.Status // of caught_up: the run's
 	Err    error       // of lost: why
 }
@@ -269,14 +269,13 @@ func decode(f frame) (*Event, error) {
 		var d struct {
 			Seq   int64           `json:"seq"`
 			Agent string          `json:"agent"`
-			Type  string          `json:"type"`
 			Event json.RawMessage `json:"event"`
 		}
 		if err = json.Unmarshal(f.data, &d); err != nil {
 			break
 		}
 		e.Seq, e.Agent = d.Seq, d.Agent
-		if e.Delta, err = wire.DecodeDelta(d.Type, d.Event); err != nil {
+		if e.Delta, err = event.Unmarshal(d.Event); err != nil {
 			return nil, nil //nolint:nilerr,nilnil // a delta of a later version is no loss
 		}
 	case EventGap, EventCaughtUp, EventDeleted:

@@ -11,8 +11,8 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/holdfast-dev/holdfast/agent"
 	"github.com/holdfast-dev/holdfast/daemon/client"
+	"github.com/holdfast-dev/holdfast/event"
 )
 
 // script is what a daemon's stream says on each connection, in order; the last one
@@ -51,7 +51,7 @@ func record(seq int, more bool, id string) string {
 	return s + "\n"
 }
 
-const delta = "event: delta\ndata: {\"seq\":1,\"agent\":\"a\",\"type\":\"text_delta\",\"event\":{\"text\":\"x\"}}\n\n"
+const delta = "event: delta\ndata: {\"seq\":1,\"agent\":\"a\",\"type\":\"text_delta\",\"event\":{\"type\":\"text_delta\",\"text\":\"x\"}}\n\n"
 
 // until collects what is told until a record of the last id.
 func until(t *testing.T, c *client.Client, after int64, last string) (told []string) {
@@ -67,7 +67,7 @@ func until(t *testing.T, c *client.Client, after int64, last string) (told []str
 				return told
 			}
 		case client.EventDelta:
-			told = append(told, e.Delta.(agent.TextDelta).Text)
+			told = append(told, e.Delta.(event.TextDelta).Text)
 		default:
 			told = append(told, string(e.Kind))
 		}

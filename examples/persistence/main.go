@@ -22,6 +22,7 @@ import (
 	"os"
 
 	"github.com/holdfast-dev/holdfast/agent"
+	"github.com/holdfast-dev/holdfast/event"
 	"github.com/holdfast-dev/holdfast/model"
 	"github.com/holdfast-dev/holdfast/model/scripted"
 	"github.com/holdfast-dev/holdfast/transcript"
@@ -106,8 +107,8 @@ func (k *Kept) ItemAppended(_ string, item transcript.Encoded) error {
 }
 
 // Observe implements [agent.LoopObserver].
-func (k *Kept) Observe(_ string, e agent.Event) {
-	if m, ok := e.(agent.MutationFinished); ok && m.Dirty {
+func (k *Kept) Observe(_ string, e event.Event) {
+	if _, ok := e.(event.MutationFinished); ok {
 		k.dirty = true
 	}
 }

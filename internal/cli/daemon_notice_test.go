@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/holdfast-dev/holdfast/agent"
+	"github.com/holdfast-dev/holdfast/event"
 	"github.com/holdfast-dev/holdfast/internal/daemon/runs"
 	"github.com/holdfast-dev/holdfast/internal/daemon/strategy"
 	"github.com/holdfast-dev/holdfast/runspec"
@@ -45,7 +46,7 @@ func TestNoticesThere(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if n, ok := e.(agent.Notice); ok {
+			if n, ok := e.(event.Notice); ok {
 				told += n.Text
 			}
 		}

@@ -90,7 +90,7 @@ func startOf(r session.Record) (use string, ok bool) {
 	if r.Kind != session.KindToolStarted {
 		return "", false
 	}
-	var st session.ToolStarted
+	var st session.ToolStartedPayload
 	err := json.Unmarshal(r.Payload, &st)
 	return st.Use, err == nil
 }

@@ -7,14 +7,14 @@ import (
 
 	"github.com/aymanbagabas/go-udiff"
 
-	"github.com/holdfast-dev/holdfast/agent"
+	"github.com/holdfast-dev/holdfast/event"
 )
 
 // diffLines is how much of a change is shown without --verbose.
 const diffLines = 24
 
 // change shows what an editing call changes, as coloured diff lines.
-func (v *textView) change(e agent.ToolStarted) []string {
+func (v *textView) change(e event.ToolStarted) []string {
 	var in struct {
 		Content string     `json:"content"`
 		Old     string     `json:"old_string"`

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/holdfast-dev/holdfast/hook"
+	"github.com/holdfast-dev/holdfast/session"
 )
 
 // hookWatch looks on while hooks run, to tell what each of them said.
@@ -52,7 +53,7 @@ type firedDoc struct {
 }
 
 type ranDoc struct {
-	hook.Run
+	session.HookRun
 	Said   map[string]any `json:"said,omitempty"`
 	Notice string         `json:"notice,omitempty"`
 }
@@ -88,7 +89,7 @@ func (w *hookWatch) fire(ctx context.Context, r *hook.Registry, in hook.Input) f
 	defer w.mu.Unlock()
 	for _, run := range out.Ran.Hooks {
 		a := w.said[run.Digest]
-		d.Hooks = append(d.Hooks, ranDoc{Run: run, Said: plain(a.Output), Notice: a.Notice})
+		d.Hooks = append(d.Hooks, ranDoc{HookRun: run, Said: plain(a.Output), Notice: a.Notice})
 	}
 	return d
 }

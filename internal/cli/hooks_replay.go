@@ -96,11 +96,11 @@ func (c *hooksReplayCmd) moments(ctx context.Context, p *Program, s *session.Ses
 			in.Event, in.Prompt, in.Source = hook.UserPromptSubmit, it.Text(), "user"
 			list = append(list, moment{replayedDoc{Seq: rec.Seq, text: in.Prompt}, in})
 		case session.KindHookRan:
-			var ran hook.Ran
+			var ran session.HookRanPayload
 			if err := json.Unmarshal(rec.Payload, &ran); err != nil {
 				return nil, fmt.Errorf("record %d (%s): %w", rec.Seq, rec.Kind, err)
 			}
-			kept = ran.Event == hook.Stop || ran.Event == hook.SubagentStop
+			kept = ran.Event == string(hook.Stop) || ran.Event == string(hook.SubagentStop)
 		case session.KindTurnOpened:
 			kept = false
 		case session.KindDecision:
@@ -125,7 +125,7 @@ func (c *hooksReplayCmd) moments(ctx context.Context, p *Program, s *session.Ses
 }
 
 func readItem(rec session.Record) (transcript.Encoded, error) {
-	var item session.ItemAppended
+	var item session.ItemPayload
 	err := json.Unmarshal(rec.Payload, &item)
 	if err == nil {
 		var e transcript.Encoded

@@ -10,6 +10,7 @@ import (
 
 	"github.com/holdfast-dev/holdfast/agent"
 	"github.com/holdfast-dev/holdfast/approval"
+	"github.com/holdfast-dev/holdfast/event"
 	"github.com/holdfast-dev/holdfast/internal/logpipe"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
 	"github.com/holdfast-dev/holdfast/session"
@@ -96,13 +97,13 @@ func (c *insideCmd) turn(ctx context.Context, p *Program, host *logpipe.Client, 
 // drive runs one turn, and what follows of it in the background. Its result is told when the session is closed again: then nothing
 // follows it.
 func (c *insideCmd) drive(ctx context.Context, host *logpipe.Client, a *agent.Agent, input []transcript.Part) (outcome.Outcome, error) {
-	var res *agent.Result
+	var res *event.Result
 	err := func() error {
 		for e, err := range a.Work(ctx, input...) {
 			if err != nil {
 				return err
 			}
-			if r, ok := e.(agent.Result); ok {
+			if r, ok := e.(event.Result); ok {
 				res = &r
 				break
 			}

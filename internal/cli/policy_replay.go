@@ -147,7 +147,7 @@ func (r *replay) record(ctx context.Context, rec session.Record) (*replayDoc, bo
 	bad := func(err error) error { return fmt.Errorf("record %d (%s): %w", rec.Seq, rec.Kind, err) }
 	switch rec.Kind {
 	case session.KindItem:
-		var item session.ItemAppended
+		var item session.ItemPayload
 		if err := json.Unmarshal(rec.Payload, &item); err != nil {
 			return nil, false, bad(err)
 		}

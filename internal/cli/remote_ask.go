@@ -5,9 +5,9 @@ import (
 	"errors"
 	"slices"
 
-	"github.com/holdfast-dev/holdfast/agent"
 	"github.com/holdfast-dev/holdfast/approval"
 	"github.com/holdfast-dev/holdfast/daemon/api"
+	"github.com/holdfast-dev/holdfast/event"
 	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/settings"
 )
@@ -115,7 +115,7 @@ func (r *remoteRun) answered(ctx context.Context, a personSaid) error {
 		Decision: a.ans.Decision, Scope: a.ans.Scope, Message: a.ans.Message, Stop: a.ans.Stop, Input: a.ans.Input, Digest: a.q.Digest,
 	})
 	if p, ok := errors.AsType[*api.Problem](err); ok && p.Winner != nil {
-		err = r.view.show(agent.ApprovalResolved{ID: a.q.ID, Answer: *p.Winner, Late: &a.ans})
+		err = r.view.show(event.ApprovalResolved{ID: a.q.ID, Answer: *p.Winner, Late: &a.ans})
 		a.q.resolved = true
 	}
 	r.drop(ctx, a.q)
@@ -124,7 +124,7 @@ func (r *remoteRun) answered(ctx context.Context, a personSaid) error {
 
 // resolved is what is to be shown of an answer: nothing of one that nobody gave, and
 // of one's own that it was given here.
-func (r *remoteRun) resolved(e agent.ApprovalResolved) agent.Event {
+func (r *remoteRun) resolved(e event.ApprovalResolved) event.Event {
 	q := r.asked[e.ID]
 	if q == nil {
 		return e
@@ -155,7 +155,7 @@ func (r *remoteRun) undecided(d *policy.Decision) {
 }
 
 // unasked is undecided for a whole result.
-func (r *remoteRun) unasked(res *agent.Result) {
+func (r *remoteRun) unasked(res *event.Result) {
 	res.Denials = slices.Clone(res.Denials)
 	for i := range res.Denials {
 		r.undecided(&res.Denials[i])

@@ -9,13 +9,12 @@ import (
 	"testing"
 	"time"
 
-	"github.com/holdfast-dev/holdfast/agent"
 	"github.com/holdfast-dev/holdfast/daemon/api"
 	"github.com/holdfast-dev/holdfast/daemon/client"
+	"github.com/holdfast-dev/holdfast/event"
 	"github.com/holdfast-dev/holdfast/hook"
 	"github.com/holdfast-dev/holdfast/internal/daemon/wire"
 	"github.com/holdfast-dev/holdfast/session"
-	"github.com/holdfast-dev/holdfast/tool"
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
@@ -38,41 +37,39 @@ func (d *told) record(kind session.Kind, payload any) *client.Event {
 
 func (d *told) item(it transcript.Item) *client.Event {
 	e := transcript.MustEncode(it)
-	return d.record(session.KindItem, session.ItemAppended{Item: e.JSON})
+	return d.record(session.KindItem, session.ItemPayload{Item: e.JSON})
 }
 
-func unrecorded(e agent.Event) *client.Event { return &client.Event{Kind: client.EventDelta, Delta: e} }
+func unrecorded(e event.Event) *client.Event { return &client.Event{Kind: client.EventDelta, Delta: e} }
 
 // aRun is what a daemon tells of a run with a hook, a call and an answer.
 func aRun(t *testing.T) []*client.Event {
 	d := &told{t: t}
 	var list []*client.Event
 	add := func(e ...*client.Event) { list = append(list, e...) }
-	add(d.record(session.KindOpened, session.Opened{SessionID: "s"}), unrecorded(agent.SessionOpened{ID: "s", Created: true}))
+	add(d.record(session.KindOpened, session.Opened{SessionID: "s"}), unrecorded(event.SessionOpened{ID: "s", Created: true}))
 	add(d.record(session.KindTurnOpened, session.TurnOpened{Turn: "turn-1"}))
-	add(unrecorded(agent.ModelStarted{Model: "m"}))
+	add(unrecorded(event.ModelStarted{Model: "m"}))
 	for i := range 8 {
-		add(unrecorded(agent.TextDelta{Text: fmt.Sprintf("word %d ", i)}))
+		add(unrecorded(event.TextDelta{Text: fmt.Sprintf("word %d ", i)}))
 	}
 	add(d.item(transcript.Item{ID: "i1", Role: transcript.RoleAssistant, Model: "m", Usage: &transcript.Usage{Input: 2, Output: 1}, Parts: []transcript.Part{
 		transcript.Text{Text: "word 0 word 1 word 2 word 3 word 4 word 5 word 6 word 7 "},
 		transcript.ToolUse{ID: "u", Name: "Bash", Input: json.RawMessage(`{"command":"ls"}`)},
 	}}))
-	add(d.record(session.KindHookRan, hook.Ran{Event: hook.PreToolUse, Use: "u"}))
-	add(d.record(session.KindToolStarted, session.ToolStarted{Use: "u", Tool: "Bash"}))
-	add(unrecorded(agent.HookRan{Ran: hook.Ran{Event: hook.PreToolUse, Use: "u"}, Notices: []hook.Said{{By: "h", What: "w"}}}))
-	add(d.record(session.KindToolFinished, session.ToolFinished{Use: "u", Tool: "Bash"}))
+	add(d.record(session.KindHookRan, session.HookRanPayload{Event: string(hook.PreToolUse), Use: "u", Said: []session.HookNotice{{By: "h", Text: "w"}}}))
+	add(d.record(session.KindToolStarted, session.ToolStartedPayload{Use: "u", Tool: "Bash"}))
+	add(d.record(session.KindToolFinished, session.ToolFinishedPayload{Use: "u", Tool: "Bash", Notes: []string{"refused"}}))
 	add(d.item(transcript.Item{ID: "i2", Role: transcript.RoleTool, Parts: []transcript.Part{
 		transcript.ToolResult{UseID: "u", Content: []transcript.Part{transcript.Text{Text: "a.txt"}}},
 	}}))
-	add(unrecorded(agent.ToolFinished{Use: "u", Tool: "Bash", Result: tool.Result{Notes: []string{"refused"}}}))
-	add(unrecorded(agent.ModelStarted{Model: "m"}), unrecorded(agent.TextDelta{Text: "don"}), unrecorded(agent.TextDelta{Text: "e"}))
+	add(unrecorded(event.ModelStarted{Model: "m"}), unrecorded(event.TextDelta{Text: "don"}), unrecorded(event.TextDelta{Text: "e"}))
 	add(d.item(transcript.Item{ID: "i3", Role: transcript.RoleAssistant, Model: "m", Finish: transcript.FinishStop, Parts: []transcript.Part{transcript.Text{Text: "done"}}}))
 	add(d.record(session.KindTurnClosed, session.TurnClosed{Turn: "turn-1", Reason: "completed", Cost: 0.5}))
-	return append(list, unrecorded(agent.Result{SessionID: "s", Reason: agent.ReasonCompleted, Turns: 2}))
+	return append(list, unrecorded(event.Result{SessionID: "s", Reason: event.ReasonCompleted, Turns: 2}))
 }
 
-func replayed(t *testing.T, list []*client.Event) (f *remoteEvents, out []agent.Event) {
+func replayed(t *testing.T, list []*client.Event) (f *remoteEvents, out []event.Event) {
 	t.Helper()
 	f = newRemoteEvents("s", "", nil)
 	for _, e := range list {
@@ -86,17 +83,17 @@ func replayed(t *testing.T, list []*client.Event) (f *remoteEvents, out []agent.
 }
 
 // names are the types of events, without the deltas of texts.
-func names(list []agent.Event) string {
+func names(list []event.Event) string {
 	var s []string
 	for _, e := range list {
-		if _, ok := e.(agent.TextDelta); !ok {
-			s = append(s, strings.TrimPrefix(reflect.TypeOf(e).String(), "agent."))
+		if _, ok := e.(event.TextDelta); !ok {
+			s = append(s, strings.TrimPrefix(reflect.TypeOf(e).String(), "event."))
 		}
 	}
 	return strings.Join(s, " ")
 }
 
-const inOrder = "SessionOpened TurnStarted ItemAppended HookRan ToolStarted ToolFinished ItemAppended ItemAppended"
+const inOrder = "SessionOpened TurnStarted ItemAppended HookRan ToolStarted ToolFinished ItemAppended ItemAppended TurnFinished"
 
 // Events come in the agent's order, and whole.
 func TestRemoteEvents(t *testing.T) {
@@ -106,15 +103,15 @@ func TestRemoteEvents(t *testing.T) {
 	}
 	for _, e := range out {
 		switch e := e.(type) {
-		case agent.HookRan:
-			if len(e.Notices) != 1 {
+		case event.HookRan:
+			if len(e.Ran.Said) != 1 {
 				t.Errorf("%+v", e)
 			}
-		case agent.ToolStarted:
+		case event.ToolStarted:
 			if string(e.Input) != `{"command":"ls"}` {
 				t.Errorf("%+v", e)
 			}
-		case agent.ToolFinished:
+		case event.ToolFinished:
 			if len(e.Result.Notes) != 1 || resultText(e.Result) != "a.txt" {
 				t.Errorf("%+v", e)
 			}
@@ -134,12 +131,12 @@ func TestRemoteFound(t *testing.T) {
 		if lost {
 			out = append(out, f.flush()...)
 		} else {
-			out = append(out, f.delta(agent.SessionOpened{ID: "s", Items: 2, Tools: []string{"Read"}})...)
+			out = append(out, f.delta(event.SessionOpened{ID: "s", Items: 2, Tools: []string{"Read"}})...)
 		}
 		if len(out) != 1 {
 			t.Fatalf("%+v", out)
 		}
-		if o, ok := out[0].(agent.SessionOpened); !ok || o.Items != 2 || len(o.Notices) != 1 || (o.Tools == nil) != lost {
+		if o, ok := out[0].(event.SessionOpened); !ok || o.Items != 2 || len(o.Notices) != 1 || (o.Tools == nil) != lost {
 			t.Errorf("%+v", out[0])
 		}
 		if out := f.found([]string{"a server is away"}); names(out) != "Notice" {
@@ -172,16 +169,16 @@ func TestRemoteEventsWithLosses(t *testing.T) {
 		shown := ""
 		for _, e := range out {
 			switch e := e.(type) {
-			case agent.TextDelta:
+			case event.TextDelta:
 				shown += e.Text
-			case agent.ItemAppended:
+			case event.ItemAppended:
 				if text := e.Item.Text(); shown != "" && e.Item.Role() == transcript.RoleAssistant && shown != text {
 					t.Fatalf("seed %d: %q is shown of %q", seed, shown, text)
 				}
 				shown = ""
 			}
 		}
-		if r := f.ended(&wire.RunEvent{Event: wire.RunCompleted}); r.Turns != 2 || r.Reason != agent.ReasonCompleted {
+		if r := f.ended(&wire.RunEvent{Event: wire.RunCompleted}); r.Turns != 2 || r.Reason != event.ReasonCompleted {
 			t.Fatalf("seed %d: %+v", seed, r)
 		}
 	}
@@ -195,10 +192,10 @@ func TestResultOfRecords(t *testing.T) {
 	if r.Turns != 2 || r.CostUSD != 0.5 || r.Usage.Input != 2 || r.Turn != "turn-1" || !strings.HasSuffix(r.Text, "done") || r.ByModel["m"].Calls != 1 {
 		t.Errorf("%+v", r)
 	}
-	if r := f.ended(&wire.RunEvent{Event: wire.RunCancelled}); r.Reason != agent.ReasonInterrupted {
+	if r := f.ended(&wire.RunEvent{Event: wire.RunCancelled}); r.Reason != event.ReasonInterrupted {
 		t.Errorf("%+v", r)
 	}
-	if r := f.ended(&wire.RunEvent{Event: wire.RunFailed, Message: "why"}); r.Reason != agent.ReasonFailed || r.Err == nil || r.Err.Error() != "why" {
+	if r := f.ended(&wire.RunEvent{Event: wire.RunFailed, Message: "why"}); r.Reason != event.ReasonFailed || r.Err == nil || r.Err.Error() != "why" {
 		t.Errorf("%+v", r)
 	}
 }
@@ -227,18 +224,18 @@ func TestRemoteDetached(t *testing.T) {
 	}
 	_, out := replayed(t, []*client.Event{
 		d.record(session.KindOpened, session.Opened{SessionID: "s"}),
-		d.record(session.KindToolStarted, session.ToolStarted{Use: "u", Tool: "Bash"}), result("u"),
+		d.record(session.KindToolStarted, session.ToolStartedPayload{Use: "u", Tool: "Bash"}), result("u"),
 		result("refused"),
-		d.record(session.KindToolStarted, session.ToolStarted{Use: "v", Tool: "Bash"}),
-		d.record(session.KindToolFinished, session.ToolFinished{Use: "v", Tool: "Bash"}), result("v"),
-		d.record(session.KindToolFinished, session.ToolFinished{Use: "u", Tool: "Bash"}),
+		d.record(session.KindToolStarted, session.ToolStartedPayload{Use: "v", Tool: "Bash"}),
+		d.record(session.KindToolFinished, session.ToolFinishedPayload{Use: "v", Tool: "Bash"}), result("v"),
+		d.record(session.KindToolFinished, session.ToolFinishedPayload{Use: "u", Tool: "Bash"}),
 	})
 	want := "SessionOpened ToolStarted ToolDetached ItemAppended ItemAppended ToolStarted ToolFinished ItemAppended ToolFinished"
 	if got := names(out); got != want {
 		t.Errorf("%s\nwant %s", got, want)
 	}
 	for _, e := range out {
-		if e, ok := e.(agent.ToolDetached); ok && (e.Use != "u" || e.Tool != "Bash") {
+		if e, ok := e.(event.ToolDetached); ok && (e.Use != "u" || e.Tool != "Bash") {
 			t.Errorf("%+v", e)
 		}
 	}

@@ -7,10 +7,10 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/holdfast-dev/holdfast/agent"
 	"github.com/holdfast-dev/holdfast/approval"
 	"github.com/holdfast-dev/holdfast/daemon/api"
 	"github.com/holdfast-dev/holdfast/daemon/client"
+	"github.com/holdfast-dev/holdfast/event"
 	"github.com/holdfast-dev/holdfast/internal/daemon/wire"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
 	"github.com/holdfast-dev/holdfast/session"
@@ -129,7 +129,7 @@ func (r *remoteRun) openQuestions(ctx context.Context) error {
 		if a.Session != r.target.id && a.RunID != r.target.id { // of an agent of the run, too
 			continue
 		}
-		if err := r.show(ctx, []agent.Event{agent.ApprovalAsked{Question: a.Question}}); err != nil {
+		if err := r.show(ctx, []event.Event{event.ApprovalAsked{Question: a.Question}}); err != nil {
 			return err
 		}
 	}
@@ -252,7 +252,7 @@ func (r *remoteRun) runEvent(ctx, away context.Context, payload []byte) (outcome
 	case wire.RunOpened:
 		return outcome.OK, false, r.show(away, r.events.found(e.Notices))
 	case wire.RunSteered:
-		return outcome.OK, false, r.show(away, []agent.Event{agent.Notice{Text: "told by " + orElse(e.By, "somebody") + ": " + e.Text}})
+		return outcome.OK, false, r.show(away, []event.Event{event.Notice{Text: "told by " + orElse(e.By, "somebody") + ": " + e.Text}})
 	case wire.RunInterrupted:
 		err := &failure{
 			msg: "the daemon ended while the run was under way; what was done is saved", out: outcome.Interrupted,
@@ -271,7 +271,7 @@ func (r *remoteRun) runEvent(ctx, away context.Context, payload []byte) (outcome
 	}
 	if e.Event == wire.RunCancelled && !r.stopped {
 		who := orElse(e.By, "somebody") + via(e.Via)
-		if err := r.show(away, []agent.Event{agent.Notice{Text: "stopped by " + who}}); err != nil {
+		if err := r.show(away, []event.Event{event.Notice{Text: "stopped by " + who}}); err != nil {
 			return outcome.Failed, true, err
 		}
 	}
@@ -291,10 +291,10 @@ func via(way string) string {
 }
 
 // show shows events, and puts questions.
-func (r *remoteRun) show(ctx context.Context, list []agent.Event) error {
+func (r *remoteRun) show(ctx context.Context, list []event.Event) error {
 	for _, e := range list {
 		switch q := e.(type) {
-		case agent.ApprovalAsked:
+		case event.ApprovalAsked:
 			quiet, err := r.ask(ctx, q.Question)
 			if err != nil {
 				return err
@@ -302,11 +302,11 @@ func (r *remoteRun) show(ctx context.Context, list []agent.Event) error {
 			if quiet {
 				continue
 			}
-		case agent.ApprovalResolved:
+		case event.ApprovalResolved:
 			if e = r.resolved(q); e == nil {
 				continue
 			}
-		case agent.Decided:
+		case event.Decided:
 			r.undecided(&q.Decision)
 			e = q
 		}

@@ -1,10 +1,8 @@
 package cli
 
 import (
-	"encoding/json"
-
-	"github.com/holdfast-dev/holdfast/agent"
 	"github.com/holdfast-dev/holdfast/daemon/api"
+	"github.com/holdfast-dev/holdfast/event"
 )
 
 // subagent is somebody whom a call of the run's agent has begun.
@@ -21,20 +19,20 @@ func (f *remoteEvents) begun(id, use string) {
 	if f.subs == nil {
 		f.subs = map[string]*subagent{}
 	}
-	f.subs[id] = &subagent{use: use, events: &remoteEvents{id: id, opened: true, inputs: map[string]json.RawMessage{}}}
+	f.subs[id] = &subagent{use: use, events: &remoteEvents{id: id, opened: true}}
 }
 
 // ofSubagent makes events of a sub-agent's record: what it says and does is its own, what
 // it asks is asked here as everything is.
-func (f *remoteEvents) ofSubagent(s *subagent, r *api.Record) ([]agent.Event, error) {
+func (f *remoteEvents) ofSubagent(s *subagent, r *api.Record) ([]event.Event, error) {
 	if err := s.events.read(r); err != nil {
 		return nil, err
 	}
 	for _, e := range s.events.drain() {
 		switch e.(type) {
-		case agent.ApprovalAsked, agent.ApprovalResolved, agent.Decided:
+		case event.ApprovalAsked, event.ApprovalResolved, event.Decided:
 		default:
-			e = agent.SubagentEvent{Use: s.use, Session: r.Session, Name: r.Agent, Event: e}
+			e = event.SubagentEvent{Use: s.use, Session: r.Session, Name: r.Agent, Event: e}
 		}
 		f.push(e)
 	}

@@ -4,9 +4,9 @@ import (
 	"encoding/json"
 	"testing"
 
-	"github.com/holdfast-dev/holdfast/agent"
 	"github.com/holdfast-dev/holdfast/daemon/api"
 	"github.com/holdfast-dev/holdfast/daemon/client"
+	"github.com/holdfast-dev/holdfast/event"
 	"github.com/holdfast-dev/holdfast/session"
 )
 
@@ -14,7 +14,7 @@ import (
 // of its parent's.
 func TestRemoteSubagent(t *testing.T) {
 	f := newRemoteEvents("s", "", nil)
-	var all []agent.Event
+	var all []event.Event
 	for _, r := range []api.Record{
 		{Session: "sub", Agent: "scout", Kind: session.KindOpened, Payload: json.RawMessage(`{"format":1,"session_id":"sub","owner":"s","caller":"s","use":"d1"}`)},
 		{Session: "sub", Agent: "scout", Kind: session.KindToolStarted, Payload: json.RawMessage(`{"use_id":"u1","tool":"Bash"}`)},
@@ -29,11 +29,11 @@ func TestRemoteSubagent(t *testing.T) {
 	if len(all) != 2 {
 		t.Fatalf("%+v", all)
 	}
-	s, ok := all[0].(agent.SubagentEvent)
-	if started, is := s.Event.(agent.ToolStarted); !ok || !is || s.Use != "d1" || s.Name != "scout" || started.Use != "u1" {
+	s, ok := all[0].(event.SubagentEvent)
+	if started, is := s.Event.(event.ToolStarted); !ok || !is || s.Use != "d1" || s.Name != "scout" || started.Use != "u1" {
 		t.Errorf("%+v", all[0])
 	}
-	if q, ok := all[1].(agent.ApprovalAsked); !ok || q.Question.ID != "q1" {
+	if q, ok := all[1].(event.ApprovalAsked); !ok || q.Question.ID != "q1" {
 		t.Errorf("%+v", all[1])
 	}
 }

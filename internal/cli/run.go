@@ -12,6 +12,7 @@ import (
 	"sync"
 
 	"github.com/holdfast-dev/holdfast/agent"
+	"github.com/holdfast-dev/holdfast/event"
 	"github.com/holdfast-dev/holdfast/internal/compose/stores"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
 	"github.com/holdfast-dev/holdfast/policy"
@@ -187,18 +188,18 @@ func (c *runCmd) drive(ctx context.Context, sessions *session.Sessions, a turns,
 		if err != nil {
 			return outcome.Of(err), err
 		}
-		if _, ok := e.(agent.UsageUpdated); ok {
+		if _, ok := e.(event.UsageUpdated); ok {
 			settle()
 		}
 		if err := view.show(e); err != nil {
 			return outcome.Failed, fmt.Errorf("write output: %w", err)
 		}
-		if o, ok := e.(agent.SessionOpened); ok && !o.Created && c.Name != "" {
+		if o, ok := e.(event.SessionOpened); ok && !o.Created && c.Name != "" {
 			if err := sessions.Rename(ctx, o.ID, c.Name); err != nil {
 				return outcome.Of(err), err
 			}
 		}
-		if r, ok := e.(agent.Result); ok {
+		if r, ok := e.(event.Result); ok {
 			return ending(ctx, &r), nil
 		}
 	}
@@ -207,7 +208,7 @@ func (c *runCmd) drive(ctx context.Context, sessions *session.Sessions, a turns,
 
 // ending is a result's outcome: a refusal that nobody was asked about, or that
 // stopped the turn, counts unless something worse happened.
-func ending(ctx context.Context, r *agent.Result) outcome.Outcome {
+func ending(ctx context.Context, r *event.Result) outcome.Outcome {
 	out := outcome.OfResult(r)
 	if out == outcome.Failed && r.Err != nil {
 		if o := outcome.Of(r.Err); o != outcome.Interrupted {

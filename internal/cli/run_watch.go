@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"github.com/holdfast-dev/holdfast/agent"
+	"github.com/holdfast-dev/holdfast/event"
 	"github.com/holdfast-dev/holdfast/hook"
 	"github.com/holdfast-dev/holdfast/internal/watch"
 	"github.com/holdfast-dev/holdfast/policy"
@@ -58,12 +59,12 @@ func (b *toolbox) watchFiles(o *agent.Options) {
 }
 
 // Observe implements [agent.LoopObserver]: the session is open, or has gone elsewhere.
-func (f *hookFiles) Observe(_ string, e agent.Event) {
+func (f *hookFiles) Observe(_ string, e event.Event) {
 	switch e := e.(type) {
-	case agent.SessionOpened:
+	case event.SessionOpened:
 		f.names(f.box.folders.Cwd())
 		f.settings()
-	case agent.ToolFinished:
+	case event.ToolFinished:
 		if e.Result.Cwd != "" {
 			f.names(e.Result.Cwd)
 		}

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"iter"
 
-	"github.com/holdfast-dev/holdfast/agent"
+	"github.com/holdfast-dev/holdfast/event"
 	"github.com/holdfast-dev/holdfast/internal/compose/stores"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
 	"github.com/holdfast-dev/holdfast/policy"
@@ -23,7 +23,7 @@ type workspaceRunFlags struct {
 
 // turns is an agent as far as showing a run goes.
 type turns interface {
-	Run(ctx context.Context, input ...transcript.Part) iter.Seq2[agent.Event, error]
+	Run(ctx context.Context, input ...transcript.Part) iter.Seq2[event.Event, error]
 }
 
 // checkSpace refuses flags that make no sense with a workspace, or without one.

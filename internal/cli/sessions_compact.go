@@ -7,6 +7,7 @@ import (
 	"os"
 
 	"github.com/holdfast-dev/holdfast/agent"
+	"github.com/holdfast-dev/holdfast/event"
 	"github.com/holdfast-dev/holdfast/session"
 )
 
@@ -39,15 +40,15 @@ type compactView struct {
 	doc compactDoc
 }
 
-func (v *compactView) Observe(_ string, e agent.Event) {
+func (v *compactView) Observe(_ string, e event.Event) {
 	switch e := e.(type) {
-	case agent.Compacting:
+	case event.Compacting:
 		v.p.err.progress().work("compacting")
-	case agent.MutationFinished:
+	case event.MutationFinished:
 		v.doc.TokensBefore, v.doc.Tokens = e.TokensBefore, e.TokensAfter
-	case agent.UsageUpdated:
+	case event.UsageUpdated:
 		v.doc.CostUSD = e.CostUSD
-	case agent.SessionOpened:
+	case event.SessionOpened:
 		for _, n := range e.Notices {
 			v.p.warn("%s", n)
 		}

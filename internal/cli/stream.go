@@ -8,7 +8,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/holdfast-dev/holdfast/agent"
+	"github.com/holdfast-dev/holdfast/event"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
 	"github.com/holdfast-dev/holdfast/internal/version"
 	"github.com/holdfast-dev/holdfast/policy"
@@ -40,40 +40,40 @@ func (v *streamView) begin(s scene) {
 	v.inputs = map[string]json.RawMessage{}
 }
 
-func (v *streamView) show(e agent.Event) error {
+func (v *streamView) show(e event.Event) error {
 	switch e := e.(type) {
-	case agent.SessionOpened:
+	case event.SessionOpened:
 		return v.opened(e)
-	case agent.TextDelta, agent.ThinkingDelta, agent.ToolInputDelta:
+	case event.TextDelta, event.ThinkingDelta, event.ToolInputDelta:
 		if v.all && v.partial {
 			return v.blocks.delta(e, v.scene.model, v.emitEvent)
 		}
-	case agent.ItemAppended:
+	case event.ItemAppended:
 		return v.item(e)
-	case agent.ToolDetached:
+	case event.ToolDetached:
 		return v.system("task_started", map[string]any{"task_id": e.Use, "tool_use_id": e.Use, "tool_name": e.Tool})
-	case agent.SubagentEvent:
+	case event.SubagentEvent:
 		return v.subagent(e)
-	case agent.Decided:
+	case event.Decided:
 		return v.decided(e.Decision)
-	case agent.Retrying:
+	case event.Retrying:
 		v.blocks = partialBlocks{}
 		return v.system("api_retry", map[string]any{
 			"attempt": e.Attempt, "delay_ms": e.Delay.Milliseconds(), "error": e.Err.Error(),
 		})
-	case agent.ModelSwitched:
+	case event.ModelSwitched:
 		return v.system("model_switched", map[string]any{"from": e.From, "to": e.To, "error": e.Err.Error()})
-	case agent.Compacting:
+	case event.Compacting:
 		return v.system("status", map[string]any{"status": "compacting"})
-	case agent.MutationFinished:
+	case event.MutationFinished:
 		return v.rewritten(e)
-	case agent.HookRan:
+	case event.HookRan:
 		return v.hookRan(e)
-	case agent.Notified:
+	case event.Notified:
 		return v.notified(e)
-	case agent.Notice:
+	case event.Notice:
 		return v.system("informational", map[string]any{"content": e.Text})
-	case agent.Result:
+	case event.Result:
 		return v.result(e)
 	}
 	return nil
@@ -81,7 +81,7 @@ func (v *streamView) show(e agent.Event) error {
 
 // rewritten tells that the transcript is another now: Claude Code's compact_boundary, or an
 // event of our own where it was no compaction.
-func (v *streamView) rewritten(e agent.MutationFinished) error {
+func (v *streamView) rewritten(e event.MutationFinished) error {
 	about := map[string]any{"by": e.By, "pre_items": e.Before, "post_items": e.After}
 	if e.Trigger == "" {
 		return v.system("transcript_rewritten", map[string]any{"rewrite_metadata": about})
@@ -114,7 +114,7 @@ func (v *streamView) system(subtype string, fields map[string]any) error {
 	return v.p.out.json(fields, false)
 }
 
-func (v *streamView) opened(e agent.SessionOpened) error {
+func (v *streamView) opened(e event.SessionOpened) error {
 	v.id = e.ID
 	tools := e.Tools
 	if tools == nil { // nobody has told
@@ -150,7 +150,7 @@ func (v *streamView) emitEvent(event any) error {
 
 // item writes assistant answers and tool results. What a person said is not
 // repeated.
-func (v *streamView) item(e agent.ItemAppended) error {
+func (v *streamView) item(e event.ItemAppended) error {
 	if e.Item.Role() == transcript.RoleAssistant {
 		v.answer = e.Item.Text()
 	}
@@ -192,9 +192,9 @@ func (v *streamView) message(it transcript.Item, seq int64, parent *string) erro
 }
 
 // subagent writes what a sub-agent says and does, and what it may not.
-func (v *streamView) subagent(e agent.SubagentEvent) error {
+func (v *streamView) subagent(e event.SubagentEvent) error {
 	switch of := e.Event.(type) {
-	case agent.ItemAppended:
+	case event.ItemAppended:
 		v.keepInputs(of.Item)
 		if !v.all {
 			return nil
@@ -204,9 +204,9 @@ func (v *streamView) subagent(e agent.SubagentEvent) error {
 			return err
 		}
 		return v.message(it, of.Seq, &e.Use)
-	case agent.Decided:
+	case event.Decided:
 		return v.decided(of.Decision)
-	case agent.SubagentEvent:
+	case event.SubagentEvent:
 		return v.subagent(of)
 	}
 	return nil
@@ -222,7 +222,7 @@ func (v *streamView) decided(d policy.Decision) error {
 	})
 }
 
-func (v *streamView) result(r agent.Result) error {
+func (v *streamView) result(r event.Result) error {
 	w := wireResult{
 		Type: "result", Subtype: "success", DurationMS: r.Took.Milliseconds(), DurationAPIMS: r.TookModel.Milliseconds(),
 		NumTurns: r.Turns, SessionID: v.id, TotalCostUSD: r.CostUSD, Usage: usageOf(r.Usage),
@@ -245,17 +245,17 @@ func (v *streamView) result(r agent.Result) error {
 	}
 	w.TerminalReason = string(r.Reason)
 	switch r.Reason {
-	case agent.ReasonCompleted:
+	case event.ReasonCompleted:
 		w.Result = &v.answer
-	case agent.ReasonMaxTurns:
+	case event.ReasonMaxTurns:
 		w.Subtype, w.IsError = "error_max_turns", true
-	case agent.ReasonHook:
+	case event.ReasonHook:
 		stop := "hook"
 		w.Subtype, w.IsError, w.StopReason = "error_during_execution", true, &stop
-	case agent.ReasonDeferred:
+	case event.ReasonDeferred:
 		stop := "tool_deferred"
 		w.StopReason, w.Deferred = &stop, v.deferred
-	case agent.ReasonBudget:
+	case event.ReasonBudget:
 		w.Subtype, w.IsError = "error_max_budget_usd", true
 		if r.Finish != transcript.FinishToolUse && v.answer != "" { // the last answer has passed the bound
 			w.Result = &v.answer
@@ -263,7 +263,7 @@ func (v *streamView) result(r agent.Result) error {
 	default:
 		w.Subtype, w.IsError = "error_during_execution", true
 	}
-	if why := whyEnded(r); why != "" && r.Reason != agent.ReasonDeferred {
+	if why := whyEnded(r); why != "" && r.Reason != event.ReasonDeferred {
 		w.Errors = []string{why}
 		w.Hint = outcome.Hint(r.Err)
 	}

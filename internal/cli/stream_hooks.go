@@ -3,17 +3,17 @@ package cli
 import (
 	"github.com/google/uuid"
 
-	"github.com/holdfast-dev/holdfast/agent"
+	"github.com/holdfast-dev/holdfast/event"
 )
 
 // hookRan writes a hook_response for each hook that ran, as Claude Code names it,
 // and what hooks say to the person.
-func (v *streamView) hookRan(e agent.HookRan) error {
+func (v *streamView) hookRan(e event.HookRan) error {
 	for _, r := range e.Ran.Hooks {
 		if r.Effect == "defer" {
 			v.deferred = &wireDeferred{ID: e.Ran.Use, Name: e.Ran.Tool, Input: v.inputs[e.Ran.Use]}
 		}
-		name := string(e.Ran.Event)
+		name := e.Ran.Event
 		if e.Ran.Tool != "" {
 			name += ":" + e.Ran.Tool
 		}
@@ -38,15 +38,15 @@ func (v *streamView) hookRan(e agent.HookRan) error {
 			return err
 		}
 	}
-	for _, n := range e.Notices {
-		if err := v.system("informational", map[string]any{"content": n.What, "hook": n.By}); err != nil {
+	for _, n := range e.Ran.Said {
+		if err := v.system("informational", map[string]any{"content": n.Text, "hook": n.By}); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (v *streamView) notified(e agent.Notified) error {
+func (v *streamView) notified(e event.Notified) error {
 	fields := map[string]any{"title": e.Title, "body": e.Body, "level": e.Level}
 	if e.By != "" {
 		fields["hook"] = e.By

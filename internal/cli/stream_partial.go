@@ -1,7 +1,7 @@
 package cli
 
 import (
-	"github.com/holdfast-dev/holdfast/agent"
+	"github.com/holdfast-dev/holdfast/event"
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
@@ -32,7 +32,7 @@ type blockDelta struct {
 }
 
 // delta writes one delta and what must come before it.
-func (b *partialBlocks) delta(e agent.Event, model string, emit func(any) error) error {
+func (b *partialBlocks) delta(e event.Event, model string, emit func(any) error) error {
 	var (
 		key   string
 		block wireBlock
@@ -40,11 +40,11 @@ func (b *partialBlocks) delta(e agent.Event, model string, emit func(any) error)
 		empty string
 	)
 	switch e := e.(type) {
-	case agent.TextDelta:
+	case event.TextDelta:
 		key, block, d = "text", wireBlock{Type: "text", Text: &empty}, blockDelta{Type: "text_delta", Text: &e.Text}
-	case agent.ThinkingDelta:
+	case event.ThinkingDelta:
 		key, block, d = "thinking", wireBlock{Type: "thinking", Thinking: &empty}, blockDelta{Type: "thinking_delta", Thinking: &e.Text}
-	case agent.ToolInputDelta:
+	case event.ToolInputDelta:
 		key = e.Use
 		block = wireBlock{Type: "tool_use", ID: e.Use, Name: e.Tool, Input: []byte("{}")}
 		d = blockDelta{Type: "input_json_delta", JSON: &e.JSON}

@@ -7,9 +7,10 @@ import (
 	"time"
 
 	"github.com/holdfast-dev/holdfast/agent"
-	"github.com/holdfast-dev/holdfast/hook"
+	"github.com/holdfast-dev/holdfast/event"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
 	"github.com/holdfast-dev/holdfast/policy"
+	"github.com/holdfast-dev/holdfast/session"
 	"github.com/holdfast-dev/holdfast/tool"
 	"github.com/holdfast-dev/holdfast/transcript"
 )
@@ -22,7 +23,7 @@ type textView struct {
 	quiet, verbose bool
 	scene          scene
 
-	opened   agent.SessionOpened
+	opened   event.SessionOpened
 	said     bool // something of the current item is on the screen
 	wrote    bool // Stdout has something
 	thinking bool
@@ -30,8 +31,8 @@ type textView struct {
 	abreast  bool     // several of this round ran at once
 	asked    string   // the tool use that a person was asked about last
 	names    map[string]string
-	waits    map[string]transcript.Use // that nothing was shown of yet
-	failures map[hook.Said]bool        // of hooks, that were told
+	waits    map[string]transcript.Use   // that nothing was shown of yet
+	failures map[session.HookNotice]bool // of hooks, that were told
 }
 
 func (v *textView) begin(s scene) {
@@ -45,64 +46,66 @@ func (v *textView) failed(err error) error {
 	return err
 }
 
-func (v *textView) show(e agent.Event) error {
+func (v *textView) show(e event.Event) error {
 	switch e := e.(type) {
-	case agent.SessionOpened:
+	case event.SessionOpened:
 		v.sessionOpened(e)
-	case agent.TurnStarted:
+	case event.TurnStarted:
 		v.p.err.progress().work("waiting for " + shown(v.scene.model))
-	case agent.TextDelta:
+	case event.TextDelta:
 		if v.p.out.term.tty {
 			v.say(e.Text)
 		}
-	case agent.ThinkingDelta:
+	case event.ThinkingDelta:
 		v.think(e.Text)
-	case agent.ToolInputDelta:
+	case event.ToolInputDelta:
 		v.p.err.progress().work("writing a call of " + shown(e.Tool))
-	case agent.ItemAppended:
+	case event.ItemAppended:
 		v.item(e.Item)
-	case agent.ToolStarted:
+	case event.ToolStarted:
 		v.toolStarted(e)
-	case agent.ToolFinished:
+	case event.ToolFinished:
 		v.toolFinished(e)
-	case agent.ToolDetached:
+	case event.ToolDetached:
 		v.toolDetached(e)
-	case agent.SubagentEvent:
+	case event.SubagentEvent:
 		v.subagent(e)
-	case agent.Decided:
+	case event.Decided:
 		v.decided(e.Decision)
-	case agent.ApprovalAsked:
+	case event.ApprovalAsked:
 		v.asked = e.Question.Use
 		delete(v.waits, v.asked)
 		v.p.err.progress().work("")
-	case agent.ApprovalResolved:
+	case event.ApprovalResolved:
 		v.resolved("", e)
-	case agent.PolicyChanged:
+	case event.PolicyChanged:
 		v.policyChanged(e)
-	case agent.Retrying:
+	case event.Retrying:
 		v.retrying(e)
-	case agent.ModelSwitched:
+	case event.ModelSwitched:
 		v.note("%s does not answer (%v); going on with %s", e.From, e.Err, e.To)
-	case agent.Compacting:
+	case event.Compacting:
 		v.p.err.progress().work("compacting")
-	case agent.MutationFinished:
+	case event.MutationFinished:
 		v.rewritten(e)
-	case agent.HookRan:
+	case event.HookRan:
 		v.hookRan(e)
-	case agent.Notified:
+	case event.TerminalSequences:
+		v.terminal(e)
+	case event.Notified:
 		v.notified(e)
-	case agent.Notice:
+	case event.Notice:
 		v.note("%s", e.Text)
-	case agent.Result:
+	case event.Result:
 		v.result(e)
 	}
 	return nil
 }
 
 // rewritten tells that the transcript is another now.
-func (v *textView) rewritten(e agent.MutationFinished) {
+func (v *textView) rewritten(e event.MutationFinished) {
 	v.p.err.progress().work("")
-	if e.Moment == agent.AtStart {
+	if e.Moment == string(agent.AtStart) {
 		return // the opening has said what was repaired
 	}
 	if e.Trigger == "" {
@@ -112,7 +115,7 @@ func (v *textView) rewritten(e agent.MutationFinished) {
 	v.note("the transcript was compacted: %s became %d, about %d tokens became %d", count(e.Before, "item"), e.After, e.TokensBefore, e.TokensAfter)
 }
 
-func (v *textView) sessionOpened(e agent.SessionOpened) {
+func (v *textView) sessionOpened(e event.SessionOpened) {
 	v.opened = e
 	switch {
 	case e.Forked != "":
@@ -209,7 +212,7 @@ func (v *textView) neverRan(e transcript.Encoded) {
 	}
 }
 
-func (v *textView) toolStarted(e agent.ToolStarted) {
+func (v *textView) toolStarted(e event.ToolStarted) {
 	delete(v.waits, e.Use)
 	v.open = append(v.open, e.Use)
 	v.abreast = len(v.open) > 1
@@ -236,7 +239,7 @@ func (v *textView) call(name, line string) {
 	v.p.err.line("%s", strings.TrimRight(fmt.Sprintf("%s %s  %s", t.cyan("●"), t.bold(shown(name)), fit(line, t.columns()-len(name)-5)), " "))
 }
 
-func (v *textView) toolFinished(e agent.ToolFinished) {
+func (v *textView) toolFinished(e event.ToolFinished) {
 	v.open = slices.DeleteFunc(v.open, func(id string) bool { return id == e.Use })
 	if len(v.open) == 0 {
 		v.p.err.progress().work("waiting for " + shown(v.scene.model))
@@ -274,7 +277,7 @@ func (v *textView) output(text string) {
 	v.block(text, keep)
 }
 
-func (v *textView) toolDetached(e agent.ToolDetached) {
+func (v *textView) toolDetached(e event.ToolDetached) {
 	v.open = slices.DeleteFunc(v.open, func(id string) bool { return id == e.Use })
 	if v.quiet {
 		return
@@ -288,25 +291,25 @@ func (v *textView) toolDetached(e agent.ToolDetached) {
 }
 
 // subagent shows what a sub-agent does: the calls that it makes and those that it may not.
-func (v *textView) subagent(e agent.SubagentEvent) {
+func (v *textView) subagent(e event.SubagentEvent) {
 	if v.quiet {
 		return
 	}
 	t := v.p.err.term
 	who := "    " + shown(e.Name) + ": "
 	switch of := e.Event.(type) {
-	case agent.ToolStarted:
+	case event.ToolStarted:
 		line := headline(of.Tool, of.Input, v.scene.cwd)
 		v.p.err.line("%s", t.dim(who+of.Tool+"  "+fit(line, t.columns()-len(who)-len(of.Tool)-2)))
-	case agent.Decided:
+	case event.Decided:
 		if of.Decision.Effect == policy.Deny {
 			v.p.err.line("%s%s", t.yellow(who+"not allowed: "), shown(oneLine(fmt.Sprintf("%s (%s)", of.Decision.Tool, orElse(of.Decision.Reason, of.Decision.By)))))
 		}
-	case agent.ApprovalResolved:
+	case event.ApprovalResolved:
 		v.resolved(e.Name+": ", of)
-	case agent.SubagentEvent:
+	case event.SubagentEvent:
 		v.subagent(of)
-	case agent.ItemAppended:
+	case event.ItemAppended:
 		if v.verbose && of.Item.Role() == transcript.RoleAssistant {
 			v.block(of.Item.Text(), 1<<20)
 		}
@@ -347,7 +350,7 @@ func (v *textView) decided(d policy.Decision) {
 }
 
 // resolved tells of an answer that was not given at this terminal.
-func (v *textView) resolved(of string, e agent.ApprovalResolved) {
+func (v *textView) resolved(of string, e event.ApprovalResolved) {
 	if e.Late != nil {
 		v.note("%ssomebody was faster, your answer does not count: %s", of, answerText(e.Answer))
 		return
@@ -357,7 +360,7 @@ func (v *textView) resolved(of string, e agent.ApprovalResolved) {
 	}
 }
 
-func (v *textView) policyChanged(e agent.PolicyChanged) {
+func (v *textView) policyChanged(e event.PolicyChanged) {
 	c := e.Change
 	by := ""
 	if c.By != "" {
@@ -377,7 +380,7 @@ func (v *textView) policyChanged(e agent.PolicyChanged) {
 	}
 }
 
-func (v *textView) retrying(e agent.Retrying) {
+func (v *textView) retrying(e event.Retrying) {
 	if v.said {
 		v.p.out.endLine()
 		v.note("what stands above is void, the model broke off")
@@ -395,11 +398,11 @@ func (v *textView) note(format string, args ...any) {
 	v.p.err.line("%s", v.p.err.term.dim("· "+shown(oneLine(fmt.Sprintf(format, args...)))))
 }
 
-func (v *textView) result(r agent.Result) {
+func (v *textView) result(r event.Result) {
 	v.endThinking()
 	v.p.out.endLine()
 	v.p.err.stop()
-	if r.Reason == agent.ReasonInterrupted && v.p.err.term.tty {
+	if r.Reason == event.ReasonInterrupted && v.p.err.term.tty {
 		v.p.err.shape.setMidLine(true) // the terminal has echoed ^C
 	}
 	if why := whyEnded(r); why != "" {

@@ -8,12 +8,13 @@ import (
 	"strings"
 	"time"
 
-	"github.com/holdfast-dev/holdfast/agent"
+	"github.com/holdfast-dev/holdfast/event"
 	"github.com/holdfast-dev/holdfast/hook"
+	"github.com/holdfast-dev/holdfast/session"
 )
 
 // hookRan tells what hooks say to the person; with --verbose also which ran.
-func (v *textView) hookRan(e agent.HookRan) {
+func (v *textView) hookRan(e event.HookRan) {
 	if v.verbose {
 		for _, r := range e.Ran.Hooks {
 			what := orElse(r.Effect, "done")
@@ -27,15 +28,19 @@ func (v *textView) hookRan(e agent.HookRan) {
 		}
 	}
 	for _, r := range e.Ran.Hooks {
-		if r.Effect == "block" && (e.Ran.Event == hook.Stop || e.Ran.Event == hook.SubagentStop) {
+		if r.Effect == "block" && (e.Ran.Event == string(hook.Stop) || e.Ran.Event == string(hook.SubagentStop)) {
 			v.note("hook %s: not done yet: %s", hookLabel(r.Name), orElse(r.Reason, "go on"))
 		}
 	}
-	for _, n := range e.Notices {
+	for _, n := range e.Ran.Said {
 		v.notice(e.Ran, n)
 	}
+}
+
+// terminal sends what hooks want sent to a terminal: it was checked to move nothing.
+func (v *textView) terminal(e event.TerminalSequences) {
 	if v.p.err.term.tty && !v.p.err.term.dumb {
-		for _, seq := range e.Terminal { // checked to move nothing
+		for _, seq := range e.Sequences {
 			_ = v.p.err.bytes([]byte(seq))
 		}
 	}
@@ -43,18 +48,18 @@ func (v *textView) hookRan(e agent.HookRan) {
 
 // notice prints what a hook says. The same failure of a hook is told in full once:
 // one that runs at every call would fill the screen with it.
-func (v *textView) notice(ran hook.Ran, n hook.Said) {
+func (v *textView) notice(ran session.HookRanPayload, n session.HookNotice) {
 	if v.quiet {
 		return
 	}
-	first, rest, _ := strings.Cut(strings.TrimSpace(n.What), "\n")
-	if slices.ContainsFunc(ran.Hooks, func(r hook.Run) bool { return r.Name == n.By && r.Error != "" }) {
+	first, rest, _ := strings.Cut(strings.TrimSpace(n.Text), "\n")
+	if slices.ContainsFunc(ran.Hooks, func(r session.HookRun) bool { return r.Name == n.By && r.Error != "" }) {
 		if v.failures[n] {
 			v.note("hook %s: failed again in the same way", hookLabel(n.By))
 			return
 		}
 		if v.failures == nil {
-			v.failures = map[hook.Said]bool{}
+			v.failures = map[session.HookNotice]bool{}
 		}
 		v.failures[n] = true
 	}
@@ -82,7 +87,7 @@ func hookName(name string) string {
 func hookLabel(name string) string { return fit(hookName(name), 40) }
 
 // notified prints a notification.
-func (v *textView) notified(e agent.Notified) {
+func (v *textView) notified(e event.Notified) {
 	if v.quiet && e.Level != "error" {
 		return
 	}
@@ -110,7 +115,7 @@ func (v *textView) notified(e agent.Notified) {
 
 // reasonOf says by which hook and why.
 func reasonOf(err error) string {
-	e, ok := errors.AsType[*agent.HookError](err)
+	e, ok := errors.AsType[*event.HookError](err)
 	if !ok {
 		return ""
 	}

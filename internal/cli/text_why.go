@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/holdfast-dev/holdfast/agent"
+	"github.com/holdfast-dev/holdfast/event"
 	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/settings"
 )
@@ -54,24 +54,24 @@ func answered(d policy.Decision) bool {
 }
 
 // whyEnded says why a turn did not complete, or "".
-func whyEnded(r agent.Result) string {
+func whyEnded(r event.Result) string {
 	switch r.Reason {
-	case agent.ReasonCompleted:
+	case event.ReasonCompleted:
 		return ""
-	case agent.ReasonMaxTurns:
+	case event.ReasonMaxTurns:
 		return "the limit of model calls was reached (--max-turns)"
-	case agent.ReasonBudget:
+	case event.ReasonBudget:
 		if r.BudgetUSD > 0 {
 			return fmt.Sprintf("the budget was reached: the run has cost %s of %s (--max-budget-usd)", dollars(r.RunCostUSD), dollars(r.BudgetUSD))
 		}
 		return "the budget was reached (--max-budget-usd)"
-	case agent.ReasonInterrupted:
+	case event.ReasonInterrupted:
 		return "interrupted; what was done is saved"
-	case agent.ReasonHook:
+	case event.ReasonHook:
 		return "a hook stopped it" + reasonOf(r.Err)
-	case agent.ReasonDeferred:
+	case event.ReasonDeferred:
 		return "a hook put a call off until the session is resumed"
-	case agent.ReasonRefused:
+	case event.ReasonRefused:
 		return "the provider refused to answer"
 	}
 	if r.Err != nil {

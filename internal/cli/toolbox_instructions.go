@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/holdfast-dev/holdfast/agent"
+	"github.com/holdfast-dev/holdfast/event"
 	"github.com/holdfast-dev/holdfast/hook"
 	"github.com/holdfast-dev/holdfast/instructions"
 	"github.com/holdfast-dev/holdfast/policy"
@@ -103,14 +104,14 @@ func loadedFile(f instructions.File) hook.Input {
 
 // Observe has what was told of folders below, and skills, told again when the transcript was
 // rewritten, and forgets which skills a turn has called.
-func (b *toolbox) Observe(_ string, e agent.Event) {
+func (b *toolbox) Observe(_ string, e event.Event) {
 	switch e.(type) {
-	case agent.MutationFinished:
+	case event.MutationFinished:
 		if b.instructions != nil {
 			b.instructions.Forget()
 		}
 		b.skills.Forget()
-	case agent.TurnFinished:
+	case event.TurnFinished:
 		b.skills.EndTurn()
 	}
 }

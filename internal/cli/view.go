@@ -1,7 +1,7 @@
 package cli
 
 import (
-	"github.com/holdfast-dev/holdfast/agent"
+	"github.com/holdfast-dev/holdfast/event"
 	"github.com/holdfast-dev/holdfast/policy"
 )
 
@@ -10,7 +10,7 @@ type view interface {
 	// begin is called once, before the first event.
 	begin(scene)
 	// show is called with every event in order. Its error stops the run.
-	show(agent.Event) error
+	show(event.Event) error
 	// failed tells an error that ended the run without a result, and returns
 	// what is left to tell.
 	failed(error) error

@@ -8,43 +8,44 @@ import (
 	"testing"
 	"time"
 
-	"github.com/holdfast-dev/holdfast/agent"
+	"github.com/holdfast-dev/holdfast/event"
 	"github.com/holdfast-dev/holdfast/hook"
 	"github.com/holdfast-dev/holdfast/policy"
+	"github.com/holdfast-dev/holdfast/session"
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-func ranHook(exit int, effect, failure string) agent.HookRan {
-	return agent.HookRan{
-		Ran: hook.Ran{Event: hook.PreToolUse, Use: "u1", Tool: "Bash", Hooks: []hook.Run{{
+func ranHook(exit int, effect, failure string) event.HookRan {
+	return event.HookRan{
+		Ran: session.HookRanPayload{Event: string(hook.PreToolUse), Use: "u1", Tool: "Bash", Hooks: []session.HookRun{{
 			Name: "./check.sh", Type: hook.TypeCommand, Source: "/w/s.json:3", Millis: 12, Exit: &exit, Effect: effect, Error: failure,
-		}}},
-		Notices: []hook.Said{{By: "./check.sh", What: "mind\x1b[2J the gap"}}, Terminal: []string{"\x1b]0;title\a"},
+		}}, Said: []session.HookNotice{{By: "./check.sh", Text: "mind\x1b[2J the gap"}}},
 	}
 }
 
-var errHook = &agent.HookError{Event: hook.UserPromptSubmit, By: "./ask.sh", Reason: "not today"}
+var errHook = &event.HookError{Event: string(hook.UserPromptSubmit), By: "./ask.sh", Reason: "not today"}
 
 func TestHooksInText(t *testing.T) {
 	for _, tt := range []struct {
 		name                string
 		tty, quiet, verbose bool
-		event               agent.Event
+		event               event.Event
 		want                string
 	}{
 		{"a notice", false, false, false, ranHook(0, "", ""), "· hook ./check.sh: mind\\x1b[2J the gap\n"},
 		{"quiet", false, true, false, ranHook(0, "", ""), ""},
 		{"verbose", false, false, true, ranHook(2, "block", ""), "· hook PreToolUse ./check.sh: block, exit 2, 12 ms\n· hook ./check.sh: mind\\x1b[2J the gap\n"},
 		{"a failure", false, false, true, ranHook(1, "", "it broke"), "· hook PreToolUse ./check.sh: failed, exit 1, 12 ms\n· hook ./check.sh: mind\\x1b[2J the gap\n"},
-		{"a terminal's title", true, true, false, ranHook(0, "", ""), "\x1b]0;title\a"},
-		{"a notification", false, false, false, agent.Notified{Title: "done", Body: "all\nof it", Level: "info", By: "./n.sh"}, "· done: all; of it (hook ./n.sh)\n"},
-		{"without a title", false, false, false, agent.Notified{Body: "asked", Level: "warning"}, "· asked\n"},
-		{"quiet notification", false, true, false, agent.Notified{Body: "asked", Level: "info"}, ""},
-		{"an error is told", false, true, false, agent.Notified{Body: "broken", Level: "error"}, "· broken\n"},
-		{"a blocked prompt", false, true, false, agent.Result{Reason: agent.ReasonHook, Err: errHook}, "holdfast: a hook stopped it (UserPromptSubmit, ./ask.sh): not today\n"},
-		{"without a reason", false, true, false, agent.Result{Reason: agent.ReasonHook, Err: &agent.HookError{Event: hook.Stop, By: "f"}}, "holdfast: a hook stopped it (Stop, f)\n"},
-		{"another error", false, true, false, agent.Result{Reason: agent.ReasonHook, Err: errors.New("x")}, "holdfast: a hook stopped it\n"},
-		{"put off", false, true, false, agent.Result{Reason: agent.ReasonDeferred}, "holdfast: a hook put a call off until the session is resumed\n"},
+		{"a terminal's title", true, true, false, event.TerminalSequences{Sequences: []string{"\x1b]0;title\a"}}, "\x1b]0;title\a"},
+		{"no terminal", false, true, false, event.TerminalSequences{Sequences: []string{"\x1b]0;title\a"}}, ""},
+		{"a notification", false, false, false, event.Notified{Title: "done", Body: "all\nof it", Level: "info", By: "./n.sh"}, "· done: all; of it (hook ./n.sh)\n"},
+		{"without a title", false, false, false, event.Notified{Body: "asked", Level: "warning"}, "· asked\n"},
+		{"quiet notification", false, true, false, event.Notified{Body: "asked", Level: "info"}, ""},
+		{"an error is told", false, true, false, event.Notified{Body: "broken", Level: "error"}, "· broken\n"},
+		{"a blocked prompt", false, true, false, event.Result{Reason: event.ReasonHook, Err: errHook}, "holdfast: a hook stopped it (UserPromptSubmit, ./ask.sh): not today\n"},
+		{"without a reason", false, true, false, event.Result{Reason: event.ReasonHook, Err: &event.HookError{Event: string(hook.Stop), By: "f"}}, "holdfast: a hook stopped it (Stop, f)\n"},
+		{"another error", false, true, false, event.Result{Reason: event.ReasonHook, Err: errors.New("x")}, "holdfast: a hook stopped it\n"},
+		{"put off", false, true, false, event.Result{Reason: event.ReasonDeferred}, "holdfast: a hook put a call off until the session is resumed\n"},
 	} {
 		p, b := screen(t, tt.tty)
 		v := &textView{p: p, quiet: tt.quiet, verbose: tt.verbose}
@@ -60,13 +61,13 @@ func TestRepeatedFailuresOfHooks(t *testing.T) {
 	p, b := screen(t, false)
 	v := &textView{p: p, names: map[string]string{}}
 	e := ranHook(1, "", "it broke")
-	e.Notices[0].What = "it broke\n  in two lines"
+	e.Ran.Said[0].Text = "it broke\n  in two lines"
 	for range 2 {
 		if err := v.show(e); err != nil {
 			t.Fatal(err)
 		}
 	}
-	e.Notices[0].What = "in another way"
+	e.Ran.Said[0].Text = "in another way"
 	if err := v.show(e); err != nil {
 		t.Fatal(err)
 	}
@@ -80,7 +81,7 @@ func TestRepeatedFailuresOfHooks(t *testing.T) {
 func TestStopHookInText(t *testing.T) {
 	p, b := screen(t, false)
 	v := &textView{p: p, names: map[string]string{}}
-	err := v.show(agent.HookRan{Ran: hook.Ran{Event: hook.Stop, Hooks: []hook.Run{
+	err := v.show(event.HookRan{Ran: session.HookRanPayload{Event: string(hook.Stop), Hooks: []session.HookRun{
 		{Name: "$CLAUDE_PROJECT_DIR/test.sh", Effect: "block", Reason: "tests fail"}, {Name: "b", Effect: "block"}, {Name: "c"},
 	}}})
 	if want := "· hook test.sh: not done yet: tests fail\n· hook b: not done yet: go on\n"; err != nil || b.String() != want {
@@ -114,12 +115,12 @@ func TestHooksInTheStream(t *testing.T) {
 	use := transcript.MustEncode(transcript.Item{ID: "1", Role: transcript.RoleAssistant, Parts: []transcript.Part{
 		transcript.ToolUse{ID: "u1", Name: "Bash", Input: json.RawMessage(`{"command":"ls"}`)},
 	}})
-	for _, e := range []agent.Event{
-		agent.ItemAppended{Item: use},
+	for _, e := range []event.Event{
+		event.ItemAppended{Item: use},
 		ranHook(0, "defer", ""), ranHook(1, "", "it broke"),
-		agent.Notified{Title: "t", Body: "b", Level: "warning", By: "f"},
-		agent.Result{Reason: agent.ReasonDeferred},
-		agent.Result{Reason: agent.ReasonHook, Err: errHook},
+		event.Notified{Title: "t", Body: "b", Level: "warning", By: "f"},
+		event.Result{Reason: event.ReasonDeferred},
+		event.Result{Reason: event.ReasonHook, Err: errHook},
 	} {
 		if err := v.show(e); err != nil {
 			t.Fatal(err)

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/holdfast-dev/holdfast/agent"
+	"github.com/holdfast-dev/holdfast/event"
 	"github.com/holdfast-dev/holdfast/model"
 	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/session"
@@ -49,10 +50,10 @@ func (j job) prompt(ctx context.Context, a *agent.Agent) error {
 				return err
 			}
 			switch ev := ev.(type) {
-			case agent.SessionOpened:
+			case event.SessionOpened:
 				j.report.Recovered(ev.Recovery)
-			case agent.Result:
-				if ev.Reason != agent.ReasonCompleted {
+			case event.Result:
+				if ev.Reason != event.ReasonCompleted {
 					return fmt.Errorf("a turn ended with %s: %w", ev.Reason, ev.Err)
 				}
 			}

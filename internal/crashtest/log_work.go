@@ -67,7 +67,7 @@ func (h *hand) prompt(ctx context.Context) {
 }
 
 func (h *hand) effect(ctx context.Context, use string) {
-	h.append(ctx, draft(session.KindToolStarted, session.ToolStarted{Use: use, Tool: "Effect"}))
+	h.append(ctx, draft(session.KindToolStarted, session.ToolStartedPayload{Use: use, Tool: "Effect"}))
 	if h.err != nil {
 		return
 	}
@@ -75,7 +75,7 @@ func (h *hand) effect(ctx context.Context, use string) {
 		return
 	}
 	result := transcript.ResultItem(transcript.ToolResult{UseID: use, Content: []transcript.Part{transcript.Text{Text: "ran"}}})
-	h.append(ctx, draft(session.KindToolFinished, session.ToolFinished{Use: use, Tool: "Effect"}), h.item(result))
+	h.append(ctx, draft(session.KindToolFinished, session.ToolFinishedPayload{Use: use, Tool: "Effect"}), h.item(result))
 }
 
 func (h *hand) nextUse() string {

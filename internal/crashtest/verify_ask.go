@@ -133,7 +133,7 @@ func (r *asking) add(rec session.Record) error {
 		}
 		a.Answers = append(a.Answers, ans)
 	case session.KindToolStarted:
-		var s session.ToolStarted
+		var s session.ToolStartedPayload
 		if err := json.Unmarshal(rec.Payload, &s); err != nil {
 			return err
 		}

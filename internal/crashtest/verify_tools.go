@@ -16,7 +16,7 @@ func (f *Finding) tools(id string, recs []session.Record, ran map[string]Runs) {
 		var err error
 		switch recs[i].Kind {
 		case session.KindToolStarted:
-			var s session.ToolStarted
+			var s session.ToolStartedPayload
 			err = json.Unmarshal(recs[i].Payload, &s)
 			if started[s.Use]++; started[s.Use] == 2 {
 				f.Reran++

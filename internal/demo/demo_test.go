@@ -13,6 +13,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/holdfast-dev/holdfast/agent"
+	"github.com/holdfast-dev/holdfast/event"
 	"github.com/holdfast-dev/holdfast/model/scripted"
 	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/session"
@@ -106,9 +107,9 @@ func (s *stage) run(t *testing.T, store session.Store, input ...transcript.Part)
 			return started, "", err
 		}
 		switch ev := ev.(type) {
-		case agent.ToolStarted:
+		case event.ToolStarted:
 			started = append(started, ev.Use)
-		case agent.Result:
+		case event.Result:
 			if ev.Err != nil {
 				return started, ev.Text, ev.Err
 			}

@@ -5,7 +5,7 @@ import (
 	"maps"
 	"sync"
 
-	"github.com/holdfast-dev/holdfast/agent"
+	"github.com/holdfast-dev/holdfast/event"
 	"github.com/holdfast-dev/holdfast/model"
 	"github.com/holdfast-dev/holdfast/transcript"
 )
@@ -46,11 +46,11 @@ type meter struct {
 	answered int
 	broken   int
 	guessed  float64 // US dollars: what calls without a bill are taken to cost
-	spent    map[string]agent.ModelUsage
+	spent    map[string]event.ModelUsage
 }
 
 func newMeter(b Budget) *meter {
-	return &meter{budget: b, turn: make(chan struct{}, 1), spent: map[string]agent.ModelUsage{}}
+	return &meter{budget: b, turn: make(chan struct{}, 1), spent: map[string]event.ModelUsage{}}
 }
 
 // overBudget is the error of a request that is not made.
@@ -150,7 +150,7 @@ func (s *Server) SpentUSD() float64 {
 
 // Spent is what the models were asked so far and what it cost, by model, whatever the
 // process inside says of it.
-func (s *Server) Spent() map[string]agent.ModelUsage {
+func (s *Server) Spent() map[string]event.ModelUsage {
 	s.meter.mu.Lock()
 	defer s.meter.mu.Unlock()
 	return maps.Clone(s.meter.spent)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/holdfast-dev/holdfast/agent"
 	"github.com/holdfast-dev/holdfast/approval"
+	"github.com/holdfast-dev/holdfast/event"
 	"github.com/holdfast-dev/holdfast/hook"
 	"github.com/holdfast-dev/holdfast/model"
 	"github.com/holdfast-dev/holdfast/policy"
@@ -66,7 +67,7 @@ type wireError struct {
 	Store *storeError `json:"store,omitempty"` // of a *session.Error
 	Lease *leaseError `json:"lease,omitempty"` // of a *session.BusyError
 	Model *modelError `json:"model,omitempty"` // of a *model.Error
-	Hook  *hookError  `json:"hook,omitempty"`  // of an *agent.HookError
+	Hook  *hookError  `json:"hook,omitempty"`  // of an *event.HookError
 }
 
 type storeError struct {
@@ -124,8 +125,8 @@ func toWire(err error) *wireError {
 	if e, ok := errors.AsType[*model.Error](err); ok {
 		w.Model = packModelError(e)
 	}
-	if e, ok := errors.AsType[*agent.HookError](err); ok {
-		w.Hook = &hookError{e.Event, e.By, e.Reason}
+	if e, ok := errors.AsType[*event.HookError](err); ok {
+		w.Hook = &hookError{hook.Event(e.Event), e.By, e.Reason}
 	}
 	return w
 }
@@ -161,7 +162,7 @@ func (w *wireError) err() error {
 	}
 	switch {
 	case w.Hook != nil:
-		return &agent.HookError{Event: w.Hook.Event, By: w.Hook.By, Reason: w.Hook.Reason}
+		return &event.HookError{Event: string(w.Hook.Event), By: w.Hook.By, Reason: w.Hook.Reason}
 	case w.Lease != nil:
 		return &session.BusyError{Session: w.Lease.Session, Lease: w.Lease.Lease}
 	case w.Store != nil:

@@ -15,9 +15,8 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/holdfast-dev/holdfast/agent"
 	"github.com/holdfast-dev/holdfast/approval"
-	"github.com/holdfast-dev/holdfast/hook"
+	"github.com/holdfast-dev/holdfast/event"
 	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/session"
 	"github.com/holdfast-dev/holdfast/session/memory"
@@ -238,14 +237,14 @@ func TestFloodOfQuestions(t *testing.T) {
 
 // What a hook may not have a terminal do, nobody inside can say that one did.
 func TestTerminalSequences(t *testing.T) {
-	told := make(chan agent.Event, 1)
-	b := newBound(t, ServeOptions{Event: func(e agent.Event, _ int) { told <- e }})
+	told := make(chan event.Event, 1)
+	b := newBound(t, ServeOptions{Event: func(e event.Event, _ int) { told <- e }})
 	bell, clip := "\a", "\x1b]52;c;cm0gLXJmIH4=\a"
-	if err := b.c.Tell(agent.HookRan{Ran: hook.Ran{Event: hook.Stop}, Terminal: []string{bell, clip, "\x1b[2J", "\x1b]0;a title\a"}}); err != nil {
+	if err := b.c.Tell(event.TerminalSequences{Sequences: []string{bell, clip, "\x1b[2J", "\x1b]0;a title\a"}}); err != nil {
 		t.Fatal(err)
 	}
-	if e := (<-told).(agent.HookRan); len(e.Terminal) != 2 || e.Terminal[0] != bell {
-		t.Errorf("told: %q", e.Terminal)
+	if e := (<-told).(event.TerminalSequences); len(e.Sequences) != 2 || e.Sequences[0] != bell {
+		t.Errorf("told: %q", e.Sequences)
 	}
 }
 

@@ -6,7 +6,6 @@ import (
 	"fmt"
 
 	"github.com/holdfast-dev/holdfast/approval"
-	"github.com/holdfast-dev/holdfast/hook"
 	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/session"
 	"github.com/holdfast-dev/holdfast/tool/tasks"
@@ -30,13 +29,13 @@ func (b *bounds) mayWrite(ctx context.Context, id string, r *session.Record) err
 	case session.KindModelCalled:
 		return readable[session.ModelCalled](r)
 	case session.KindToolStarted:
-		return readable[session.ToolStarted](r)
+		return readable[session.ToolStartedPayload](r)
 	case session.KindToolFinished:
-		return readable[session.ToolFinished](r)
+		return readable[session.ToolFinishedPayload](r)
 	case session.KindDecision:
 		return readable[policy.Decision](r)
 	case session.KindHookRan:
-		return readable[hook.Ran](r)
+		return readable[session.HookRanPayload](r)
 	case session.KindFileSaved:
 		return maySave(r, no)
 	case session.KindTaskChanged: // the host shows tasks and does nothing with them

@@ -54,8 +54,8 @@ type request struct {
 	Stream   *wireRequest `json:"stream,omitempty"`
 	Question string       `json:"question,omitempty"`
 
-	Event *wireEvent `json:"event,omitempty"`
-	Error *wireError `json:"error,omitempty"`
+	Event json.RawMessage `json:"event,omitempty"` // its form in package event
+	Error *wireError      `json:"error,omitempty"`
 
 	Parts json.RawMessage `json:"parts,omitempty"`
 }

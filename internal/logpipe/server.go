@@ -8,11 +8,10 @@ import (
 	"io"
 	"sync"
 
-	"github.com/holdfast-dev/holdfast/agent"
 	"github.com/holdfast-dev/holdfast/approval"
+	"github.com/holdfast-dev/holdfast/event"
 	"github.com/holdfast-dev/holdfast/model"
 	"github.com/holdfast-dev/holdfast/session"
-	"github.com/holdfast-dev/holdfast/transcript"
 )
 
 // ServeOptions say what the process inside gets to use.
@@ -32,7 +31,7 @@ type ServeOptions struct {
 	// Event is given what the agent tells, in order, when what it tells of is durable, and
 	// about how many bytes it has. It is called on the goroutine that reads: nothing else
 	// is read meanwhile.
-	Event func(e agent.Event, size int)
+	Event func(e event.Event, size int)
 }
 
 // Server is the host's side of a connection. Create one with [NewServer].
@@ -163,7 +162,7 @@ func (s *Server) read(ctx context.Context) error {
 func (s *Server) take(ctx context.Context, r *request, blob []byte) error {
 	switch r.Op {
 	case opEvent:
-		return s.event(ctx, r.Event)
+		return s.pass(ctx, r)
 	case opFailed:
 		s.mu.Lock()
 		s.failed = r.Error.err()
@@ -265,61 +264,6 @@ func (s *Server) answer(ctx context.Context, r *request, blob []byte) (a reply, 
 		err = refused(r.Op, r.Session, "there is no such operation")
 	}
 	return a, nil, err
-}
-
-// event passes on what the agent tells. Of an item the host's own record is told.
-func (s *Server) event(ctx context.Context, w *wireEvent) error {
-	switch depth := w.depth(); {
-	case depth == 0:
-		return fmt.Errorf("%w: an event without one", errFrame)
-	case depth > maxDepth:
-		return fmt.Errorf("%w: an event in %d others", errFrame, depth-1)
-	}
-	e, err := w.event()
-	if err != nil {
-		return err
-	}
-	e, size, err := s.recorded(ctx, s.o.Session, e)
-	if err != nil {
-		return err
-	}
-	if s.o.Event != nil {
-		s.o.Event(e, max(size, w.size()))
-	}
-	return nil
-}
-
-// recorded is an event with the item that the host has on record, and its size.
-func (s *Server) recorded(ctx context.Context, id string, e agent.Event) (_ agent.Event, size int, err error) {
-	switch of := e.(type) {
-	case agent.ItemAppended:
-		if of.Item, err = s.item(ctx, id, of.Seq); err != nil {
-			return nil, 0, err
-		}
-		return of, len(of.Item.JSON), nil
-	case agent.SubagentEvent:
-		if err := s.bounds.writable(ctx, of.Session); err != nil {
-			return nil, 0, err
-		}
-		of.Event, size, err = s.recorded(ctx, of.Session, of.Event)
-		return of, size, err
-	}
-	return e, 0, nil
-}
-
-// item is an item of a session, by its record.
-func (s *Server) item(ctx context.Context, id string, seq int64) (transcript.Encoded, error) {
-	for r, err := range s.sessions.Store().Read(ctx, id, session.Range{After: seq - 1, Until: seq}) {
-		if err != nil {
-			return transcript.Encoded{}, err
-		}
-		if r.Kind != session.KindItem || r.Payload == nil {
-			break
-		}
-		it, err := session.ReadItem(r.Payload)
-		return it.Item, err
-	}
-	return transcript.Encoded{}, fmt.Errorf("%w: record %d is no item", errFrame, seq)
 }
 
 // Interrupt asks the agent to stop, as [agent.Agent.Interrupt] does.

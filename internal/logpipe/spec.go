@@ -42,7 +42,7 @@ type Spec struct {
 }
 
 // SpecVersion is that of this package.
-const SpecVersion = 1
+const SpecVersion = 2
 
 // maxSpec bounds a spec in bytes: images may be in its input.
 const maxSpec = 256 << 20

@@ -14,6 +14,7 @@ import (
 
 	"github.com/holdfast-dev/holdfast/agent"
 	"github.com/holdfast-dev/holdfast/approval"
+	"github.com/holdfast-dev/holdfast/event"
 	"github.com/holdfast-dev/holdfast/hook"
 	"github.com/holdfast-dev/holdfast/internal/jsontree"
 	"github.com/holdfast-dev/holdfast/internal/policylog"
@@ -69,8 +70,8 @@ func TestErrors(t *testing.T) {
 	if !ok || me.Error() != sent.Error() || me.RetryAfter != sent.RetryAfter || me.Partial.Text() != "half" || !errors.Is(me, context.DeadlineExceeded) || me.Retryable() || !me.Unavailable() || me.Usage == nil || me.Usage.Input != 7 || me.Cost == nil || *me.Cost != 0.25 {
 		t.Errorf("a model's error came as %+v", me)
 	}
-	he, ok := errors.AsType[*agent.HookError](over(t, &agent.HookError{Event: hook.Stop, By: "b", Reason: "r"}))
-	if !ok || *he != (agent.HookError{Event: hook.Stop, By: "b", Reason: "r"}) {
+	he, ok := errors.AsType[*event.HookError](over(t, &event.HookError{Event: string(hook.Stop), By: "b", Reason: "r"}))
+	if !ok || *he != (event.HookError{Event: string(hook.Stop), By: "b", Reason: "r"}) {
 		t.Errorf("a hook's error came as %+v", he)
 	}
 }
@@ -80,47 +81,48 @@ func TestEvents(t *testing.T) {
 	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	code := 3
 	decision := policy.Decision{Use: "u", Tool: "Bash", Effect: policy.Deny, By: "rule", Reason: "no"}
-	for _, e := range []agent.Event{
-		agent.SessionOpened{ID: "s", Created: true, Items: 2, Notices: []string{"n"}, Recovery: &session.Recovery{Session: "s", Cut: 3}},
-		agent.TurnStarted{Turn: "turn-1"},
-		agent.TextDelta{Text: "a<b>&\u2028"},
-		agent.ThinkingDelta{Text: "hm"},
-		agent.ToolInputDelta{Use: "u", Tool: "Bash", JSON: `{"com`},
-		agent.Decided{Decision: decision},
-		agent.ApprovalAsked{Question: approval.Question{ID: "q", Tool: "Bash", AskedAt: now}},
-		agent.ApprovalResolved{ID: "q", Answer: approval.Answer{Question: "q", Decision: approval.Deny, At: now}, Late: &approval.Answer{Decision: approval.Allow, At: now}},
-		agent.PolicyChanged{Change: policy.Change{Mode: policy.ModePlan, Version: 2}},
-		agent.ToolStarted{Use: "u", Tool: "Bash", Input: json.RawMessage(`{"command":"ls"}`)},
-		agent.ToolFinished{Use: "u", Tool: "Bash", Took: time.Second, Result: tool.Result{
+	for _, e := range []event.Event{
+		event.SessionOpened{ID: "s", Created: true, Items: 2, Notices: []string{"n"}, Recovery: &session.Recovery{Session: "s", Cut: 3}},
+		event.TurnStarted{Turn: "turn-1"},
+		event.TextDelta{Text: "a<b>&\u2028"},
+		event.ThinkingDelta{Text: "hm"},
+		event.ToolInputDelta{Use: "u", Tool: "Bash", JSON: `{"com`},
+		event.Decided{Decision: decision},
+		event.ApprovalAsked{Question: approval.Question{ID: "q", Tool: "Bash", AskedAt: now}},
+		event.ApprovalResolved{ID: "q", Answer: approval.Answer{Question: "q", Decision: approval.Deny, At: now}, Late: &approval.Answer{Decision: approval.Allow, At: now}},
+		event.PolicyChanged{Change: policy.Change{Mode: policy.ModePlan, Version: 2}},
+		event.ToolStarted{Use: "u", Tool: "Bash", Input: json.RawMessage(`{"command":"ls"}`)},
+		event.ToolFinished{Use: "u", Tool: "Bash", Took: time.Second, Result: tool.Result{
 			Content: []transcript.Part{transcript.Text{Text: "out"}, transcript.Media{MIME: "image/png", Data: []byte{0, 1, 255}}},
 			IsError: true, ExitCode: &code, Notes: []string{"x"}, Changes: []session.Change{{Path: "/p", Before: "absent", After: "00"}},
 		}},
-		agent.ToolDetached{Use: "u", Tool: "Bash"},
-		agent.SubagentEvent{Use: "u", Session: "c", Name: "Explore", Event: agent.SubagentEvent{Use: "v", Session: "d", Name: "w", Event: agent.Notice{Text: "n"}}},
-		agent.ToolsChanged{Tools: []string{"Read"}},
-		agent.Compacting{Trigger: "auto"},
-		agent.MutationFinished{By: "compact", Moment: agent.AfterToolResult, Dirty: true, Before: 9, After: 2, Trigger: "auto", TokensBefore: 90, TokensAfter: 20},
-		agent.UsageUpdated{Model: "m", Usage: transcript.Usage{Input: 1}, Total: transcript.Usage{Input: 2}, CostUSD: 0.5},
-		agent.Retrying{Err: &model.Error{Kind: model.ErrorNetwork, Provider: "p", Message: "gone"}, Attempt: 1, Delay: time.Second},
-		agent.ModelSwitched{From: "a", To: "b", Err: &model.Error{Kind: model.ErrorOverloaded, Provider: "p"}},
-		agent.HookRan{Ran: hook.Ran{Event: hook.Stop, Hooks: []hook.Run{{Name: "h", Exit: &code}}}, Terminal: []string{"\a"}},
-		agent.Notified{Title: "t", Body: "b", Level: "info"},
-		agent.ModelStarted{Provider: "p", Model: "m", Attempt: 1},
-		agent.ModelFinished{Provider: "p", Model: "m", Usage: &transcript.Usage{Output: 4}, Finish: transcript.FinishStop, Took: time.Second},
-		agent.Notice{Text: "n"},
-		agent.TurnFinished{Turn: "turn-1", Reason: agent.ReasonHook, Err: &agent.HookError{Event: hook.Stop, By: "b"}},
-		agent.Result{
-			SessionID: "s", Turn: "turn-1", Reason: agent.ReasonFailed, Text: "t", Err: &model.Error{Kind: model.ErrorAuth, Provider: "p", Status: 401},
-			Turns: 2, Usage: transcript.Usage{Input: 3}, CostUSD: 1, ByModel: map[string]agent.ModelUsage{"m": {Calls: 2}},
+		event.ToolDetached{Use: "u", Tool: "Bash"},
+		event.SubagentEvent{Use: "u", Session: "c", Name: "Explore", Event: event.SubagentEvent{Use: "v", Session: "d", Name: "w", Event: event.Notice{Text: "n"}}},
+		event.ToolsChanged{Tools: []string{"Read"}},
+		event.Compacting{Trigger: "auto"},
+		event.MutationFinished{By: "compact", Moment: string(agent.AfterToolResult), Before: 9, After: 2, Trigger: "auto", TokensBefore: 90, TokensAfter: 20},
+		event.UsageUpdated{Model: "m", Usage: transcript.Usage{Input: 1}, Total: transcript.Usage{Input: 2}, CostUSD: 0.5},
+		event.Retrying{Err: &model.Error{Kind: model.ErrorNetwork, Provider: "p", Message: "gone"}, Attempt: 1, Delay: time.Second},
+		event.ModelSwitched{From: "a", To: "b", Err: &model.Error{Kind: model.ErrorOverloaded, Provider: "p"}},
+		event.HookRan{Ran: session.HookRanPayload{Event: string(hook.Stop), Hooks: []session.HookRun{{Name: "h", Exit: &code}}}},
+		event.TerminalSequences{Sequences: []string{"\a"}},
+		event.Notified{Title: "t", Body: "b", Level: "info"},
+		event.ModelStarted{Provider: "p", Model: "m", Attempt: 1},
+		event.ModelFinished{Provider: "p", Model: "m", Usage: &transcript.Usage{Output: 4}, Finish: transcript.FinishStop, Took: time.Second},
+		event.Notice{Text: "n"},
+		event.TurnFinished{Turn: "turn-1", Reason: event.ReasonHook, Err: &event.HookError{Event: string(hook.Stop), By: "b"}},
+		event.Result{
+			SessionID: "s", Turn: "turn-1", Reason: event.ReasonFailed, Text: "t", Err: &model.Error{Kind: model.ErrorAuth, Provider: "p", Status: 401},
+			Turns: 2, Usage: transcript.Usage{Input: 3}, CostUSD: 1, ByModel: map[string]event.ModelUsage{"m": {Calls: 2}},
 			Denials: []policy.Decision{decision}, Took: time.Minute, TookModel: time.Second, Finish: transcript.FinishStop,
 		},
 	} {
-		w, err := packEvent(e)
+		sent, err := packEvent(e)
 		if err != nil {
 			t.Errorf("%T: %v", e, err)
 			continue
 		}
-		b, err := encode(&request{Op: opEvent, Event: w})
+		b, err := encode(sent)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -128,7 +130,7 @@ func TestEvents(t *testing.T) {
 		if err := json.Unmarshal(b, &r); err != nil {
 			t.Fatal(err)
 		}
-		got, err := r.Event.event()
+		got, err := unpackEvent(&r)
 		if err != nil || !reflect.DeepEqual(got, e) {
 			t.Errorf("%T came as\n%+v %v, want\n%+v", e, got, err, e)
 		}
@@ -137,17 +139,17 @@ func TestEvents(t *testing.T) {
 
 // An event of an item shows the host's record, whatever the process inside says.
 func TestItemsAreTheHosts(t *testing.T) {
-	told := make(chan agent.Event, 10)
-	b := newBound(t, ServeOptions{Event: func(e agent.Event, _ int) { told <- e }})
+	told := make(chan event.Event, 10)
+	b := newBound(t, ServeOptions{Event: func(e event.Event, _ int) { told <- e }})
 	recs, err := b.open().Append(t.Context(), item("a", "hello"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	lie := transcript.MustEncode(transcript.UserText("something else"))
-	if err := b.c.Tell(agent.ItemAppended{Seq: recs[0].Seq, Item: lie}); err != nil {
+	if err := b.c.Tell(event.ItemAppended{Seq: recs[0].Seq, Item: lie}); err != nil {
 		t.Fatal(err)
 	}
-	if e := (<-told).(agent.ItemAppended); e.Item.Text() != "hello" || e.Seq != recs[0].Seq {
+	if e := (<-told).(event.ItemAppended); e.Item.Text() != "hello" || e.Seq != recs[0].Seq {
 		t.Errorf("told: %+v", e)
 	}
 	child, err := b.sessions.Create(t.Context(), session.Opened{Owner: b.log.ID()})
@@ -158,13 +160,13 @@ func TestItemsAreTheHosts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := b.c.Tell(agent.SubagentEvent{Session: child.ID(), Event: agent.ItemAppended{Seq: recs[0].Seq, Item: lie}}); err != nil {
+	if err := b.c.Tell(event.SubagentEvent{Session: child.ID(), Event: event.ItemAppended{Seq: recs[0].Seq, Item: lie}}); err != nil {
 		t.Fatal(err)
 	}
-	if e := (<-told).(agent.SubagentEvent).Event.(agent.ItemAppended); e.Item.Text() != "a child's" {
+	if e := (<-told).(event.SubagentEvent).Event.(event.ItemAppended); e.Item.Text() != "a child's" {
 		t.Errorf("told: %+v", e)
 	}
-	if err := b.c.Tell(agent.ItemAppended{Seq: 99}); err != nil {
+	if err := b.c.Tell(event.ItemAppended{Seq: 99}); err != nil {
 		t.Fatal(err)
 	}
 	<-b.c.Lost() // who tells of what is not there is not listened to any more
@@ -174,17 +176,17 @@ func TestSpec(t *testing.T) {
 	for _, tt := range []struct{ name, text, want string }{
 		{"nothing", " \n", "nothing came"},
 		{"no JSON", "{", "cannot be read"},
-		{"another version", `{"version":2,"session":"s","cwd":"/w","models":[{}],"later":1}`, "version 2"},
-		{"an unknown field", `{"version":1,"session":"s","cwd":"/w","models":[{}],"later":1}`, "unknown field"},
-		{"more", `{"version":1,"session":"s","cwd":"/w","models":[{}]} {}`, "follows"},
-		{"no session", `{"version":1,"cwd":"/w","models":[{}]}`, "needed"},
+		{"another version", `{"version":3,"session":"s","cwd":"/w","models":[{}],"later":1}`, "version 3"},
+		{"an unknown field", `{"version":2,"session":"s","cwd":"/w","models":[{}],"later":1}`, "unknown field"},
+		{"more", `{"version":2,"session":"s","cwd":"/w","models":[{}]} {}`, "follows"},
+		{"no session", `{"version":2,"cwd":"/w","models":[{}]}`, "needed"},
 	} {
 		if _, err := ReadSpec(strings.NewReader(tt.text)); err == nil || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%s: %v", tt.name, err)
 		}
 	}
 	want := Spec{
-		Version: 1, Session: "s", Cwd: "/w", Models: []model.Info{{Provider: "p", Price: &model.Price{Input: 1}}},
+		Version: 2, Session: "s", Cwd: "/w", Models: []model.Info{{Provider: "p", Price: &model.Price{Input: 1}}},
 		Given: &settings.Given{User: &settings.GivenFile{Name: "/h/settings.json", Text: "{}"}}, AskTimeout: time.Minute,
 	}
 	b, err := json.Marshal(want)
@@ -223,7 +225,7 @@ func FuzzFrame(f *testing.F) {
 				}
 			}
 			if q.Event != nil {
-				if e, err := q.Event.event(); err == nil {
+				if e, err := unpackEvent(&q); err == nil {
 					_, _ = packEvent(e)
 				}
 			}
@@ -268,8 +270,8 @@ func (*oneWay) Close() error                { return nil }
 
 // What a process inside is told to do is read, or refused.
 func FuzzSpec(f *testing.F) {
-	f.Add([]byte(`{"version":1,"session":"s","cwd":"/w","models":[{}]}`))
-	f.Add([]byte(`{"version":2}`))
+	f.Add([]byte(`{"version":2,"session":"s","cwd":"/w","models":[{}]}`))
+	f.Add([]byte(`{"version":3}`))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		s, err := ReadSpec(bytes.NewReader(b))
 		if err != nil {

@@ -11,7 +11,7 @@ import (
 
 	"github.com/oklog/ulid/v2"
 
-	"github.com/holdfast-dev/holdfast/agent"
+	"github.com/holdfast-dev/holdfast/event"
 	"github.com/holdfast-dev/holdfast/model"
 	"github.com/holdfast-dev/holdfast/transcript"
 )
@@ -23,7 +23,7 @@ var errInterrupted = errors.New("interrupted")
 
 // Agent is what a desk needs of an [agent.Agent].
 type Agent interface {
-	Run(ctx context.Context, input ...transcript.Part) iter.Seq2[agent.Event, error]
+	Run(ctx context.Context, input ...transcript.Part) iter.Seq2[event.Event, error]
 	Interrupt()
 	Close() error
 }
@@ -177,14 +177,14 @@ func (d *Desk) turn(a Agent) error {
 			return fmt.Errorf("the session cannot go on: %w", err)
 		}
 		switch e := e.(type) {
-		case agent.SessionOpened:
+		case event.SessionOpened:
 			d.mu.Lock()
 			d.session = e.ID
 			d.mu.Unlock()
-		case agent.ApprovalAsked:
+		case event.ApprovalAsked:
 			d.tell(e.Question.Use, "waits for a person: holdfast approvals show "+e.Question.ID)
-		case agent.Result:
-			if d.ctx.Err() == nil && e.Err != nil && (e.Reason == agent.ReasonFailed || d.rounds == before) {
+		case event.Result:
+			if d.ctx.Err() == nil && e.Err != nil && (e.Reason == event.ReasonFailed || d.rounds == before) {
 				return e.Err
 			}
 		}

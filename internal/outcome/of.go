@@ -6,6 +6,7 @@ import (
 
 	"github.com/holdfast-dev/holdfast/agent"
 	"github.com/holdfast-dev/holdfast/approval"
+	"github.com/holdfast-dev/holdfast/event"
 	"github.com/holdfast-dev/holdfast/hook"
 	"github.com/holdfast-dev/holdfast/model"
 	"github.com/holdfast-dev/holdfast/policy"
@@ -58,8 +59,11 @@ func Of(err error) Outcome {
 	if err == nil {
 		return OK
 	}
-	if _, ok := errors.AsType[*agent.HookError](err); ok {
+	if _, ok := errors.AsType[*event.HookError](err); ok {
 		return Denied
+	}
+	if e, ok := errors.AsType[*event.Error](err); ok && e.Code != "" {
+		return withCode(e.Code)
 	}
 	if c, ok := errors.AsType[Coded](err); ok {
 		return c.Outcome()
@@ -72,18 +76,38 @@ func Of(err error) Outcome {
 	return Failed
 }
 
+// withCode is the outcome with a code; Failed for one of a later version.
+func withCode(code string) Outcome {
+	for _, o := range All() {
+		if o.Code == code {
+			return o
+		}
+	}
+	return Failed
+}
+
+// Explain adds to the error that an event has what to do about it and its outcome, so that
+// they are in its JSON.
+func Explain(e event.Event) event.Event {
+	err := event.Err(e)
+	if err == nil {
+		return e
+	}
+	return event.WithErr(e, event.NewError(err, Hint(err), Of(err).Code))
+}
+
 // OfResult maps how a run ended.
-func OfResult(r *agent.Result) Outcome {
+func OfResult(r *event.Result) Outcome {
 	switch r.Reason {
-	case agent.ReasonCompleted:
+	case event.ReasonCompleted:
 		return OK
-	case agent.ReasonMaxTurns, agent.ReasonBudget:
+	case event.ReasonMaxTurns, event.ReasonBudget:
 		return Limit
-	case agent.ReasonHook:
+	case event.ReasonHook:
 		return Denied
-	case agent.ReasonDeferred:
+	case event.ReasonDeferred:
 		return Approval
-	case agent.ReasonInterrupted:
+	case event.ReasonInterrupted:
 		return Interrupted
 	}
 	return Failed

@@ -8,6 +8,7 @@ import (
 
 	"github.com/holdfast-dev/holdfast/agent"
 	"github.com/holdfast-dev/holdfast/approval"
+	"github.com/holdfast-dev/holdfast/event"
 	"github.com/holdfast-dev/holdfast/model"
 	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/session"
@@ -80,12 +81,12 @@ func TestOf(t *testing.T) {
 }
 
 func TestOfResult(t *testing.T) {
-	for reason, want := range map[agent.Reason]Outcome{
-		agent.ReasonCompleted: OK, agent.ReasonMaxTurns: Limit, agent.ReasonBudget: Limit,
-		agent.ReasonHook: Denied, agent.ReasonDeferred: Approval,
-		agent.ReasonInterrupted: Interrupted, agent.ReasonRefused: Failed, agent.ReasonFailed: Failed,
+	for reason, want := range map[event.Reason]Outcome{
+		event.ReasonCompleted: OK, event.ReasonMaxTurns: Limit, event.ReasonBudget: Limit,
+		event.ReasonHook: Denied, event.ReasonDeferred: Approval,
+		event.ReasonInterrupted: Interrupted, event.ReasonRefused: Failed, event.ReasonFailed: Failed,
 	} {
-		if got := OfResult(&agent.Result{Reason: reason}); got != want {
+		if got := OfResult(&event.Result{Reason: reason}); got != want {
 			t.Errorf("OfResult(%s) = %s, want %s", reason, got.Code, want.Code)
 		}
 	}
@@ -122,5 +123,33 @@ func TestHint(t *testing.T) {
 		if got := Hint(tt.err); got != tt.want {
 			t.Errorf("Hint(%v) = %q, want %q", tt.err, got, tt.want)
 		}
+	}
+}
+
+// What a client reads of an error that it was sent is what the sender knew.
+func TestExplain(t *testing.T) {
+	for _, err := range []error{
+		&model.Error{Kind: model.ErrorAuth, Provider: "anthropic"}, &session.BusyError{Session: "s"}, coded{}, &event.HookError{Event: "Stop", By: "h", Reason: "r"},
+		fmt.Errorf("agent: %w", approval.ErrLeave), errors.New("anything"),
+	} {
+		sent := Explain(event.TurnFinished{Err: err})
+		b, failed := event.Marshal(sent)
+		if failed != nil {
+			t.Fatal(failed)
+		}
+		e, failed := event.Unmarshal(b)
+		if failed != nil {
+			t.Fatal(failed)
+		}
+		got := event.Err(e)
+		if got.Error() != err.Error() || Of(got) != Of(err) || Hint(got) != Hint(err) && Of(err) != Denied {
+			t.Errorf("%v came as %v: %v, %q", err, got, Of(got), Hint(got))
+		}
+	}
+	if e := Explain(event.Notice{Text: "n"}); e != (event.Notice{Text: "n"}) {
+		t.Errorf("%v", e)
+	}
+	if got := Of(&event.Error{Code: "of a later version"}); got != Failed {
+		t.Errorf("an unknown code is %v", got)
 	}
 }

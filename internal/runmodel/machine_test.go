@@ -10,6 +10,7 @@ import (
 
 	"github.com/holdfast-dev/holdfast/agent"
 	"github.com/holdfast-dev/holdfast/approval"
+	"github.com/holdfast-dev/holdfast/event"
 	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/session"
 	"github.com/holdfast-dev/holdfast/transcript"
@@ -344,7 +345,7 @@ func (w *world) teammate(t *rapid.T, r *run) {
 	w.note("a teammate of %s: %s in mode %q", r.id, at.id, at.mode)
 	m, err := p.subs.Hire(p.ctx, agent.Hire{
 		Name: at.id, Kind: agent.Definition{Name: at.kind, Description: "a teammate", Prompt: systemChild, Mode: kindModes[at.kind]}, Title: at.title, Mode: at.mode,
-		Idle: func(_ context.Context, _ *agent.Mate, last *agent.Result) string {
+		Idle: func(_ context.Context, _ *agent.Mate, last *event.Result) string {
 			if last != nil {
 				idle <- struct{}{}
 			}

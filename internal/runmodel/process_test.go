@@ -12,6 +12,7 @@ import (
 
 	"github.com/holdfast-dev/holdfast/agent"
 	"github.com/holdfast-dev/holdfast/approval"
+	"github.com/holdfast-dev/holdfast/event"
 	"github.com/holdfast-dev/holdfast/internal/policylog"
 	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/session"
@@ -189,7 +190,7 @@ func (w *world) started(c *tool.Call) {
 			w.violate("reading %s: %v", c.Session, err)
 			return
 		}
-		var s session.ToolStarted
+		var s session.ToolStartedPayload
 		if r.Kind == session.KindToolStarted && json.Unmarshal(r.Payload, &s) == nil && s.Use == c.ID {
 			return
 		}
@@ -386,11 +387,11 @@ func (p *process) turn(input ...transcript.Part) error {
 		if err != nil {
 			last = err
 		}
-		if res, ok := e.(agent.Result); ok {
+		if res, ok := e.(event.Result); ok {
 			p.w.mu.Lock()
 			p.w.note("  the turn of %s ends: %s", p.r.id, res.Reason)
 			p.w.mu.Unlock()
-			if res.Err != nil && res.Reason == agent.ReasonFailed && !strings.Contains(res.Err.Error(), cutOff) && !p.dead.Load() {
+			if res.Err != nil && res.Reason == event.ReasonFailed && !strings.Contains(res.Err.Error(), cutOff) && !p.dead.Load() {
 				last = res.Err
 			}
 		}

@@ -258,7 +258,7 @@ type permits struct {
 func (p *permits) take(r *session.Record) {
 	switch r.Kind {
 	case session.KindPolicyChanged:
-		var c session.PolicyChanged
+		var c session.PolicyChangedPayload
 		p.policy = r.Payload != nil && (json.Unmarshal(r.Payload, &c) != nil || !c.Ended)
 	case session.KindApprovalResolved:
 		p.answers = true

@@ -163,7 +163,7 @@ func testLeaseShared(e *env) {
 	for _, r := range []session.Record{
 		w.rename("by a stranger"),
 		w.next(session.KindApprovalResolved, []byte(`{"id":"q"}`)),
-		w.payload(session.KindPolicyChanged, session.PolicyChanged{Mode: "plan"}),
+		w.payload(session.KindPolicyChanged, session.PolicyChangedPayload{Mode: "plan"}),
 	} {
 		if err := e.store.Append(e.ctx(), "s", batch(0, r)); err != nil {
 			e.Fatalf("%s without a lease: %v", r.Kind, err)

@@ -43,7 +43,7 @@ func worked(b *testing.B, s *session.Sessions, id string, turns int) {
 		for i := range 3 {
 			use := fmt.Sprint("use-", turn, "-", i)
 			say(transcript.Item{Role: transcript.RoleAssistant, Parts: []transcript.Part{text, transcript.ToolUse{ID: use, Name: "Edit", Input: []byte(`{}`)}}})
-			record(session.KindToolStarted, session.ToolStarted{Use: use, Tool: "Edit"})
+			record(session.KindToolStarted, session.ToolStartedPayload{Use: use, Tool: "Edit"})
 			for j := range content {
 				content[j] = byte(turn*j*j>>3 + i)
 			}
@@ -55,7 +55,7 @@ func worked(b *testing.B, s *session.Sessions, id string, turns int) {
 				b.Fatal(err)
 			}
 			drafts = append(drafts, d)
-			record(session.KindToolFinished, session.ToolFinished{Use: use})
+			record(session.KindToolFinished, session.ToolFinishedPayload{Use: use})
 			say(transcript.ResultItem(transcript.ToolResult{UseID: use, Content: []transcript.Part{text}}))
 		}
 		say(transcript.Item{Role: transcript.RoleAssistant, Parts: []transcript.Part{text}})

@@ -10,6 +10,7 @@ import (
 
 	"github.com/holdfast-dev/holdfast/agent"
 	"github.com/holdfast-dev/holdfast/approval"
+	"github.com/holdfast-dev/holdfast/event"
 	"github.com/holdfast-dev/holdfast/model/scripted"
 	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/session"
@@ -91,7 +92,7 @@ func newPlanner(t testing.TB, p *planner, mode policy.Mode, ask func(q approval.
 // run runs one prompt and returns what the model has read of its tools and of plan mode.
 func (p *planner) run() string {
 	p.t.Helper()
-	if res, err := p.a.Prompt(p.t.Context(), "go"); err != nil || res.Reason != agent.ReasonCompleted {
+	if res, err := p.a.Prompt(p.t.Context(), "go"); err != nil || res.Reason != event.ReasonCompleted {
 		p.t.Fatalf("%+v, %v", res, err)
 	}
 	return p.read()

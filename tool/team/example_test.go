@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/holdfast-dev/holdfast/agent"
+	"github.com/holdfast-dev/holdfast/event"
 	"github.com/holdfast-dev/holdfast/model/scripted"
 	"github.com/holdfast-dev/holdfast/session"
 	"github.com/holdfast-dev/holdfast/session/memory"
@@ -52,7 +53,7 @@ steps:
 		if err != nil {
 			log.Fatal(err)
 		}
-		if r, ok := e.(agent.Result); ok {
+		if r, ok := e.(event.Result); ok {
 			fmt.Println(strings.HasSuffix(r.Text, "Ann is done."))
 		}
 	}

@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/holdfast-dev/holdfast/agent"
+	"github.com/holdfast-dev/holdfast/event"
 	"github.com/holdfast-dev/holdfast/hook"
 	"github.com/holdfast-dev/holdfast/session"
 	"github.com/holdfast-dev/holdfast/transcript"
@@ -19,7 +19,7 @@ const maxWords = 4000
 
 // idle is called when a teammate has nothing to do: what it says is what the teammate
 // does next.
-func (t *Team) idle(ctx context.Context, m *mate, last *agent.Result) (next string) {
+func (t *Team) idle(ctx context.Context, m *mate, last *event.Result) (next string) {
 	if told, err := t.readyFor(ctx, m); told || err != nil {
 		return "" // it has something to do, or cannot be told
 	}
@@ -56,7 +56,7 @@ func (t *Team) askHooks(ctx context.Context, m *mate) (next string) {
 }
 
 // ended is the teammate's last turn: its id, why it ended and what was said last.
-func ended(ctx context.Context, m *mate, last *agent.Result) (turn, why, text string) {
+func ended(ctx context.Context, m *mate, last *event.Result) (turn, why, text string) {
 	for _, e := range slices.Backward(m.Agent().Snapshot().Items) {
 		if text = e.Text(); e.Role() == transcript.RoleAssistant && text != "" {
 			break

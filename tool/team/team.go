@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"github.com/holdfast-dev/holdfast/agent"
+	"github.com/holdfast-dev/holdfast/event"
 	"github.com/holdfast-dev/holdfast/session"
 	"github.com/holdfast-dev/holdfast/tool"
 	"github.com/holdfast-dev/holdfast/tool/tasks"
@@ -212,7 +213,7 @@ func (t *Team) hire(ctx context.Context, s *agent.Subagents, h agent.Hire, who m
 	h.Name, h.Kind, h.Mode, h.Tag = who.name, kind, who.mode, who.tag(actorPrefix)
 	h.Tools = []tool.Tool{send}
 	ready := make(chan struct{}) // it is on the list before it can have nothing to do
-	h.Idle = func(ctx context.Context, _ *agent.Mate, last *agent.Result) string {
+	h.Idle = func(ctx context.Context, _ *agent.Mate, last *event.Result) string {
 		<-ready
 		return t.idle(ctx, m, last)
 	}

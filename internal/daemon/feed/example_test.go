@@ -4,7 +4,7 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/holdfast-dev/holdfast/agent"
+	"github.com/holdfast-dev/holdfast/event"
 	"github.com/holdfast-dev/holdfast/internal/daemon/feed"
 	"github.com/holdfast-dev/holdfast/session"
 	"github.com/holdfast-dev/holdfast/session/memory"
@@ -29,7 +29,7 @@ func ExampleNew() {
 		return
 	}
 	defer sub.Close()
-	hub.Publish("s", "writer", agent.TextDelta{Text: "Hel"})
+	hub.Publish("s", "writer", event.TextDelta{Text: "Hel"})
 
 	for range 3 {
 		switch e, err := sub.Next(ctx); {

@@ -20,7 +20,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/holdfast-dev/holdfast/agent"
+	"github.com/holdfast-dev/holdfast/event"
 	"github.com/holdfast-dev/holdfast/session"
 )
 
@@ -47,7 +47,7 @@ type Event struct {
 	Records []Record
 
 	Agent string      // Delta: the agent's name
-	Delta agent.Event // Delta
+	Delta event.Event // Delta
 	encodings
 }
 
@@ -99,11 +99,11 @@ func (e *Event) size() int {
 		n += 256 + len(e.Records[i].Payload)
 	}
 	switch d := e.Delta.(type) {
-	case agent.TextDelta:
+	case event.TextDelta:
 		n += len(d.Text)
-	case agent.ThinkingDelta:
+	case event.ThinkingDelta:
 		n += len(d.Text)
-	case agent.ToolInputDelta:
+	case event.ToolInputDelta:
 		n += len(d.JSON)
 	}
 	return n

@@ -11,7 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/holdfast-dev/holdfast/agent"
+	"github.com/holdfast-dev/holdfast/event"
 	"github.com/holdfast-dev/holdfast/session"
 	"github.com/holdfast-dev/holdfast/session/memory"
 	"github.com/holdfast-dev/holdfast/transcript"
@@ -83,7 +83,7 @@ func (h *house) subscribe(after int64) *Subscription {
 	return s
 }
 
-func (h *house) say(text string) { h.hub.Publish("s", "a", agent.TextDelta{Text: text}) }
+func (h *house) say(text string) { h.hub.Publish("s", "a", event.TextDelta{Text: text}) }
 
 // told describes an event in a word.
 func told(e *Event, err error) string {
@@ -91,7 +91,7 @@ func told(e *Event, err error) string {
 	case err != nil:
 		return err.Error()
 	case e.Kind == Delta:
-		return fmt.Sprintf("%v@%d", e.Delta.(agent.TextDelta).Text, e.Seq)
+		return fmt.Sprintf("%v@%d", e.Delta.(event.TextDelta).Text, e.Seq)
 	case e.Kind == Gap:
 		return fmt.Sprintf("gap@%d", e.Seq)
 	case e.Kind == CaughtUp:
@@ -201,7 +201,7 @@ func TestAwait(t *testing.T) {
 		h.expect(s, "caught_up@0")
 		time.Sleep(time.Second) // of synctest's clock: what polls finds no session
 		l := h.create("later")
-		h.hub.Publish("later", "a", agent.TextDelta{Text: "first"})
+		h.hub.Publish("later", "a", event.TextDelta{Text: "first"})
 		h.add(l, item(1))
 		h.expect(s, "1 first@1 2")
 		if err := l.Close(); err != nil {

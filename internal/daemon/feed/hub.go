@@ -9,7 +9,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/holdfast-dev/holdfast/agent"
+	"github.com/holdfast-dev/holdfast/event"
 	"github.com/holdfast-dev/holdfast/session"
 	"github.com/holdfast-dev/holdfast/session/retry"
 )
@@ -117,7 +117,7 @@ func (h *Hub) appended(id string, head session.Record) {
 // Publish tells those who follow a session of something that is not on record. It
 // never blocks. What is published after an append has returned is told after its
 // records.
-func (h *Hub) Publish(id, agentName string, d agent.Event) {
+func (h *Hub) Publish(id, agentName string, d event.Event) {
 	if f := h.find(id); f != nil {
 		f.publish(&Event{Kind: Delta, Session: id, Time: h.opt.Clock(), Agent: agentName, Delta: d})
 	}

@@ -9,7 +9,7 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/holdfast-dev/holdfast/agent"
+	"github.com/holdfast-dev/holdfast/event"
 	"github.com/holdfast-dev/holdfast/session"
 	"github.com/holdfast-dev/holdfast/session/memory"
 	"pgregory.net/rapid"
@@ -39,7 +39,7 @@ func (r *reader) told(e *Event, frames map[int64][]byte) error {
 	case Delta:
 		// A delta says after which record it was published, and its number.
 		var seq, n int64
-		if _, err := fmt.Sscanf(e.Delta.(agent.TextDelta).Text, "%d %d", &seq, &n); err != nil {
+		if _, err := fmt.Sscanf(e.Delta.(event.TextDelta).Text, "%d %d", &seq, &n); err != nil {
 			return err
 		}
 		if !r.caught {

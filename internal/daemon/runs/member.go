@@ -9,6 +9,7 @@ import (
 
 	"github.com/holdfast-dev/holdfast/agent"
 	"github.com/holdfast-dev/holdfast/approval"
+	"github.com/holdfast-dev/holdfast/event"
 	"github.com/holdfast-dev/holdfast/internal/daemon/strategy"
 	"github.com/holdfast-dev/holdfast/internal/daemon/wire"
 	"github.com/holdfast-dev/holdfast/session"
@@ -166,7 +167,7 @@ func (m *member) turn(ctx context.Context, input string) (strategy.Output, error
 }
 
 // run runs the agent once and tells what happens.
-func (m *member) run(ctx context.Context, parts []transcript.Part) (*agent.Result, error) {
+func (m *member) run(ctx context.Context, parts []transcript.Part) (*event.Result, error) {
 	m.setBusy(true)
 	defer m.setBusy(false)
 	for e, err := range m.agent.Run(ctx, parts...) {
@@ -177,7 +178,7 @@ func (m *member) run(ctx context.Context, parts []transcript.Part) (*agent.Resul
 			return nil, err
 		}
 		m.told(ctx, e)
-		if res, ok := e.(agent.Result); ok {
+		if res, ok := e.(event.Result); ok {
 			return &res, nil
 		}
 	}
@@ -200,11 +201,11 @@ func (deferredError) Error() string {
 func (deferredError) Unwrap() error { return errLeft }
 
 // ended says why a turn's end is not that of a step well done.
-func (m *member) ended(ctx context.Context, res *agent.Result) error {
+func (m *member) ended(ctx context.Context, res *event.Result) error {
 	switch res.Reason {
-	case agent.ReasonCompleted:
+	case event.ReasonCompleted:
 		return nil
-	case agent.ReasonInterrupted:
+	case event.ReasonInterrupted:
 		if err := context.Cause(ctx); err != nil {
 			return err
 		}
@@ -212,13 +213,13 @@ func (m *member) ended(ctx context.Context, res *agent.Result) error {
 			return nil // a person said no, and stop: the step ends with what there is
 		}
 		return errors.New("the turn was interrupted")
-	case agent.ReasonDeferred:
+	case event.ReasonDeferred:
 		return &deferredError{}
-	case agent.ReasonBudget:
+	case event.ReasonBudget:
 		return fmt.Errorf("agent %s reached a limit: %s: the run has cost %.4g of %.4g US dollars", m.spec.Name, res.Reason, res.RunCostUSD, res.BudgetUSD)
-	case agent.ReasonMaxTurns:
+	case event.ReasonMaxTurns:
 		return fmt.Errorf("agent %s reached a limit: %s", m.spec.Name, res.Reason)
-	case agent.ReasonRefused, agent.ReasonFailed, agent.ReasonHook:
+	case event.ReasonRefused, event.ReasonFailed, event.ReasonHook:
 	}
 	if res.Err != nil {
 		return res.Err
@@ -227,33 +228,29 @@ func (m *member) ended(ctx context.Context, res *agent.Result) error {
 }
 
 // told passes on what the agent tells.
-func (m *member) told(ctx context.Context, e agent.Event) {
+func (m *member) told(ctx context.Context, e event.Event) {
 	switch e := e.(type) {
-	case agent.ApprovalResolved:
+	case event.ApprovalResolved:
 		m.x.gone(e.ID)
-	case agent.SubagentEvent:
+	case event.SubagentEvent:
 		m.toldOf(e)
 		return
-	case agent.ItemAppended:
+	case event.ItemAppended:
 		if e.Item.Role() == transcript.RoleTool { // before the model is called with it
 			m.x.submit(ctx, m)
 		}
-	case agent.PolicyChanged:
+	case event.PolicyChanged:
 		m.policyChanged(ctx, e)
-	case agent.SessionOpened:
+	case event.SessionOpened:
 		m.wake()
 		e.Notices = nil // they are on record
 		m.publish(e)
 		return
-	case agent.TextDelta, agent.ThinkingDelta, agent.ToolInputDelta, agent.Retrying, agent.ModelSwitched,
-		agent.ModelStarted, agent.ModelFinished, agent.UsageUpdated, agent.Notice, agent.Notified,
-		agent.Result, agent.Compacting, agent.MutationFinished:
+	case event.TextDelta, event.ThinkingDelta, event.ToolInputDelta, event.Retrying, event.ModelSwitched,
+		event.ModelStarted, event.ModelFinished, event.UsageUpdated, event.Notice, event.Notified, event.TerminalSequences,
+		event.Result, event.Compacting, event.MutationFinished:
 		m.publish(e)
 		return
-	case agent.ToolFinished: // whose notes no record has
-		m.publish(e)
-	case agent.HookRan: // and what hooks say to the person
-		m.publish(e)
 	}
 	m.wake()
 }
@@ -267,16 +264,16 @@ func (m *member) wake() {
 
 // toldOf takes in what a sub-agent does: it asks as the agent itself does, and the run's
 // log names its records.
-func (m *member) toldOf(e agent.SubagentEvent) {
-	for of, ok := e, true; ok; of, ok = of.Event.(agent.SubagentEvent) {
+func (m *member) toldOf(e event.SubagentEvent) {
+	for of, ok := e, true; ok; of, ok = of.Event.(event.SubagentEvent) {
 		m.x.helped(of.Session, of.Name)
-		if r, is := of.Event.(agent.ApprovalResolved); is {
+		if r, is := of.Event.(event.ApprovalResolved); is {
 			m.x.gone(r.ID)
 		}
 	}
 }
 
-func (m *member) publish(e agent.Event) {
+func (m *member) publish(e event.Event) {
 	for _, e := range m.veil.through(e) {
 		if m.x.relay != nil {
 			m.x.relay.publish(m, e)
@@ -299,7 +296,7 @@ func (m *member) goOn(ctx context.Context, s strategy.Step, before *pastStep) (s
 	case !p.admitted:
 		return m.turn(ctx, m.x.withSteering(s.Input))
 	case p.done() && len(m.agent.Snapshot().Pending) == 0:
-		return strategy.Output{Text: p.text, Finish: string(agent.ReasonCompleted), Cost: p.cost}, nil
+		return strategy.Output{Text: p.text, Finish: string(event.ReasonCompleted), Cost: p.cost}, nil
 	}
 	if text := m.x.withSteering(""); text != "" {
 		return m.turn(ctx, text)
@@ -324,9 +321,9 @@ type progress struct {
 // not get on record, which whoever opens the session then closes as interrupted.
 func (p *progress) done() bool {
 	switch p.closed {
-	case string(agent.ReasonCompleted):
+	case string(event.ReasonCompleted):
 		return true
-	case "", string(agent.ReasonInterrupted):
+	case "", string(event.ReasonInterrupted):
 		return p.answered
 	}
 	return false

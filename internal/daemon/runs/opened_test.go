@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/holdfast-dev/holdfast/agent"
+	"github.com/holdfast-dev/holdfast/event"
 	"github.com/holdfast-dev/holdfast/internal/daemon/feed"
 	"github.com/holdfast-dev/holdfast/internal/daemon/runs"
 	"github.com/holdfast-dev/holdfast/internal/daemon/strategy"
@@ -29,7 +29,7 @@ func (w *world) cutOff(id, owner string) {
 
 // brief says in a word each what a feed tells.
 func brief(e *feed.Event) (list []string) {
-	if o, ok := e.Delta.(agent.SessionOpened); ok {
+	if o, ok := e.Delta.(event.SessionOpened); ok {
 		list = append(list, "told "+o.ID+strings.Join(o.Notices, ""))
 	}
 	for _, r := range e.Records {

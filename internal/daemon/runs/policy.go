@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/holdfast-dev/holdfast/agent"
+	"github.com/holdfast-dev/holdfast/event"
 	"github.com/holdfast-dev/holdfast/internal/daemon/strategy"
 	"github.com/holdfast-dev/holdfast/internal/daemon/wire"
 	"github.com/holdfast-dev/holdfast/internal/policylog"
@@ -262,7 +263,7 @@ func (x *run) all() []*member {
 }
 
 // policyChanged tells of a change that came from a decision, or from elsewhere.
-func (m *member) policyChanged(ctx context.Context, e agent.PolicyChanged) {
+func (m *member) policyChanged(ctx context.Context, e event.PolicyChanged) {
 	if !e.Change.Ended {
 		m.tellPolicy(ctx, e.Change)
 	}

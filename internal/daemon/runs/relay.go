@@ -12,7 +12,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/holdfast-dev/holdfast/agent"
+	"github.com/holdfast-dev/holdfast/event"
 	"github.com/holdfast-dev/holdfast/internal/daemon/wire"
 	"github.com/holdfast-dev/holdfast/session"
 )
@@ -44,7 +44,7 @@ type relayed struct {
 	session string
 	to      int64
 	agent   string
-	delta   agent.Event
+	delta   event.Event
 }
 
 // relayQueue bounds the deltas that wait. More of them are lost, as deltas may be.
@@ -129,7 +129,7 @@ func (x *run) relaying() *relay {
 	return cmp.Or(x.relay, x.helpers)
 }
 
-func (l *relay) publish(m *member, e agent.Event) {
+func (l *relay) publish(m *member, e event.Event) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if len(l.queue) < relayQueue {

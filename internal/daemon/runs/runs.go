@@ -26,6 +26,7 @@ import (
 
 	"github.com/holdfast-dev/holdfast/agent"
 	"github.com/holdfast-dev/holdfast/audit/secret"
+	"github.com/holdfast-dev/holdfast/event"
 	"github.com/holdfast-dev/holdfast/internal/daemon/feed"
 	"github.com/holdfast-dev/holdfast/internal/daemon/strategy"
 	"github.com/holdfast-dev/holdfast/model"
@@ -68,8 +69,8 @@ type Made struct {
 // Agent is an agent as runs use it: [agent.Agent], by shape and with its contracts. One
 // that has Fire as well is told of lifecycle events.
 type Agent interface {
-	Start(ctx context.Context) (agent.SessionOpened, error)
-	Run(ctx context.Context, input ...transcript.Part) iter.Seq2[agent.Event, error]
+	Start(ctx context.Context) (event.SessionOpened, error)
+	Run(ctx context.Context, input ...transcript.Part) iter.Seq2[event.Event, error]
 	Submit(ctx context.Context, input ...transcript.Part) error
 	Change(ctx context.Context, c policy.Change) (policy.Change, error)
 	Mode() policy.Mode

@@ -3,8 +3,8 @@ package runs
 import (
 	"strings"
 
-	"github.com/holdfast-dev/holdfast/agent"
 	"github.com/holdfast-dev/holdfast/audit/secret"
+	"github.com/holdfast-dev/holdfast/event"
 )
 
 // veil masks secrets in what streams before its item is on disk, as they are masked in
@@ -14,7 +14,7 @@ import (
 // It belongs to the goroutine of the agent's loop.
 type veil struct {
 	mask *secret.Masker
-	of   agent.Event // the kind of pieces that are held back, without their text
+	of   event.Event // the kind of pieces that are held back, without their text
 	raw  string      // of the line so far
 	told string      // what of it was told, masked
 }
@@ -30,15 +30,15 @@ const (
 const maxHeld = 16 << 10
 
 // through returns what may be told once e has come: e itself, or pieces.
-func (v *veil) through(e agent.Event) []agent.Event {
+func (v *veil) through(e event.Event) []event.Event {
 	if v.mask == nil {
-		return []agent.Event{e}
+		return []event.Event{e}
 	}
 	kind, text := piece(e)
 	if kind == nil {
 		return append(v.rest(), v.masked(e))
 	}
-	var out []agent.Event
+	var out []event.Event
 	if kind != v.of {
 		out = v.rest()
 		v.of = kind
@@ -48,12 +48,12 @@ func (v *veil) through(e agent.Event) []agent.Event {
 }
 
 // masked is an event that comes whole.
-func (v *veil) masked(e agent.Event) agent.Event {
+func (v *veil) masked(e event.Event) event.Event {
 	switch e := e.(type) {
-	case agent.Notice:
+	case event.Notice:
 		e.Text, _ = v.mask.Text(e.Text)
 		return e
-	case agent.Result:
+	case event.Result:
 		e.Text, _ = v.mask.Text(e.Text)
 		return e
 	}
@@ -61,14 +61,14 @@ func (v *veil) masked(e agent.Event) agent.Event {
 }
 
 // rest tells what is held back.
-func (v *veil) rest() []agent.Event {
+func (v *veil) rest() []event.Event {
 	out := v.tell(len(v.raw))
 	v.of, v.raw, v.told = nil, "", ""
 	return out
 }
 
 // tell tells the line up to end, as far as it was not told.
-func (v *veil) tell(end int) []agent.Event {
+func (v *veil) tell(end int) []event.Event {
 	masked, _ := v.mask.Text(v.raw[:end])
 	more, follows := strings.CutPrefix(masked, v.told)
 	v.told = masked
@@ -79,7 +79,7 @@ func (v *veil) tell(end int) []agent.Event {
 	if !follows || more == "" {
 		return nil
 	}
-	return []agent.Event{withText(v.of, more)}
+	return []event.Event{withText(v.of, more)}
 }
 
 // whole is how much of a text holds nothing that could be the beginning of a secret.
@@ -101,27 +101,27 @@ func whole(text string) int {
 
 // piece takes a provisional piece apart: its kind, and its text. The kind is nil for
 // anything else.
-func piece(e agent.Event) (kind agent.Event, text string) {
+func piece(e event.Event) (kind event.Event, text string) {
 	switch e := e.(type) {
-	case agent.TextDelta:
-		return agent.TextDelta{}, e.Text
-	case agent.ThinkingDelta:
-		return agent.ThinkingDelta{}, e.Text
-	case agent.ToolInputDelta:
-		return agent.ToolInputDelta{Use: e.Use, Tool: e.Tool}, e.JSON
+	case event.TextDelta:
+		return event.TextDelta{}, e.Text
+	case event.ThinkingDelta:
+		return event.ThinkingDelta{}, e.Text
+	case event.ToolInputDelta:
+		return event.ToolInputDelta{Use: e.Use, Tool: e.Tool}, e.JSON
 	}
 	return nil, ""
 }
 
-func withText(kind agent.Event, text string) agent.Event {
+func withText(kind event.Event, text string) event.Event {
 	switch k := kind.(type) {
-	case agent.TextDelta:
+	case event.TextDelta:
 		k.Text = text
 		return k
-	case agent.ThinkingDelta:
+	case event.ThinkingDelta:
 		k.Text = text
 		return k
-	case agent.ToolInputDelta:
+	case event.ToolInputDelta:
 		k.JSON = text
 		return k
 	}

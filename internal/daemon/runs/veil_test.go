@@ -6,8 +6,8 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/holdfast-dev/holdfast/agent"
 	"github.com/holdfast-dev/holdfast/audit/secret"
+	"github.com/holdfast-dev/holdfast/event"
 )
 
 const (
@@ -28,19 +28,19 @@ func TestVeil(t *testing.T) {
 		text := strings.Join(rapid.SliceOfN(rapid.SampledFrom(words), 1, 12).Draw(rt, "text"), " ")
 		v := &veil{mask: mask}
 		var told strings.Builder
-		hear := func(list []agent.Event) {
+		hear := func(list []event.Event) {
 			for _, e := range list {
-				if d, ok := e.(agent.TextDelta); ok {
+				if d, ok := e.(event.TextDelta); ok {
 					told.WriteString(d.Text)
 				}
 			}
 		}
 		for rest := text; rest != ""; {
 			n := rapid.IntRange(1, min(len(rest), 30)).Draw(rt, "n")
-			hear(v.through(agent.TextDelta{Text: rest[:n]}))
+			hear(v.through(event.TextDelta{Text: rest[:n]}))
 			rest = rest[n:]
 		}
-		hear(v.through(agent.ModelFinished{}))
+		hear(v.through(event.ModelFinished{}))
 		if got := told.String(); strings.Contains(got, madeUpKey) || strings.Contains(got, madeUpLine) {
 			rt.Fatalf("told %q", got)
 		}
@@ -52,7 +52,7 @@ func TestVeil(t *testing.T) {
 
 // Without a masker pieces go through as they are; what is no piece comes after them.
 func TestVeilOpen(t *testing.T) {
-	if got := (&veil{}).through(agent.TextDelta{Text: madeUpKey}); len(got) != 1 || got[0] != (agent.TextDelta{Text: madeUpKey}) {
+	if got := (&veil{}).through(event.TextDelta{Text: madeUpKey}); len(got) != 1 || got[0] != (event.TextDelta{Text: madeUpKey}) {
 		t.Errorf("%v", got)
 	}
 	mask, err := secret.New(nil)
@@ -60,17 +60,17 @@ func TestVeilOpen(t *testing.T) {
 		t.Fatal(err)
 	}
 	v := &veil{mask: mask}
-	list := v.through(agent.ToolInputDelta{Use: "u", Tool: "Bash", JSON: `{"command":"ls`})
-	list = append(list, v.through(agent.TextDelta{Text: "next"})...)
-	list = append(list, v.through(agent.Notice{Text: "key " + madeUpKey})...)
+	list := v.through(event.ToolInputDelta{Use: "u", Tool: "Bash", JSON: `{"command":"ls`})
+	list = append(list, v.through(event.TextDelta{Text: "next"})...)
+	list = append(list, v.through(event.Notice{Text: "key " + madeUpKey})...)
 	var got []string
 	for _, e := range list {
 		switch e := e.(type) {
-		case agent.ToolInputDelta:
+		case event.ToolInputDelta:
 			got = append(got, e.Use+e.Tool+e.JSON)
-		case agent.TextDelta:
+		case event.TextDelta:
 			got = append(got, e.Text)
-		case agent.Notice:
+		case event.Notice:
 			got = append(got, e.Text)
 		}
 	}

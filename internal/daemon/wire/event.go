@@ -83,7 +83,7 @@ type RunEvent struct {
 
 	Usage  *transcript.Usage `json:"usage,omitempty"`
 	Cost   float64           `json:"cost_usd,omitempty"`
-	Finish string            `json:"finish,omitempty"` // of step_completed: agent.Reason
+	Finish string            `json:"finish,omitempty"` // of step_completed: event.Reason
 
 	Code    Code           `json:"code,omitempty"`    // of failed, cancelled, interrupted
 	Message string         `json:"message,omitempty"` // what was wrong

@@ -106,13 +106,13 @@ func FuzzProject(f *testing.F) {
 			transcript.ToolUse{ID: "c", Name: "n", Input: Raw(`{}`)},
 			transcript.ToolResult{UseID: "c", Content: []transcript.Part{transcript.Text{Text: "r"}, transcript.Media{Data: []byte{1}}}},
 		}}
-		add(session.KindItem, session.ItemAppended{Item: transcript.MustEncode(it).JSON})
+		add(session.KindItem, session.ItemPayload{Item: transcript.MustEncode(it).JSON})
 	}
 	q := question(policy.Request{Operation: policy.OpWrite, Resource: "/a", Shown: "+", Input: Raw(`{}`)}, policy.Request{Resource: "/b"})
 	add(session.KindApprovalAsked, q)
 	add(session.KindApprovalResolved, approval.Answer{Question: "p", Decision: approval.Allow})
-	add(session.KindToolStarted, session.ToolStarted{Use: "c"})
-	add(session.KindToolFinished, session.ToolFinished{Use: "c", Outcome: "unknown"})
+	add(session.KindToolStarted, session.ToolStartedPayload{Use: "c"})
+	add(session.KindToolFinished, session.ToolFinishedPayload{Use: "c", Outcome: "unknown"})
 	add(session.KindRewrite, session.Rewrite{Reason: "compaction"})
 	f.Add("item", []byte(`{"item":{"role":"assistant","parts":[{"type":"tool_use","id":"c","name":"n","input":nul}]}}`), "", int64(-1))
 	f.Add("item", []byte(`{"item":[`), "", int64(1)<<60)

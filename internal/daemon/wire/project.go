@@ -52,7 +52,7 @@ func project(run string, r Source) []OfRun {
 	case session.KindItem:
 		list = read(r, ofItem)
 	case session.KindToolStarted:
-		list = read(r, func(r Source, t *session.ToolStarted) []OfRun {
+		list = read(r, func(r Source, t *session.ToolStartedPayload) []OfRun {
 			return streamed(r, &StreamToolStart{ToolCallID: t.Use, ToolName: t.Tool})
 		})
 	case session.KindToolFinished:
@@ -91,7 +91,7 @@ func streamed(r Source, e StreamEvent) []OfRun {
 	return []OfRun{&AgentStreaming{AgentName: r.Agent, Event: e}}
 }
 
-func ofToolFinished(r Source, t *session.ToolFinished) []OfRun {
+func ofToolFinished(r Source, t *session.ToolFinishedPayload) []OfRun {
 	status := t.Outcome
 	if status == "" {
 		status = statusOf(t.IsError)

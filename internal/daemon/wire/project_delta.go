@@ -4,12 +4,12 @@ import (
 	"cmp"
 	"time"
 
-	"github.com/holdfast-dev/holdfast/agent"
+	"github.com/holdfast-dev/holdfast/event"
 )
 
 // ProjectDelta makes the frame of what an agent says that is on no record; nil when
 // there is nothing for it in the protocol. The frame has no seq: it is provisional.
-func ProjectDelta(run, agentName string, at time.Time, d agent.Event) []byte {
+func ProjectDelta(run, agentName string, at time.Time, d event.Event) []byte {
 	e := streamEvent(d)
 	if e == nil {
 		return nil
@@ -20,25 +20,25 @@ func ProjectDelta(run, agentName string, at time.Time, d agent.Event) []byte {
 	})
 }
 
-func streamEvent(d agent.Event) StreamEvent {
+func streamEvent(d event.Event) StreamEvent {
 	switch d := d.(type) {
-	case agent.TextDelta:
+	case event.TextDelta:
 		return &StreamText{Text: d.Text}
-	case agent.ThinkingDelta:
+	case event.ThinkingDelta:
 		return &StreamThinking{ID: "thinking", Text: d.Text}
-	case agent.ToolInputDelta:
+	case event.ToolInputDelta:
 		return &StreamToolInput{ToolCallID: d.Use, ToolName: d.Tool, Text: d.JSON}
-	case agent.ModelStarted:
+	case event.ModelStarted:
 		return &StreamStepStart{Model: d.Model, Attempt: d.Attempt}
-	case agent.Retrying:
+	case event.Retrying:
 		e := &StreamRetry{Attempt: d.Attempt, DelayMS: d.Delay.Milliseconds()}
 		if d.Err != nil {
 			e.Message = d.Err.Error()
 		}
 		return e
-	case agent.Notice:
+	case event.Notice:
 		return &StreamNotice{Text: d.Text}
-	case agent.Notified:
+	case event.Notified:
 		return &StreamNotice{Title: d.Title, Text: d.Body, Level: d.Level}
 	}
 	return nil

@@ -5,26 +5,26 @@ import (
 	"testing"
 	"time"
 
-	"github.com/holdfast-dev/holdfast/agent"
+	"github.com/holdfast-dev/holdfast/event"
 )
 
 func TestProjectDelta(t *testing.T) {
 	const begin = `{"type":"agent_streaming",` + head + `"runId":"run-1","agentName":"agent","event":`
 	daemon := schemaOf(t, "daemon")
 	for _, tt := range []struct {
-		delta agent.Event
+		delta event.Event
 		want  string
 	}{
-		{agent.TextDelta{Text: "Hel"}, `{"type":"text","text":"Hel"}`},
-		{agent.ThinkingDelta{Text: "hm"}, `{"type":"thinking","id":"thinking","text":"hm"}`},
-		{agent.ToolInputDelta{Use: "c1", Tool: "Bash", JSON: `{"co`}, `{"type":"tool-input","toolCallId":"c1","toolName":"Bash","text":"{\"co"}`},
-		{agent.ModelStarted{Model: "m"}, `{"type":"step-start","model":"m"}`},
-		{agent.Retrying{Err: errors.New("overloaded"), Attempt: 1, Delay: time.Second}, `{"type":"retry","attempt":1,"delayMs":1000,"message":"overloaded"}`},
-		{agent.Retrying{}, `{"type":"retry","attempt":0,"delayMs":0,"message":""}`},
-		{agent.Notice{Text: "n"}, `{"type":"notice","text":"n"}`},
-		{agent.Notified{Title: "t", Body: "b", Level: "warning"}, `{"type":"notice","text":"b","title":"t","level":"warning"}`},
-		{agent.ModelFinished{}, ""},
-		{agent.ToolStarted{}, ""},
+		{event.TextDelta{Text: "Hel"}, `{"type":"text","text":"Hel"}`},
+		{event.ThinkingDelta{Text: "hm"}, `{"type":"thinking","id":"thinking","text":"hm"}`},
+		{event.ToolInputDelta{Use: "c1", Tool: "Bash", JSON: `{"co`}, `{"type":"tool-input","toolCallId":"c1","toolName":"Bash","text":"{\"co"}`},
+		{event.ModelStarted{Model: "m"}, `{"type":"step-start","model":"m"}`},
+		{event.Retrying{Err: errors.New("overloaded"), Attempt: 1, Delay: time.Second}, `{"type":"retry","attempt":1,"delayMs":1000,"message":"overloaded"}`},
+		{event.Retrying{}, `{"type":"retry","attempt":0,"delayMs":0,"message":""}`},
+		{event.Notice{Text: "n"}, `{"type":"notice","text":"n"}`},
+		{event.Notified{Title: "t", Body: "b", Level: "warning"}, `{"type":"notice","text":"b","title":"t","level":"warning"}`},
+		{event.ModelFinished{}, ""},
+		{event.ToolStarted{}, ""},
 		{nil, ""},
 	} {
 		got := ProjectDelta("run-1", "", noon, tt.delta)

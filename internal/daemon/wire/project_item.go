@@ -12,7 +12,7 @@ import (
 // ofItem makes the messages of a transcript item: an answer's tool calls and then its
 // text, what a person or the runtime said, or the results of tool calls. Queued items
 // are told when their turn has come.
-func ofItem(r Source, p *session.ItemAppended) []OfRun {
+func ofItem(r Source, p *session.ItemPayload) []OfRun {
 	if p.Queued {
 		return nil
 	}

@@ -23,7 +23,7 @@ func source(t testing.TB, kind session.Kind, payload any) Source {
 
 func item(t testing.TB, it transcript.Item) Source {
 	t.Helper()
-	return source(t, session.KindItem, session.ItemAppended{Item: transcript.MustEncode(it).JSON})
+	return source(t, session.KindItem, session.ItemPayload{Item: transcript.MustEncode(it).JSON})
 }
 
 func events(t testing.TB, e RunEvent) Source { return source(t, session.KindRunEvent, e) }
@@ -120,7 +120,7 @@ func TestProject(t *testing.T) {
 		},
 		"a system prompt": {item(t, transcript.Item{ID: "i1", Role: transcript.RoleSystem, Parts: []transcript.Part{transcript.Text{Text: "be good"}}}), nil},
 		"a queued text": {
-			source(t, session.KindItem, session.ItemAppended{Queued: true, Item: transcript.MustEncode(transcript.UserText("later")).JSON}), nil,
+			source(t, session.KindItem, session.ItemPayload{Queued: true, Item: transcript.MustEncode(transcript.UserText("later")).JSON}), nil,
 		},
 		"an answer": {
 			item(t, transcript.Item{
@@ -152,15 +152,15 @@ func TestProject(t *testing.T) {
 			},
 		},
 		"a tool starts": {
-			source(t, session.KindToolStarted, session.ToolStarted{Use: "c1", Tool: "Bash"}),
+			source(t, session.KindToolStarted, session.ToolStartedPayload{Use: "c1", Tool: "Bash"}),
 			[]string{`{"type":"agent_streaming",` + head + `"runId":"run-1","seq":9,"agentName":"agent","event":{"type":"tool-start","toolCallId":"c1","toolName":"Bash"}}`},
 		},
 		"a tool ends": {
-			source(t, session.KindToolFinished, session.ToolFinished{Use: "c1", Tool: "Bash", IsError: true, Millis: 12, ExitCode: &exit, Changes: []session.Change{{Path: "/a", Before: "absent", After: "0"}}}),
+			source(t, session.KindToolFinished, session.ToolFinishedPayload{Use: "c1", Tool: "Bash", IsError: true, Millis: 12, ExitCode: &exit, Changes: []session.Change{{Path: "/a", Before: "absent", After: "0"}}}),
 			[]string{`{"type":"agent_streaming",` + head + `"runId":"run-1","seq":9,"agentName":"agent","event":{"type":"tool-finish","toolCallId":"c1","toolName":"Bash","status":"error","durationMs":12,"exitCode":1,"changes":[{"path":"/a","before":"absent","after":"0"}]}}`},
 		},
 		"nobody knows how a tool ended": {
-			source(t, session.KindToolFinished, session.ToolFinished{Use: "c1", Tool: "Bash", IsError: true, Outcome: session.OutcomeUnknown}),
+			source(t, session.KindToolFinished, session.ToolFinishedPayload{Use: "c1", Tool: "Bash", IsError: true, Outcome: session.OutcomeUnknown}),
 			[]string{`{"type":"agent_streaming",` + head + `"runId":"run-1","seq":9,"agentName":"agent","event":{"type":"tool-finish","toolCallId":"c1","toolName":"Bash","status":"unknown","durationMs":0}}`},
 		},
 		"a compaction": {

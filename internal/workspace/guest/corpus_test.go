@@ -14,6 +14,7 @@ import (
 
 	"github.com/holdfast-dev/holdfast/agent"
 	"github.com/holdfast-dev/holdfast/approval"
+	"github.com/holdfast-dev/holdfast/event"
 	"github.com/holdfast-dev/holdfast/internal/corpus"
 	"github.com/holdfast-dev/holdfast/internal/workspace/guest"
 	"github.com/holdfast-dev/holdfast/internal/workspace/vendor"
@@ -70,7 +71,7 @@ func TestCorpusResume(t *testing.T) {
 			a := s.agent("one", agent.Options{})
 			for e, err := range a.Run(t.Context(), transcript.Text{Text: "wait"}) {
 				must(t, err)
-				if _, ok := e.(agent.TextDelta); ok {
+				if _, ok := e.(event.TextDelta); ok {
 					break
 				}
 			}
@@ -83,14 +84,14 @@ func TestCorpusResume(t *testing.T) {
 		}),
 		"pa-resume-019": corpus.Plays(`{"given": {"state":"unknown vendor event in the stream (rate limit)"}, "when": ["turn"], "expect": {"stream":"goes on"}}`, func(t *testing.T, _ corpus.Case) {
 			s := newStage(t)
-			if got := s.agent("one", agent.Options{}).turn(t, "noise"); got.res.Reason != agent.ReasonCompleted {
+			if got := s.agent("one", agent.Options{}).turn(t, "noise"); got.res.Reason != event.ReasonCompleted {
 				t.Errorf("%+v", got.res)
 			}
 		}),
 		"pa-resume-020": corpus.Plays(`{"given": {"ids":"vendor reports session id X, ours is S"}, "when": ["events to the client"], "expect": {"id shown":"S","stored":"mapping S->X"}}`, func(t *testing.T, _ corpus.Case) {
 			s := newStage(t)
 			got := s.agent("S", agent.Options{}).turn(t, "say it")
-			if opened, ok := got.events[0].(agent.SessionOpened); !ok || opened.ID != "S" || got.res.SessionID != "S" {
+			if opened, ok := got.events[0].(event.SessionOpened); !ok || opened.ID != "S" || got.res.SessionID != "S" {
 				t.Errorf("%+v", got.events[0])
 			}
 			if maps := s.mappings("S"); len(maps) != 1 || maps[0].Session == "S" || maps[0].Vendor != "claude" || maps[0].WorkspaceID != "w1" {
@@ -107,7 +108,7 @@ func tries(t *testing.T, text string, starts int, well bool) {
 	a := s.agent("one", allowing())
 	a.turn(t, "say one")
 	got := a.turn(t, text)
-	if n := len(s.calls()) - 1; n != starts || (got.res.Reason == agent.ReasonCompleted) != well {
+	if n := len(s.calls()) - 1; n != starts || (got.res.Reason == event.ReasonCompleted) != well {
 		t.Errorf("%d starts, %+v", n, got.res)
 	}
 	if maps := s.mappings("one"); starts == 2 && (len(maps) != 2 || maps[0].Session == maps[1].Session) {
@@ -150,7 +151,7 @@ func TestCorpusEntry(t *testing.T) {
 			must(t, a.Note(t.Context(), d))
 			a.close()
 			got := s.agent("one", agent.Options{}).turn(t, "say two")
-			if got.res.Reason != agent.ReasonCompleted || !strings.Contains(got.notices(), "cannot be one") {
+			if got.res.Reason != event.ReasonCompleted || !strings.Contains(got.notices(), "cannot be one") {
 				t.Errorf("%+v", got)
 			}
 			if last := s.calls()[1]; has(last, "--resume") || strings.Contains(strings.Join(last.Args, " "), "a/b") {
@@ -162,17 +163,17 @@ func TestCorpusEntry(t *testing.T) {
 			var order []string
 			for _, e := range s.agent("one", allowing()).turn(t, "run echo hi").events {
 				switch e := e.(type) {
-				case agent.SessionOpened:
+				case event.SessionOpened:
 					order = append(order, "session")
-				case agent.ModelStarted:
+				case event.ModelStarted:
 					order = append(order, "model")
-				case agent.TextDelta:
+				case event.TextDelta:
 					order = append(order, "text")
-				case agent.ToolStarted:
+				case event.ToolStarted:
 					order = append(order, "tool_use")
-				case agent.ToolFinished:
+				case event.ToolFinished:
 					order = append(order, "tool_result")
-				case agent.Result:
+				case event.Result:
 					order = append(order, "done "+e.SessionID)
 				}
 			}
@@ -198,7 +199,7 @@ func TestCorpusAcross(t *testing.T) {
 		"pa-ctr-022": func(t *testing.T, _ corpus.Case) {
 			s := newStage(t)
 			got := s.agent("one", agent.Options{}).turn(t, "noise")
-			if got.res.Reason != agent.ReasonCompleted || !strings.Contains(got.notices(), "no event: this is no event") {
+			if got.res.Reason != event.ReasonCompleted || !strings.Contains(got.notices(), "no event: this is no event") {
 				t.Errorf("%+v, %q", got.res, got.notices())
 			}
 		},
@@ -238,7 +239,7 @@ func TestCorpusAcross(t *testing.T) {
 				kept = s
 				return vendor.End{Text: "x"}, s.Item(text("x"))
 			}, allowing(), false)
-			if got := a.turn(t, "go"); got.res.Reason != agent.ReasonCompleted {
+			if got := a.turn(t, "go"); got.res.Reason != event.ReasonCompleted {
 				t.Fatalf("%+v", got.res)
 			}
 			a.close()
@@ -261,7 +262,7 @@ func TestCorpusAcross(t *testing.T) {
 			if got := results(t, a); !strings.Contains(got, "outcome is unknown") {
 				t.Errorf("%q", got)
 			}
-			if got := a.turn(t, "say on"); got.res.Reason != agent.ReasonCompleted || !has(s.calls()[1], "--resume") {
+			if got := a.turn(t, "say on"); got.res.Reason != event.ReasonCompleted || !has(s.calls()[1], "--resume") {
 				t.Errorf("%+v", got.res)
 			}
 		},

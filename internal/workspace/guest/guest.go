@@ -9,6 +9,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/holdfast-dev/holdfast/agent"
+	"github.com/holdfast-dev/holdfast/event"
 	"github.com/holdfast-dev/holdfast/internal/workspace/vendor"
 	"github.com/holdfast-dev/holdfast/model"
 	"github.com/holdfast-dev/holdfast/session"
@@ -209,8 +210,8 @@ func resultText(e transcript.Encoded, id string) string {
 type endings struct{ g *Guest }
 
 // Observe ends what still runs when the loop's turn is over.
-func (e endings) Observe(_ string, ev agent.Event) {
-	if _, ok := ev.(agent.TurnFinished); !ok {
+func (e endings) Observe(_ string, ev event.Event) {
+	if _, ok := ev.(event.TurnFinished); !ok {
 		return
 	}
 	x := e.g.current()

@@ -16,6 +16,7 @@ import (
 
 	"github.com/holdfast-dev/holdfast/agent"
 	"github.com/holdfast-dev/holdfast/approval"
+	"github.com/holdfast-dev/holdfast/event"
 	"github.com/holdfast-dev/holdfast/internal/workspace/guest"
 	"github.com/holdfast-dev/holdfast/internal/workspace/vendor"
 	"github.com/holdfast-dev/holdfast/transcript"
@@ -106,7 +107,7 @@ func TestWildVendors(t *testing.T) {
 		name   string
 		o      agent.Options
 		w      wild
-		reason agent.Reason
+		reason event.Reason
 		want   string // in the failure, the notices, or the results
 	}{
 		{"it asks, and does not wait for the no", agent.Options{Ask: func(context.Context, approval.Question) (approval.Answer, error) {
@@ -121,19 +122,19 @@ func TestWildVendors(t *testing.T) {
 			close(told)
 			<-ctx.Done()
 			return vendor.End{}, errors.Join(err, context.Cause(ctx))
-		}, agent.ReasonFailed, "without asking"},
+		}, event.ReasonFailed, "without asking"},
 		{"it asks about another tool than it announced", yes, func(ctx context.Context, s vendor.Sink) (vendor.End, error) {
 			err := s.Item(use("a", "Read", `{"file_path":"/work/a"}`))
 			a, perr := s.Permit(ctx, bash("a", "hello"))
 			err = errors.Join(err, perr, s.Item(result("a", fmt.Sprint(a.Allow, " ", a.Message), true)))
 			return vendor.End{Text: "x"}, err
-		}, agent.ReasonCompleted, "false not allowed: the tool use was announced as one of Read"},
+		}, event.ReasonCompleted, "false not allowed: the tool use was announced as one of Read"},
 		{"it asks about another command than it announced", yes, func(ctx context.Context, s vendor.Sink) (vendor.End, error) {
 			err := s.Item(use("a", "Bash", hello))
 			a, perr := s.Permit(ctx, bash("a", "rm -rf /"))
 			err = errors.Join(err, perr, s.Item(result("a", string(a.Input), false)))
 			return vendor.End{Text: "x"}, err
-		}, agent.ReasonCompleted, hello},
+		}, event.ReasonCompleted, hello},
 		{"it adds what is its own to what it asks about", yes, func(ctx context.Context, s vendor.Sink) (vendor.End, error) {
 			err := s.Item(use("a", "Bash", hello))
 			p := bash("a", "hello")
@@ -141,7 +142,7 @@ func TestWildVendors(t *testing.T) {
 			a, perr := s.Permit(ctx, p)
 			err = errors.Join(err, perr, s.Item(result("a", fmt.Sprint(a.Allow, " ", len(a.Input)), false)))
 			return vendor.End{Text: "x"}, err
-		}, agent.ReasonCompleted, "true 0"},
+		}, event.ReasonCompleted, "true 0"},
 		{"it asks twice about a use", yes, func(ctx context.Context, s vendor.Sink) (vendor.End, error) {
 			err := s.Item(use("a", "Bash", hello))
 			a, e1 := s.Permit(ctx, bash("a", "hello"))
@@ -149,51 +150,51 @@ func TestWildVendors(t *testing.T) {
 			err = errors.Join(err, e1, e2, s.Item(result("a", fmt.Sprint(a.Allow, b.Allow), false)))
 			c, e3 := s.Permit(ctx, bash("a", "hello")) // and after its result
 			return vendor.End{Text: "x " + c.Message}, errors.Join(err, e3)
-		}, agent.ReasonCompleted, "true true"},
+		}, event.ReasonCompleted, "true true"},
 		{"results of nothing, and twice", yes, func(ctx context.Context, s vendor.Sink) (vendor.End, error) {
 			err := errors.Join(s.Item(result("nobody", "x", false)), s.Item(use("a", "Bash", hello)))
 			_, perr := s.Permit(ctx, bash("a", "hello"))
 			return vendor.End{Text: "x"}, errors.Join(err, perr, s.Item(result("a", "first", false)), s.Item(result("a", "second", false)))
-		}, agent.ReasonCompleted, "first"},
+		}, event.ReasonCompleted, "first"},
 		{"a use that it forgets", yes, func(_ context.Context, s vendor.Sink) (vendor.End, error) {
 			return vendor.End{Text: "x"}, s.Item(use("a", "Bash", hello))
-		}, agent.ReasonCompleted, "not run: the agent ended its turn without a result"},
+		}, event.ReasonCompleted, "not run: the agent ended its turn without a result"},
 		{"a use without an id", yes, func(_ context.Context, s vendor.Sink) (vendor.End, error) {
 			return vendor.End{Text: "x"}, s.Item(use("", "Bash", hello))
-		}, agent.ReasonFailed, "without an id"},
+		}, event.ReasonFailed, "without an id"},
 		{"a use twice", yes, func(_ context.Context, s vendor.Sink) (vendor.End, error) {
 			return vendor.End{Text: "x"}, errors.Join(s.Item(use("a", "Bash", hello)), s.Item(use("a", "Bash", hello)))
-		}, agent.ReasonFailed, "twice"},
+		}, event.ReasonFailed, "twice"},
 		{"a use of a tool without a name", yes, func(_ context.Context, s vendor.Sink) (vendor.End, error) {
 			return vendor.End{Text: "x"}, s.Item(use("a", "", hello))
-		}, agent.ReasonCompleted, ""},
+		}, event.ReasonCompleted, ""},
 		{"arguments that are none", yes, func(ctx context.Context, s vendor.Sink) (vendor.End, error) {
 			err := s.Item(use("a", "Bash", `[1]`))
 			a, perr := s.Permit(ctx, vendor.Permission{Use: "a", Tool: "Bash", Input: json.RawMessage(`[1]`)})
 			return vendor.End{Text: "x"}, errors.Join(err, perr, s.Item(result("a", fmt.Sprint(a.Allow), !a.Allow)))
-		}, agent.ReasonCompleted, ""},
-		{"a panic", yes, func(context.Context, vendor.Sink) (vendor.End, error) { panic("ouch") }, agent.ReasonFailed, "ouch"},
+		}, event.ReasonCompleted, ""},
+		{"a panic", yes, func(context.Context, vendor.Sink) (vendor.End, error) { panic("ouch") }, event.ReasonFailed, "ouch"},
 		{"a flood of notices", yes, func(_ context.Context, s vendor.Sink) (vendor.End, error) {
 			var err error
 			for i := range 100_000 {
 				err = errors.Join(err, s.Notice(fmt.Sprint("strange ", i)))
 			}
 			return vendor.End{Text: "x"}, err
-		}, agent.ReasonCompleted, "there is more that is not told"},
+		}, event.ReasonCompleted, "there is more that is not told"},
 		{"a name that is none", yes, func(_ context.Context, s vendor.Sink) (vendor.End, error) {
 			return vendor.End{Text: "x"}, s.Began("a\nb")
-		}, agent.ReasonFailed, "name that is none"},
+		}, event.ReasonFailed, "name that is none"},
 		{"a name without an end", yes, func(_ context.Context, s vendor.Sink) (vendor.End, error) {
 			return vendor.End{Text: "x"}, s.Began(strings.Repeat("x", 1<<20))
-		}, agent.ReasonFailed, "name that is none"},
+		}, event.ReasonFailed, "name that is none"},
 		{"text that is no UTF-8", yes, func(_ context.Context, s vendor.Sink) (vendor.End, error) {
 			return vendor.End{Text: "x"}, errors.Join(s.Delta(vendor.Delta{Text: "a\xff"}), s.Item(text("a\xff\x00b")))
-		}, agent.ReasonCompleted, ""},
+		}, event.ReasonCompleted, ""},
 		{"arguments that are no UTF-8", yes, func(ctx context.Context, s vendor.Sink) (vendor.End, error) {
 			err := s.Item(use("a", "Bash", "{\"command\":\"a\xff\"}"))
 			_, perr := s.Permit(ctx, vendor.Permission{Use: "a", Tool: "Bash", Input: json.RawMessage("{\"command\":\"a\xff\"}")})
 			return vendor.End{Text: "x"}, errors.Join(err, perr, s.Item(result("a", "x\xff", false)))
-		}, agent.ReasonCompleted, ""},
+		}, event.ReasonCompleted, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s, a, _ := tame(t, c.w, c.o, false)
@@ -237,7 +238,7 @@ func TestSilence(t *testing.T) {
 			}, yes, false)
 			s.options.Silence = 50 * time.Millisecond
 			got := s.agent("two", yes).turn(t, "go")
-			if got.res.Reason != agent.ReasonFailed || !strings.Contains(got.res.Err.Error(), "50ms") {
+			if got.res.Reason != event.ReasonFailed || !strings.Contains(got.res.Err.Error(), "50ms") {
 				t.Errorf("%+v", got.res)
 			}
 		})
@@ -260,7 +261,7 @@ func TestWildNumbers(t *testing.T) {
 		for range 3 {
 			got := a.turn(t, "go")
 			u := got.res.Usage
-			if got.res.Reason != agent.ReasonCompleted || got.res.CostUSD < 0 || min(u.Input, u.Output, u.CacheRead) < 0 || max(u.Input, u.Output, u.CacheRead) > 1<<43 {
+			if got.res.Reason != event.ReasonCompleted || got.res.CostUSD < 0 || min(u.Input, u.Output, u.CacheRead) < 0 || max(u.Input, u.Output, u.CacheRead) > 1<<43 {
 				t.Errorf("%+v", got.res)
 			}
 		}
@@ -277,7 +278,7 @@ func TestCostOfAFailure(t *testing.T) {
 		_, a, _ := tame(t, func(_ context.Context, s vendor.Sink) (vendor.End, error) {
 			return vendor.End{Failure: "no credit", Cost: 2.5, Usage: transcript.Usage{Input: 70}}, say(s)
 		}, yes, false)
-		if r := a.turn(t, "go").res; r.Reason != agent.ReasonFailed || r.CostUSD != 2.5 || r.Usage.Input != 70 {
+		if r := a.turn(t, "go").res; r.Reason != event.ReasonFailed || r.CostUSD != 2.5 || r.Usage.Input != 70 {
 			t.Errorf("after %s: %+v", name, r)
 		}
 	}
@@ -352,7 +353,7 @@ func TestInterruptInEveryState(t *testing.T) {
 				o = c.o(stop)
 			}
 			s, a, started := tame(t, c.w(stop), o, true)
-			if got := a.turnIn(ctx, "go"); got.err != nil || got.res.Reason != agent.ReasonInterrupted {
+			if got := a.turnIn(ctx, "go"); got.err != nil || got.res.Reason != event.ReasonInterrupted {
 				t.Errorf("%v, %+v", got.err, got.res)
 			}
 			a.close()

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/holdfast-dev/holdfast/agent"
+	"github.com/holdfast-dev/holdfast/event"
 	"github.com/holdfast-dev/holdfast/session"
 	"github.com/holdfast-dev/holdfast/session/sqlite"
 	"github.com/holdfast-dev/holdfast/transcript"
@@ -74,7 +75,7 @@ func TestLadder(t *testing.T) {
 			c.spoil(t, s, s.transcriptOf(old))
 			a := s.agent("one", agent.Options{})
 			got := a.turn(t, c.text)
-			if got.res.Reason != agent.ReasonCompleted {
+			if got.res.Reason != event.ReasonCompleted {
 				t.Fatalf("%+v", got)
 			}
 			calls := s.calls()[1:]
@@ -104,7 +105,7 @@ func TestLadder(t *testing.T) {
 			a.close()
 			s.options.Patience = 0
 			a = s.agent("one", agent.Options{})
-			if got := a.turn(t, "say three"); got.res.Reason != agent.ReasonCompleted {
+			if got := a.turn(t, "say three"); got.res.Reason != event.ReasonCompleted {
 				t.Fatalf("%+v", got)
 			}
 			calls = s.calls()
@@ -140,7 +141,7 @@ func TestNoSecondTry(t *testing.T) {
 			a := s.agent("one", allowing())
 			a.turn(t, "say one")
 			got := a.turn(t, c.text)
-			if got.res.Reason != agent.ReasonFailed || got.res.Err == nil || !strings.Contains(got.res.Err.Error(), c.told) {
+			if got.res.Reason != event.ReasonFailed || got.res.Err == nil || !strings.Contains(got.res.Err.Error(), c.told) {
 				t.Fatalf("%+v", got.res)
 			}
 			if starts := len(s.calls()) - 1; starts != c.starts {
@@ -155,7 +156,7 @@ func TestNoSecondTry(t *testing.T) {
 			if err := transcript.Validate(a.Snapshot().Items); err != nil {
 				t.Error(err)
 			}
-			if got := a.turn(t, "say on"); got.res.Reason != agent.ReasonCompleted {
+			if got := a.turn(t, "say on"); got.res.Reason != event.ReasonCompleted {
 				t.Errorf("the next turn: %+v", got.res)
 			}
 		})
@@ -166,7 +167,7 @@ func TestOutOfMemory(t *testing.T) {
 	s := newStage(t)
 	s.oom = true
 	got := s.agent("one", agent.Options{}).turn(t, "die-saying half")
-	if got.res.Reason != agent.ReasonFailed || !strings.Contains(got.res.Err.Error(), "ran out of memory") {
+	if got.res.Reason != event.ReasonFailed || !strings.Contains(got.res.Err.Error(), "ran out of memory") {
 		t.Errorf("%+v", got.res)
 	}
 }
@@ -177,11 +178,11 @@ func TestNotStarted(t *testing.T) {
 	s.fail = errors.New("there is no engine for containers")
 	a := s.agent("one", agent.Options{})
 	got := a.turn(t, "say one")
-	if got.res.Reason != agent.ReasonFailed || !errors.Is(got.res.Err, s.fail) {
+	if got.res.Reason != event.ReasonFailed || !errors.Is(got.res.Err, s.fail) {
 		t.Fatalf("%+v", got)
 	}
 	s.fail = nil
-	if got := a.turn(t, "say two"); got.res.Reason != agent.ReasonCompleted {
+	if got := a.turn(t, "say two"); got.res.Reason != event.ReasonCompleted {
 		t.Fatalf("%+v", got)
 	}
 	if text := s.calls()[0].Text; !strings.Contains(text, "say one") || !strings.HasSuffix(text, "say two") {
@@ -201,13 +202,13 @@ func TestInterrupt(t *testing.T) {
 			t.Fatal(err)
 		}
 		switch e := e.(type) {
-		case agent.TextDelta:
+		case event.TextDelta:
 			stop()
-		case agent.Result:
+		case event.Result:
 			got.res = e
 		}
 	}
-	if got.res.Reason != agent.ReasonInterrupted || got.res.Text != "working" {
+	if got.res.Reason != event.ReasonInterrupted || got.res.Text != "working" {
 		t.Fatalf("%+v", got.res)
 	}
 	for _, p := range s.started {
@@ -220,7 +221,7 @@ func TestInterrupt(t *testing.T) {
 	if log := s.short("one"); !strings.HasSuffix(log, "user model.called assistant closed:interrupted") {
 		t.Errorf("the log has %s", log)
 	}
-	if got := a.turn(t, "say two"); got.res.Reason != agent.ReasonCompleted {
+	if got := a.turn(t, "say two"); got.res.Reason != event.ReasonCompleted {
 		t.Fatalf("%+v", got)
 	}
 	if calls := s.calls(); !has(calls[2], "--resume") {
@@ -243,10 +244,10 @@ func TestInterruptedTool(t *testing.T) {
 		}
 	}()
 	got := a.turnIn(ctx, "run touch it; sleep 60")
-	if got.res.Reason != agent.ReasonInterrupted || !strings.Contains(results(t, a), "may have taken effect") {
+	if got.res.Reason != event.ReasonInterrupted || !strings.Contains(results(t, a), "may have taken effect") {
 		t.Errorf("%+v, %s", got.res, results(t, a))
 	}
-	if got := a.turn(t, "say two"); got.res.Reason != agent.ReasonCompleted {
+	if got := a.turn(t, "say two"); got.res.Reason != event.ReasonCompleted {
 		t.Fatalf("%+v", got)
 	}
 }
@@ -256,20 +257,20 @@ func TestSteering(t *testing.T) {
 	s := newStage(t)
 	a := s.agent("one", allowing())
 	submitted := false
-	var res agent.Result
+	var res event.Result
 	for e, err := range a.Run(t.Context(), transcript.Text{Text: "run echo hi"}) {
 		must(t, err)
 		switch e := e.(type) {
-		case agent.ToolStarted:
+		case event.ToolStarted:
 			if !submitted {
 				submitted = true
 				must(t, a.Submit(t.Context(), transcript.Text{Text: "say besides"}))
 			}
-		case agent.Result:
+		case event.Result:
 			res = e
 		}
 	}
-	if res.Reason != agent.ReasonCompleted || res.Text != "done\nbesides" {
+	if res.Reason != event.ReasonCompleted || res.Text != "done\nbesides" {
 		t.Errorf("%+v", res)
 	}
 	if calls := s.calls(); len(calls) != 2 || calls[1].Text != "say besides" || !has(calls[1], "--resume") {
@@ -287,7 +288,7 @@ func TestWhatTheVendorDoesNotKnow(t *testing.T) {
 		at := first.Snapshot().Items[1].ID()
 		first.close()
 		again := s.agent("one", agent.Options{Session: session.RestoreOptions{At: at}})
-		if got := again.turn(t, "say three"); got.res.Reason != agent.ReasonCompleted {
+		if got := again.turn(t, "say three"); got.res.Reason != event.ReasonCompleted {
 			t.Fatalf("%+v", got)
 		}
 		last := s.calls()[2]
@@ -301,7 +302,7 @@ func TestWhatTheVendorDoesNotKnow(t *testing.T) {
 		first.turn(t, "say one")
 		first.close()
 		fork := s.agent("one", agent.Options{Session: session.RestoreOptions{Fork: true, ForkID: "two"}})
-		if got := fork.turn(t, "say two"); got.res.Reason != agent.ReasonCompleted {
+		if got := fork.turn(t, "say two"); got.res.Reason != event.ReasonCompleted {
 			t.Fatalf("%+v", got)
 		}
 		if last := s.calls()[1]; has(last, "--resume") || !strings.Contains(last.Text, "say one") {
@@ -371,7 +372,7 @@ func TestKilledHost(t *testing.T) {
 	killGroupOf(t, pidFile) // as the supervisor does when its host is gone
 	a := s.agent("one", allowing())
 	got := a.turn(t, "say on")
-	if got.res.Reason != agent.ReasonCompleted || !strings.Contains(results(t, a), "unknown") {
+	if got.res.Reason != event.ReasonCompleted || !strings.Contains(results(t, a), "unknown") {
 		t.Errorf("%+v; %s", got.res, results(t, a))
 	}
 	if last := s.calls()[1]; !has(last, "--resume") {

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/holdfast-dev/holdfast/agent"
+	"github.com/holdfast-dev/holdfast/event"
 	"github.com/holdfast-dev/holdfast/session"
 	"github.com/holdfast-dev/holdfast/transcript"
 )
@@ -23,7 +24,7 @@ func TestOneTurnAtATime(t *testing.T) {
 	go func() {
 		defer close(ended)
 		for e := range first.Run(ctx, transcript.Text{Text: "wait"}) {
-			if _, ok := e.(agent.TextDelta); ok {
+			if _, ok := e.(event.TextDelta); ok {
 				close(working)
 			}
 		}
@@ -38,7 +39,7 @@ func TestOneTurnAtATime(t *testing.T) {
 	stop()
 	<-ended
 	first.close()
-	if got := s.agent("one", agent.Options{}).turn(t, "say three"); got.err != nil || got.res.Reason != agent.ReasonCompleted {
+	if got := s.agent("one", agent.Options{}).turn(t, "say three"); got.err != nil || got.res.Reason != event.ReasonCompleted {
 		t.Errorf("%+v", got)
 	}
 }

@@ -19,6 +19,7 @@ import (
 
 	"github.com/holdfast-dev/holdfast/agent"
 	"github.com/holdfast-dev/holdfast/approval"
+	"github.com/holdfast-dev/holdfast/event"
 	"github.com/holdfast-dev/holdfast/internal/workspace/claude"
 	"github.com/holdfast-dev/holdfast/internal/workspace/claude/claudetest"
 	"github.com/holdfast-dev/holdfast/internal/workspace/guest"
@@ -208,8 +209,8 @@ func answering(d approval.Answer) agent.Options {
 }
 
 type turn struct {
-	events []agent.Event
-	res    agent.Result
+	events []event.Event
+	res    event.Result
 	err    error
 }
 
@@ -225,7 +226,7 @@ func (p *player) turnIn(ctx context.Context, text string) (out turn) {
 			return out
 		}
 		out.events = append(out.events, e)
-		if r, ok := e.(agent.Result); ok {
+		if r, ok := e.(event.Result); ok {
 			out.res = r
 		}
 	}
@@ -235,7 +236,7 @@ func (p *player) turnIn(ctx context.Context, text string) (out turn) {
 func (o turn) text() string {
 	var b strings.Builder
 	for _, e := range o.events {
-		if d, ok := e.(agent.TextDelta); ok {
+		if d, ok := e.(event.TextDelta); ok {
 			b.WriteString(d.Text)
 		}
 	}
@@ -245,7 +246,7 @@ func (o turn) text() string {
 func (o turn) notices() string {
 	var all []string
 	for _, e := range o.events {
-		if n, ok := e.(agent.Notice); ok {
+		if n, ok := e.(event.Notice); ok {
 			all = append(all, n.Text)
 		}
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/holdfast-dev/holdfast/agent"
+	"github.com/holdfast-dev/holdfast/event"
 	"github.com/holdfast-dev/holdfast/session"
 	"github.com/holdfast-dev/holdfast/session/sqlite"
 	"github.com/holdfast-dev/holdfast/transcript"
@@ -28,7 +29,7 @@ func TestGenerations(t *testing.T) {
 	a := s.agent("one", agent.Options{})
 	a.turn(t, "say one")
 	for i := range 4 {
-		if got := a.turn(t, "die-on-resume"); got.res.Reason != agent.ReasonCompleted {
+		if got := a.turn(t, "die-on-resume"); got.res.Reason != event.ReasonCompleted {
 			t.Fatalf("%+v", got)
 		}
 		if i%2 == 1 {
@@ -156,14 +157,14 @@ func TestImageInput(t *testing.T) {
 	s := newStage(t)
 	a := s.agent("one", agent.Options{})
 	for _, after := range []string{"say one", "say two"} {
-		var res agent.Result
+		var res event.Result
 		for e, err := range a.Run(t.Context(), transcript.Media{MIME: "image/png", Data: []byte{1}}, transcript.Text{Text: after}) {
 			must(t, err)
-			if r, ok := e.(agent.Result); ok {
+			if r, ok := e.(event.Result); ok {
 				res = r
 			}
 		}
-		if res.Reason != agent.ReasonCompleted {
+		if res.Reason != event.ReasonCompleted {
 			t.Errorf("%+v", res)
 		}
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/holdfast-dev/holdfast/agent"
 	"github.com/holdfast-dev/holdfast/approval"
+	"github.com/holdfast-dev/holdfast/event"
 	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/transcript"
 )
@@ -21,14 +22,14 @@ func TestTwoTurns(t *testing.T) {
 	s := newStage(t)
 	a := s.agent("one", agent.Options{})
 	first := a.turn(t, "say hello there")
-	if first.err != nil || first.res.Reason != agent.ReasonCompleted || first.text() != "hello there" || first.res.Text != "hello there" {
+	if first.err != nil || first.res.Reason != event.ReasonCompleted || first.text() != "hello there" || first.res.Text != "hello there" {
 		t.Fatalf("%+v", first)
 	}
 	if first.res.CostUSD != 0.25 || first.res.Usage.Input != 30 || first.res.Usage.Output != 10 {
 		t.Errorf("cost %v, usage %+v", first.res.CostUSD, first.res.Usage)
 	}
 	second := a.turn(t, "say again")
-	if second.res.Reason != agent.ReasonCompleted {
+	if second.res.Reason != event.ReasonCompleted {
 		t.Fatalf("%+v", second)
 	}
 	const want = "turn.opened user mapped:1 assistant closed:completed turn.opened user assistant closed:completed"
@@ -70,7 +71,7 @@ func TestPermission(t *testing.T) {
 			s := newStage(t)
 			a := s.agent("one", c.o)
 			got := a.turn(t, c.text)
-			if got.err != nil || got.res.Reason != agent.ReasonCompleted {
+			if got.err != nil || got.res.Reason != event.ReasonCompleted {
 				t.Fatalf("%+v", got)
 			}
 			if log := s.short("one"); log != c.want {
@@ -119,7 +120,7 @@ func TestTwoQuestionsAtOnce(t *testing.T) {
 		return approval.Answer{Decision: d}, nil
 	}})
 	got := a.turn(t, "both touch first | touch second")
-	if got.res.Reason != agent.ReasonCompleted || asked != 2 {
+	if got.res.Reason != event.ReasonCompleted || asked != 2 {
 		t.Fatalf("asked %d, %+v", asked, got)
 	}
 	_, first := os.Stat(filepath.Join(s.project, "first"))
@@ -138,7 +139,7 @@ func TestUnaskedAndDenied(t *testing.T) {
 	}
 	a := s.agent("one", agent.Options{Permissions: policy.Config{Mode: policy.ModeBypass, Policies: []policy.Named{{Name: "no shell", Policy: rules}}}})
 	got := a.turn(t, "unasked touch it")
-	if got.res.Reason != agent.ReasonFailed || !strings.Contains(got.res.Err.Error(), "without asking") {
+	if got.res.Reason != event.ReasonFailed || !strings.Contains(got.res.Err.Error(), "without asking") {
 		t.Errorf("%+v", got.res)
 	}
 }
@@ -147,7 +148,7 @@ func TestWhatGuestsSay(t *testing.T) {
 	t.Run("lines that make no sense", func(t *testing.T) {
 		s := newStage(t)
 		got := s.agent("one", agent.Options{}).turn(t, "noise")
-		if got.res.Text != "still here" || got.res.Reason != agent.ReasonCompleted {
+		if got.res.Text != "still here" || got.res.Reason != event.ReasonCompleted {
 			t.Fatalf("%+v", got)
 		}
 		for _, want := range []string{"this is no event", "rate limit", "from_the_future"} {
@@ -169,7 +170,7 @@ func TestWhatGuestsSay(t *testing.T) {
 		got := a.turn(t, "blocks Hello | Bye")
 		var deltas []string
 		for _, e := range got.events {
-			if d, ok := e.(agent.TextDelta); ok {
+			if d, ok := e.(event.TextDelta); ok {
 				deltas = append(deltas, d.Text)
 			}
 		}
@@ -183,7 +184,7 @@ func TestWhatGuestsSay(t *testing.T) {
 	t.Run("an error in its own words", func(t *testing.T) {
 		s := newStage(t)
 		got := s.agent("one", agent.Options{}).turn(t, "refuse API Error: 529 overloaded")
-		if got.res.Reason != agent.ReasonFailed || !strings.Contains(got.res.Err.Error(), "529 overloaded") {
+		if got.res.Reason != event.ReasonFailed || !strings.Contains(got.res.Err.Error(), "529 overloaded") {
 			t.Errorf("%+v", got.res)
 		}
 		if got := s.short("one"); got != "turn.opened user mapped:1 closed:failed" {
@@ -214,14 +215,14 @@ func TestAQuestionLeftOpen(t *testing.T) {
 		}
 	}
 	again := s.agent("one", answering(approval.Answer{Decision: approval.Allow, By: "ann"}))
-	var res agent.Result
+	var res event.Result
 	for e, err := range again.Run(t.Context()) {
 		must(t, err)
-		if r, ok := e.(agent.Result); ok {
+		if r, ok := e.(event.Result); ok {
 			res = r
 		}
 	}
-	if res.Reason != agent.ReasonCompleted || !strings.Contains(results(t, again), "the agent that asked for it has ended") {
+	if res.Reason != event.ReasonCompleted || !strings.Contains(results(t, again), "the agent that asked for it has ended") {
 		t.Errorf("%+v: %s", res, results(t, again))
 	}
 	if _, err := os.Stat(filepath.Join(s.project, "it")); err == nil {

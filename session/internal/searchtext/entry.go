@@ -45,7 +45,7 @@ func (rd *Reader) Read(r *session.Record) []Entry {
 	case session.KindItem:
 		return rd.item(r.Seq, r.Seq, r.Payload)
 	case session.KindToolStarted:
-		var s session.ToolStarted
+		var s session.ToolStartedPayload
 		if json.Unmarshal(r.Payload, &s) == nil {
 			rd.use(s.Use, s.Tool)
 		}

@@ -1,0 +1,102 @@
+package agent_test
+
+import (
+	"encoding/json"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/holdfast-dev/holdfast/agent"
+	"github.com/holdfast-dev/holdfast/approval"
+	"github.com/holdfast-dev/holdfast/event"
+	"github.com/holdfast-dev/holdfast/hook"
+	"github.com/holdfast-dev/holdfast/policy"
+	"github.com/holdfast-dev/holdfast/session"
+	"github.com/holdfast-dev/holdfast/session/memory"
+	"github.com/holdfast-dev/holdfast/transcript"
+)
+
+// onRecord returns the JSON of the events that are not provisional. Of an error only what it
+// says is on record.
+func onRecord(t testing.TB, all []event.Event) []string {
+	t.Helper()
+	var list []string
+	for _, e := range all {
+		if event.Provisional(e) {
+			continue
+		}
+		if err := event.Err(e); err != nil {
+			e = event.WithErr(e, &event.Error{Message: err.Error()})
+		}
+		b, err := event.Marshal(e)
+		if err != nil {
+			t.Fatal(err)
+		}
+		list = append(list, string(b))
+	}
+	return list
+}
+
+// fromLog returns the events of a session's records after a seq.
+func fromLog(t testing.TB, s *session.Sessions, id string) (all []event.Event) {
+	t.Helper()
+	var state event.State
+	for r, err := range s.Effective(t.Context(), id, session.Range{}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		list, err := event.FromRecord(r, &state)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, list...)
+	}
+	return all
+}
+
+// What an agent tells while it works is what its log tells later, in the same order.
+func TestTheLogTellsWhatTheAgentTold(t *testing.T) {
+	plan := policy.Config{Mode: policy.ModePlan}
+	for name, tt := range map[string]struct {
+		o     agent.Options
+		steps []step
+	}{
+		"an answer":           {agent.Options{}, []step{{text: "hello"}}},
+		"a call":              {agent.Options{Permissions: policy.Config{Mode: policy.ModeBypass}}, []step{pushing(1), {text: "ok"}}},
+		"two calls":           {agent.Options{Permissions: policy.Config{Mode: policy.ModeBypass}}, []step{pushing(1), pushing(2), {text: "ok"}}},
+		"a denied call":       {agent.Options{Permissions: plan}, []step{pushing(1), {text: "ok"}}},
+		"an allowed call":     {agent.Options{Permissions: plan, Ask: answers(approval.Allow)}, []step{pushing(1), {text: "ok"}}},
+		"no":                  {agent.Options{Permissions: plan, Ask: answers(approval.Deny)}, []step{pushing(1), {text: "ok"}}},
+		"yes for the session": {agent.Options{Permissions: plan, Ask: answers(approval.AllowSession)}, []step{pushing(1), pushing(2), {text: "ok"}}},
+		"no for the session":  {agent.Options{Permissions: plan, Ask: answers(approval.DenySession)}, []step{pushing(1), {text: "ok"}}},
+		"a hook says something": {
+			agent.Options{Permissions: policy.Config{Mode: policy.ModeBypass}, Hooks: hooking(t, hook.PreToolUse, saying(hook.Output{Message: "a word"}))},
+			[]step{pushing(1), {text: "ok"}},
+		},
+		"a hook changes the input": {
+			agent.Options{Permissions: policy.Config{Mode: policy.ModeBypass}, Hooks: hooking(t, hook.PreToolUse, saying(hook.Output{Input: json.RawMessage(`{"command":"ls"}`)}))},
+			[]step{pushing(1), {text: "ok"}},
+		},
+		"a hook blocks": {
+			agent.Options{Permissions: policy.Config{Mode: policy.ModeBypass}, Hooks: hooking(t, hook.PreToolUse, saying(hook.Output{Block: true, Reason: "because"}))},
+			[]step{pushing(1), {text: "ok"}},
+		},
+		"a tool that is not there": {agent.Options{}, []step{{uses: []transcript.ToolUse{use("a", "Nothing", `{}`)}}, {text: "ok"}}},
+		"too many turns":           {agent.Options{MaxTurns: 1, Permissions: policy.Config{Mode: policy.ModeBypass}}, []step{pushing(1), {text: "ok"}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			tt.o.Sessions = session.New(memory.New(), nil)
+			tt.o.Session.SessionID = "s"
+			tt.o.Tools = registry(t, command("Bash"))
+			all := events(t, newAgent(t, play(t, tt.steps...), tt.o), "go")
+			got, want := onRecord(t, fromLog(t, tt.o.Sessions, "s")), onRecord(t, all)
+			if diff := cmp.Diff(want, got); diff != "" || len(want) < 4 {
+				t.Errorf("the agent told -, the log tells +:\n%s", diff)
+			}
+			if again := onRecord(t, fromLog(t, tt.o.Sessions, "s")); !slices.Equal(again, got) {
+				t.Error("the same records gave other events")
+			}
+		})
+	}
+}

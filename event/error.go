@@ -1,0 +1,124 @@
+package event
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+)
+
+// Error is the form in which an event keeps an error: what it says, what to do about it, and
+// how a program ends on it.
+type Error struct {
+	Message string `json:"message"`
+	Advice  string `json:"hint,omitempty"`
+	Code    string `json:"code,omitempty"` // the outcome, as in docs/cli.md
+
+	// Of a [HookError]:
+	HookEvent  string `json:"hook_event,omitempty"`
+	Hook       string `json:"hook,omitempty"`
+	HookReason string `json:"hook_reason,omitempty"`
+
+	cause error
+}
+
+// NewError returns the form of err, with what to do about it and the code of the outcome.
+// The result wraps err.
+func NewError(err error, hint, code string) *Error {
+	e := &Error{Message: err.Error(), Advice: hint, Code: code, cause: err}
+	if h, ok := errors.AsType[*HookError](err); ok {
+		e.HookEvent, e.Hook, e.HookReason = h.Event, h.By, h.Reason
+	}
+	return e
+}
+
+func (e *Error) Error() string { return e.Message }
+
+// Hint returns what to do about the error, or "".
+func (e *Error) Hint() string { return e.Advice }
+
+// Unwrap returns the error that e was made of, or nil when e was read from JSON.
+func (e *Error) Unwrap() error { return e.cause }
+
+// HookError reports that a hook kept a prompt from being taken, or ended a turn.
+type HookError struct {
+	Event  string // such as "UserPromptSubmit"
+	By     string // the hook
+	Reason string
+}
+
+func (e *HookError) Error() string {
+	return cmp.Or(e.Reason, fmt.Sprintf("stopped by the %s hook %s", e.Event, e.By))
+}
+
+// errorOf is the form of an error; nil for nil.
+func errorOf(err error) *Error {
+	if err == nil {
+		return nil
+	}
+	if e, ok := errors.AsType[*Error](err); ok {
+		return e
+	}
+	hint := ""
+	if h, ok := errors.AsType[interface {
+		error
+		Hint() string
+	}](err); ok {
+		hint = h.Hint()
+	}
+	return NewError(err, hint, "")
+}
+
+// err is the error of a form: nil, a *HookError or the form itself.
+func (e *Error) err() error {
+	switch {
+	case e == nil:
+		return nil
+	case e.HookEvent != "":
+		return &HookError{Event: e.HookEvent, By: e.Hook, Reason: e.HookReason}
+	}
+	return e
+}
+
+// Err returns the error that an event has, or nil.
+func Err(e Event) error {
+	switch e := e.(type) {
+	case Retrying:
+		return e.Err
+	case ModelSwitched:
+		return e.Err
+	case ModelFinished:
+		return e.Err
+	case TurnFinished:
+		return e.Err
+	case Result:
+		return e.Err
+	case SubagentEvent:
+		return Err(e.Event)
+	}
+	return nil
+}
+
+// WithErr returns the event with another error, or the event itself where its type has none.
+func WithErr(e Event, err error) Event {
+	switch e := e.(type) {
+	case Retrying:
+		e.Err = err
+		return e
+	case ModelSwitched:
+		e.Err = err
+		return e
+	case ModelFinished:
+		e.Err = err
+		return e
+	case TurnFinished:
+		e.Err = err
+		return e
+	case Result:
+		e.Err = err
+		return e
+	case SubagentEvent:
+		e.Event = WithErr(e.Event, err)
+		return e
+	}
+	return e
+}

@@ -1,0 +1,317 @@
+package event
+
+import (
+	"encoding/json"
+	"time"
+
+	"github.com/holdfast-dev/holdfast/approval"
+	"github.com/holdfast-dev/holdfast/policy"
+	"github.com/holdfast-dev/holdfast/session"
+	"github.com/holdfast-dev/holdfast/tool"
+	"github.com/holdfast-dev/holdfast/transcript"
+)
+
+// Event is one thing that happened in a run. The types of this package are all there are.
+type Event interface {
+	// eventType is the value of "type" in JSON.
+	eventType() string
+}
+
+// Type returns the name of an event's type in JSON, such as "text_delta"; "" for nil.
+func Type(e Event) string {
+	if e == nil {
+		return ""
+	}
+	return e.eventType()
+}
+
+// Provisional reports whether an event is on no record. Deltas are void when [Retrying]
+// follows, and are replaced by the item that follows otherwise.
+func Provisional(e Event) bool {
+	switch e := e.(type) {
+	case TurnStarted, ItemAppended, Decided, ApprovalAsked, ApprovalResolved, PolicyChanged, ToolStarted, ToolFinished,
+		ToolDetached, HookRan, TurnFinished:
+		return false
+	case SubagentEvent:
+		return e.Event == nil || Provisional(e.Event)
+	}
+	return true
+}
+
+// SessionOpened is the first event of a run.
+type SessionOpened struct {
+	ID       string            `json:"id"`
+	Created  bool              `json:"created,omitempty"`
+	Forked   string            `json:"forked,omitempty"` // the id of the session that was forked
+	Items    int               `json:"items,omitempty"`  // how many were restored
+	Tools    []string          `json:"tools,omitempty"`  // that the model may call now; ToolsChanged replaces them
+	Notices  []string          `json:"notices,omitempty"`
+	Recovery *session.Recovery `json:"recovery,omitempty"`
+	// Caller is the session whose tool use Use started this agent, and Name the agent's
+	// name; "" for an agent that no other started.
+	Caller string `json:"caller,omitempty"`
+	Use    string `json:"use_id,omitempty"`
+	Name   string `json:"name,omitempty"`
+}
+
+// TurnStarted opens a turn.
+type TurnStarted struct {
+	Turn string `json:"turn"`
+}
+
+// TextDelta is a piece of an answer's text that is still coming.
+type TextDelta struct {
+	Text string `json:"text"`
+}
+
+// ThinkingDelta is a piece of the model's thinking that is still coming.
+type ThinkingDelta struct {
+	Text string `json:"text"`
+}
+
+// ToolInputDelta is a piece of the input of the tool call Use that is still coming.
+type ToolInputDelta struct {
+	Use  string `json:"use_id"`
+	Tool string `json:"tool"`
+	JSON string `json:"json"`
+}
+
+// ItemAppended reports a new item of the transcript. Seq is the number of its record, or 0
+// without a store.
+type ItemAppended struct {
+	Seq  int64              `json:"seq,omitempty"`
+	Item transcript.Encoded `json:"-"` // "item"
+}
+
+// Decided explains what was decided about a tool call.
+type Decided struct {
+	Decision policy.Decision `json:"decision"`
+}
+
+// ApprovalAsked reports that a person is asked about a tool call.
+type ApprovalAsked struct {
+	Question approval.Question `json:"question"`
+}
+
+// ApprovalResolved reports how the question with this ID was answered. Answer.By and
+// Answer.Via say by whom. The first of several answers counts; Late is an answer of this
+// program that came too late, or nil.
+type ApprovalResolved struct {
+	ID     string           `json:"id"`
+	Answer approval.Answer  `json:"answer"`
+	Late   *approval.Answer `json:"late,omitempty"`
+}
+
+// PolicyChanged reports a change that is in force from the next decision on.
+type PolicyChanged struct {
+	Change policy.Change `json:"change"`
+}
+
+// ToolStarted follows when the start of a tool call is on disk. Input is what the tool runs
+// with: a policy or a person may have changed what the model wrote.
+type ToolStarted struct {
+	Use   string          `json:"use_id"`
+	Tool  string          `json:"tool"`
+	Input json.RawMessage `json:"input,omitempty"`
+}
+
+// ToolFinished follows when the result of a tool call is on disk.
+type ToolFinished struct {
+	Use    string        `json:"use_id"`
+	Tool   string        `json:"tool"`
+	Result tool.Result   `json:"-"` // "content", "is_error", "exit_code", "notes", "changes", "seen", "cwd"
+	Took   time.Duration `json:"-"` // "took_ms"
+}
+
+// ToolDetached reports that a call goes on in the background: the model reads a result that
+// says so. [ToolFinished] follows when the call has ended.
+type ToolDetached struct {
+	Use  string `json:"use_id"`
+	Tool string `json:"tool"`
+}
+
+// SubagentEvent is an event of a sub-agent that the call Use started. Deltas of sub-agents
+// are not reported.
+type SubagentEvent struct {
+	Use     string `json:"use_id"`
+	Session string `json:"session"` // the sub-agent's
+	Name    string `json:"name,omitempty"`
+	Event   Event  `json:"-"` // "event"
+}
+
+// ToolsChanged reports that the next request will offer other tools.
+type ToolsChanged struct {
+	Tools []string `json:"tools"`
+}
+
+// Compacting reports that a transcript is being compacted, which may take a model call.
+// [MutationFinished] follows, or nothing when the transcript stays as it was.
+type Compacting struct {
+	Trigger string `json:"trigger,omitempty"` // "auto" or "manual"
+}
+
+// MutationFinished reports that a mutator rewrote the transcript, or, right after
+// [SessionOpened], that the transcript was repaired or cut when the session was restored. A
+// host with a store of its own replaces what it has with the agent's snapshot.
+type MutationFinished struct {
+	By     string `json:"by"`
+	Moment string `json:"moment,omitempty"` // one of package agent's moments
+	Before int    `json:"before"`           // items
+	After  int    `json:"after"`
+
+	// Of a compaction:
+	Trigger      string `json:"trigger,omitempty"`       // "auto" or "manual"
+	TokensBefore int    `json:"tokens_before,omitempty"` // estimated
+	TokensAfter  int    `json:"tokens_after,omitempty"`
+}
+
+// UsageUpdated follows every model call of the agent itself. Total and CostUSD cover the
+// work that the turn is a part of, including its sub-agents.
+type UsageUpdated struct {
+	Model   string           `json:"model,omitempty"`
+	Usage   transcript.Usage `json:"usage"`
+	Total   transcript.Usage `json:"total"`
+	CostUSD float64          `json:"cost_usd,omitempty"`
+	CallUSD float64          `json:"call_usd,omitempty"` // of the call
+	// For is what a call was made for that is no answer of the agent and has no
+	// [ModelStarted]: "mutator" (a summary, for example) or "aside" (a tool's question).
+	// Provider and Took are set for such a call, which may have ended a while ago.
+	For      string        `json:"for,omitempty"`
+	Provider string        `json:"provider,omitempty"`
+	Took     time.Duration `json:"-"` // "took_ms"
+}
+
+// Retrying reports that a model call failed and will be repeated. Deltas since the last item
+// are void.
+type Retrying struct {
+	Err     error         `json:"-"` // "error"
+	Attempt int           `json:"attempt"`
+	Delay   time.Duration `json:"-"` // "delay_ms"
+}
+
+// ModelSwitched reports that the fallback model takes over for this turn.
+type ModelSwitched struct {
+	From string `json:"from"`
+	To   string `json:"to"`
+	Err  error  `json:"-"` // "error"
+}
+
+// HookRan reports that hooks ran, and what they say to the person.
+type HookRan struct {
+	Ran session.HookRanPayload `json:"ran"`
+}
+
+// TerminalSequences reports what hooks want sent to the person's terminal: titles,
+// notifications or the bell, and nothing else.
+type TerminalSequences struct {
+	Sequences []string `json:"sequences"`
+}
+
+// Notified is a notification from a hook, or that somebody is asked.
+type Notified struct {
+	Title string `json:"title,omitempty"`
+	Body  string `json:"body,omitempty"`
+	Level string `json:"level,omitempty"` // info, warning, error
+	By    string `json:"by,omitempty"`    // the hook, or ""
+}
+
+// ModelStarted comes before each attempt of a model call.
+type ModelStarted struct {
+	Provider string `json:"provider,omitempty"`
+	Model    string `json:"model,omitempty"`
+	Attempt  int    `json:"attempt,omitempty"` // 0 for the first
+}
+
+// ModelFinished comes after it, with Err or with what the answer cost.
+type ModelFinished struct {
+	Provider string            `json:"provider,omitempty"`
+	Model    string            `json:"model,omitempty"`
+	Usage    *transcript.Usage `json:"usage,omitempty"`
+	Finish   transcript.Finish `json:"finish,omitempty"`
+	Took     time.Duration     `json:"-"` // "took_ms"
+	Err      error             `json:"-"` // "error"
+}
+
+// Notice is something that a person may want to know.
+type Notice struct {
+	Text string `json:"text"`
+}
+
+// TurnFinished closes a turn.
+type TurnFinished struct {
+	Turn   string `json:"turn"`
+	Reason Reason `json:"reason"`
+	Err    error  `json:"-"` // "error"
+}
+
+// Result is the last event of a run.
+type Result struct {
+	SessionID string           `json:"id"`
+	Turn      string           `json:"turn,omitempty"`
+	Reason    Reason           `json:"reason"`
+	Text      string           `json:"text,omitempty"`  // of the assistant's items of this run
+	Err       error            `json:"-"`               // "error"; when Reason is failed or hook
+	Turns     int              `json:"turns,omitempty"` // model calls
+	Usage     transcript.Usage `json:"usage"`
+	CostUSD   float64          `json:"cost_usd,omitempty"`
+	// RunCostUSD is what the whole run has cost, including earlier turns and processes, and
+	// BudgetUSD is its bound; 0 is none.
+	RunCostUSD float64               `json:"run_cost_usd,omitempty"`
+	BudgetUSD  float64               `json:"budget_usd,omitempty"`
+	ByModel    map[string]ModelUsage `json:"by_model,omitempty"`
+	Denials    []policy.Decision     `json:"denials,omitempty"` // tool calls that were not allowed
+	Took       time.Duration         `json:"-"`                 // "took_ms"
+	TookModel  time.Duration         `json:"-"`                 // "took_model_ms": of it, waiting for models
+	Finish     transcript.Finish     `json:"finish,omitempty"`
+}
+
+// ModelUsage is one model's share of a run.
+type ModelUsage struct {
+	Usage   transcript.Usage `json:"usage"`
+	CostUSD float64          `json:"cost_usd,omitempty"`
+	Calls   int              `json:"calls"`
+}
+
+// Reason is why a turn ended.
+type Reason string
+
+// The reasons.
+const (
+	ReasonCompleted   Reason = "completed"
+	ReasonMaxTurns    Reason = "max_turns"
+	ReasonBudget      Reason = "budget"
+	ReasonInterrupted Reason = "interrupted"
+	ReasonRefused     Reason = "refused" // by the provider
+	ReasonFailed      Reason = "failed"
+	ReasonHook        Reason = "hook"     // a hook blocked the prompt or ended the turn; Result.Err is a *HookError
+	ReasonDeferred    Reason = "deferred" // a hook put a call off: the session waits to be resumed
+)
+
+func (SessionOpened) eventType() string     { return "session_opened" }
+func (TurnStarted) eventType() string       { return "turn_started" }
+func (TextDelta) eventType() string         { return "text_delta" }
+func (ThinkingDelta) eventType() string     { return "thinking_delta" }
+func (ToolInputDelta) eventType() string    { return "tool_input_delta" }
+func (ItemAppended) eventType() string      { return "item_appended" }
+func (Decided) eventType() string           { return "decided" }
+func (ApprovalAsked) eventType() string     { return "approval_asked" }
+func (ApprovalResolved) eventType() string  { return "approval_resolved" }
+func (PolicyChanged) eventType() string     { return "policy_changed" }
+func (ToolStarted) eventType() string       { return "tool_started" }
+func (ToolFinished) eventType() string      { return "tool_finished" }
+func (ToolDetached) eventType() string      { return "tool_detached" }
+func (SubagentEvent) eventType() string     { return "subagent" }
+func (ToolsChanged) eventType() string      { return "tools_changed" }
+func (Compacting) eventType() string        { return "compacting" }
+func (MutationFinished) eventType() string  { return "mutation_finished" }
+func (UsageUpdated) eventType() string      { return "usage_updated" }
+func (Retrying) eventType() string          { return "retrying" }
+func (ModelSwitched) eventType() string     { return "model_switched" }
+func (HookRan) eventType() string           { return "hook_ran" }
+func (TerminalSequences) eventType() string { return "terminal_sequences" }
+func (Notified) eventType() string          { return "notified" }
+func (ModelStarted) eventType() string      { return "model_started" }
+func (ModelFinished) eventType() string     { return "model_finished" }
+func (Notice) eventType() string            { return "notice" }
+func (TurnFinished) eventType() string      { return "turn_finished" }
+func (Result) eventType() string            { return "result" }

@@ -1,0 +1,236 @@
+package event
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/holdfast-dev/holdfast/session"
+	"github.com/holdfast-dev/holdfast/tool"
+	"github.com/holdfast-dev/holdfast/transcript"
+)
+
+// ErrUnknownType says that this version knows no event of such a type.
+var ErrUnknownType = errors.New("unknown type of event")
+
+// MaxDepth is how many events may lie in one another: sub-agents of sub-agents.
+const MaxDepth = 4
+
+// head is the type of an event and the fields that are not plain JSON.
+type head struct {
+	Type    string          `json:"type"`
+	Error   *Error          `json:"error,omitempty"`
+	TookMS  int64           `json:"took_ms,omitempty"`
+	ModelMS int64           `json:"took_model_ms,omitempty"`
+	DelayMS int64           `json:"delay_ms,omitempty"`
+	Item    json.RawMessage `json:"item,omitempty"`
+	Event   json.RawMessage `json:"event,omitempty"`
+	result
+}
+
+// result is a [tool.Result].
+type result struct {
+	Content  json.RawMessage  `json:"content,omitempty"` // an array of parts
+	IsError  bool             `json:"is_error,omitempty"`
+	ExitCode *int             `json:"exit_code,omitempty"`
+	Notes    []string         `json:"notes,omitempty"`
+	Changes  []session.Change `json:"changes,omitempty"`
+	Seen     []session.Seen   `json:"seen,omitempty"`
+	Cwd      string           `json:"cwd,omitempty"`
+}
+
+// Marshal returns the JSON form of an event: one object with "type".
+func Marshal(e Event) ([]byte, error) {
+	if e == nil {
+		return nil, errors.New("there is no event")
+	}
+	h := head{Type: e.eventType(), Error: errorOf(Err(e))}
+	var err error
+	switch e := e.(type) {
+	case ItemAppended:
+		h.Item = e.Item.JSON
+	case ToolFinished:
+		h.TookMS = e.Took.Milliseconds()
+		h.result, err = packResult(&e.Result)
+	case UsageUpdated:
+		h.TookMS = e.Took.Milliseconds()
+	case Retrying:
+		h.DelayMS = e.Delay.Milliseconds()
+	case ModelFinished:
+		h.TookMS = e.Took.Milliseconds()
+	case Result:
+		h.TookMS, h.ModelMS = e.Took.Milliseconds(), e.TookModel.Milliseconds()
+	case SubagentEvent:
+		h.Error = nil // it is the inner event's
+		h.Event, err = Marshal(e.Event)
+	}
+	if err != nil {
+		return nil, err
+	}
+	out, err := encode(h)
+	if err != nil {
+		return nil, err
+	}
+	rest, err := encode(e)
+	if err != nil || len(rest) <= len("{}") {
+		return out, err
+	}
+	out[len(out)-1] = ','
+	return append(out, rest[1:]...), nil
+}
+
+// encode is JSON without escapes for HTML.
+func encode(v any) ([]byte, error) {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(v); err != nil {
+		return nil, err
+	}
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
+}
+
+func packResult(r *tool.Result) (result, error) {
+	w := result{IsError: r.IsError, ExitCode: r.ExitCode, Notes: r.Notes, Changes: r.Changes, Seen: r.Seen, Cwd: r.Cwd}
+	if len(r.Content) == 0 {
+		return w, nil
+	}
+	b, err := (transcript.Item{ID: "result", Role: transcript.RoleUser, Parts: r.Content}).MarshalJSON()
+	if err != nil {
+		return w, err
+	}
+	var item struct {
+		Parts json.RawMessage `json:"parts"`
+	}
+	err = json.Unmarshal(b, &item)
+	w.Content = item.Parts
+	return w, err
+}
+
+// Unmarshal reads what [Marshal] wrote. An error that an event had comes back as an [*Error],
+// or as a [*HookError].
+func Unmarshal(b []byte) (Event, error) { return unmarshal(b, MaxDepth) }
+
+func unmarshal(b []byte, depth int) (Event, error) {
+	var h head
+	if err := json.Unmarshal(b, &h); err != nil {
+		return nil, fmt.Errorf("event: %w", err)
+	}
+	read := readers[h.Type]
+	switch {
+	case read == nil:
+		return nil, fmt.Errorf("%w: %.60q", ErrUnknownType, h.Type)
+	case depth == 0:
+		return nil, fmt.Errorf("event %s: it lies in more than %d others", h.Type, MaxDepth-1)
+	}
+	e, err := read(b)
+	if err == nil {
+		e, err = h.complete(e, depth)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("event %s: %w", h.Type, err)
+	}
+	return WithErr(e, h.errorFor(e)), nil
+}
+
+// errorFor is the error of an event: that of a sub-agent's event lies in the inner one.
+func (h *head) errorFor(e Event) error {
+	if _, ok := e.(SubagentEvent); ok {
+		return Err(e)
+	}
+	return h.Error.err()
+}
+
+// complete fills in the fields that are not plain JSON.
+func (h *head) complete(e Event, depth int) (Event, error) {
+	for _, ms := range []int64{h.TookMS, h.ModelMS, h.DelayMS} {
+		if ms > math.MaxInt64/int64(time.Millisecond) || ms < math.MinInt64/int64(time.Millisecond) {
+			return nil, fmt.Errorf("%d ms is out of range", ms)
+		}
+	}
+	took, delay := time.Duration(h.TookMS)*time.Millisecond, time.Duration(h.DelayMS)*time.Millisecond
+	var err error
+	switch e := e.(type) {
+	case ItemAppended:
+		if h.Item != nil {
+			e.Item, err = transcript.Parse(h.Item)
+		}
+		return e, err
+	case ToolFinished:
+		e.Took = took
+		e.Result, err = h.result.unpack()
+		return e, err
+	case UsageUpdated:
+		e.Took = took
+		return e, nil
+	case Retrying:
+		e.Delay = delay
+		return e, nil
+	case ModelFinished:
+		e.Took = took
+		return e, nil
+	case Result:
+		e.Took, e.TookModel = took, time.Duration(h.ModelMS)*time.Millisecond
+		return e, nil
+	case SubagentEvent:
+		if h.Event == nil {
+			return nil, errors.New("there is no event in it")
+		}
+		e.Event, err = unmarshal(h.Event, depth-1)
+		return e, err
+	}
+	return e, nil
+}
+
+func (w *result) unpack() (tool.Result, error) {
+	r := tool.Result{IsError: w.IsError, ExitCode: w.ExitCode, Notes: w.Notes, Changes: w.Changes, Seen: w.Seen, Cwd: w.Cwd}
+	if w.Content == nil {
+		return r, nil
+	}
+	var it transcript.Item
+	b := append([]byte(`{"role":"user","id":"result","parts":`), w.Content...)
+	err := it.UnmarshalJSON(append(b, '}'))
+	r.Content = it.Parts
+	return r, err
+}
+
+// readers read the plain fields of each type.
+var readers = map[string]func([]byte) (Event, error){
+	"session_opened":     read[SessionOpened],
+	"turn_started":       read[TurnStarted],
+	"text_delta":         read[TextDelta],
+	"thinking_delta":     read[ThinkingDelta],
+	"tool_input_delta":   read[ToolInputDelta],
+	"item_appended":      read[ItemAppended],
+	"decided":            read[Decided],
+	"approval_asked":     read[ApprovalAsked],
+	"approval_resolved":  read[ApprovalResolved],
+	"policy_changed":     read[PolicyChanged],
+	"tool_started":       read[ToolStarted],
+	"tool_finished":      read[ToolFinished],
+	"tool_detached":      read[ToolDetached],
+	"subagent":           read[SubagentEvent],
+	"tools_changed":      read[ToolsChanged],
+	"compacting":         read[Compacting],
+	"mutation_finished":  read[MutationFinished],
+	"usage_updated":      read[UsageUpdated],
+	"retrying":           read[Retrying],
+	"model_switched":     read[ModelSwitched],
+	"hook_ran":           read[HookRan],
+	"terminal_sequences": read[TerminalSequences],
+	"notified":           read[Notified],
+	"model_started":      read[ModelStarted],
+	"model_finished":     read[ModelFinished],
+	"notice":             read[Notice],
+	"turn_finished":      read[TurnFinished],
+	"result":             read[Result],
+}
+
+func read[E Event](b []byte) (Event, error) {
+	var e E
+	err := json.Unmarshal(b, &e)
+	return e, err
+}

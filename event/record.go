@@ -1,0 +1,174 @@
+package event
+
+import (
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/holdfast-dev/holdfast/approval"
+	"github.com/holdfast-dev/holdfast/policy"
+	"github.com/holdfast-dev/holdfast/session"
+	"github.com/holdfast-dev/holdfast/tool"
+	"github.com/holdfast-dev/holdfast/transcript"
+)
+
+// State is what [FromRecord] remembers of the records before: what tools are called with, and
+// which calls run. Its zero value is the state before the first record of a log. A State is
+// for one session and one goroutine.
+type State struct {
+	inputs   map[string]json.RawMessage // of tool uses without a result
+	running  map[string]string          // tools by use, of calls that neither ended nor got a result
+	finished *ToolFinished              // of which the result follows in the next record
+	turned   bool                       // a turn has begun
+}
+
+// FromRecord returns the events of a record, in the order in which the agent told them: none,
+// one or two. It depends on the record and on s alone, so that records give the same events
+// whenever they are read. A record that was erased, and a kind that tells nothing, give none.
+//
+// An answer that came too late (ApprovalResolved.Late) is on no record.
+func FromRecord(r session.Record, s *State) ([]Event, error) {
+	if s == nil {
+		s = new(State)
+	}
+	finished := s.finished
+	s.finished = nil
+	list, err := s.events(&r, finished)
+	if err != nil {
+		return nil, fmt.Errorf("record %d cannot be read: %w", r.Seq, err)
+	}
+	if finished != nil {
+		list = append([]Event{*finished}, list...)
+	}
+	return list, nil
+}
+
+func (s *State) events(r *session.Record, finished *ToolFinished) ([]Event, error) {
+	if r.Payload == nil {
+		return nil, nil
+	}
+	switch r.Kind {
+	case session.KindItem:
+		return s.item(r, finished)
+	case session.KindTurnOpened:
+		s.turned = true
+		return payload(r, func(p session.TurnOpened) Event { return TurnStarted{Turn: p.Turn} })
+	case session.KindTurnClosed:
+		return payload(r, func(p session.TurnClosed) Event {
+			e := TurnFinished{Turn: p.Turn, Reason: Reason(p.Reason)}
+			if p.Error != "" {
+				e.Err = &Error{Message: p.Error}
+			}
+			return e
+		})
+	case session.KindDecision:
+		return payload(r, func(d policy.Decision) Event {
+			if d.Input != nil {
+				s.called(d.Use, d.Input)
+			}
+			return Decided{Decision: d}
+		})
+	case session.KindToolStarted:
+		return payload(r, func(p session.ToolStartedPayload) Event {
+			if s.running == nil {
+				s.running = map[string]string{}
+			}
+			s.running[p.Use] = p.Tool
+			return ToolStarted{Use: p.Use, Tool: p.Tool, Input: s.inputs[p.Use]}
+		})
+	case session.KindToolFinished:
+		return payload(r, s.ended)
+	case session.KindHookRan:
+		return payload(r, func(p session.HookRanPayload) Event { return HookRan{Ran: p} })
+	case session.KindApprovalAsked:
+		return payload(r, func(q approval.Question) Event { return ApprovalAsked{Question: q} })
+	case session.KindApprovalResolved:
+		return payload(r, func(a approval.Answer) Event { return ApprovalResolved{ID: a.Question, Answer: a} })
+	case session.KindPolicyChanged:
+		c, err := policy.ParseChange(r.Payload)
+		if err != nil || c.Mode != "" && !s.turned { // before the first turn it is the mode of the start
+			return nil, err
+		}
+		return []Event{PolicyChanged{Change: c}}, nil
+	}
+	return nil, nil
+}
+
+// payload makes an event of a record's payload; of makes nil when there is none yet.
+func payload[P any](r *session.Record, of func(P) Event) ([]Event, error) {
+	var p P
+	if err := json.Unmarshal(r.Payload, &p); err != nil {
+		return nil, err
+	}
+	if e := of(p); e != nil {
+		return []Event{e}, nil
+	}
+	return nil, nil
+}
+
+func (s *State) called(use string, input json.RawMessage) {
+	if s.inputs == nil {
+		s.inputs = map[string]json.RawMessage{}
+	}
+	s.inputs[use] = input
+}
+
+// ended keeps a call's end until the next record, which has what the model reads of it.
+func (s *State) ended(p session.ToolFinishedPayload) Event {
+	e := ToolFinished{
+		Use: p.Use, Tool: p.Tool, Took: time.Duration(p.Millis) * time.Millisecond,
+		Result: tool.Result{IsError: p.IsError, ExitCode: p.ExitCode, Notes: p.Notes, Changes: p.Changes, Seen: p.Seen, Cwd: p.Cwd},
+	}
+	_, awaited := s.running[p.Use]
+	delete(s.running, p.Use)
+	switch {
+	case p.Outcome == session.OutcomeNotRun: // the agent tells no end of what it did not run
+		return nil
+	case !awaited: // it went on in the background, and has its result
+		return e
+	}
+	s.finished = &e
+	return nil
+}
+
+func (s *State) item(r *session.Record, finished *ToolFinished) ([]Event, error) {
+	stored, err := session.ReadItem(r.Payload)
+	if err != nil || stored.Queued {
+		return nil, err
+	}
+	var list []Event
+	for _, u := range stored.Item.Uses() {
+		s.called(u.ID, u.Input)
+	}
+	if stored.Item.Role() == transcript.RoleTool {
+		if list, err = s.results(stored.Item, finished); err != nil {
+			return nil, err
+		}
+	}
+	return append(list, ItemAppended{Seq: r.Seq, Item: stored.Item}), nil
+}
+
+// results gives the call that has just ended what the model reads of it. A call that gets a
+// result before it has ended goes on in the background.
+func (s *State) results(e transcript.Encoded, finished *ToolFinished) ([]Event, error) {
+	item, err := e.Decode()
+	if err != nil {
+		return nil, err
+	}
+	var list []Event
+	for _, p := range item.Parts {
+		r, ok := p.(transcript.ToolResult)
+		if !ok {
+			continue
+		}
+		if finished != nil && finished.Use == r.UseID {
+			finished.Result.Content = r.Content
+		}
+		if name, ok := s.running[r.UseID]; ok {
+			delete(s.running, r.UseID)
+			list = append(list, ToolDetached{Use: r.UseID, Tool: name})
+		}
+		delete(s.inputs, r.UseID)
+	}
+	return list, nil
+}

@@ -1,0 +1,117 @@
+package event
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/holdfast-dev/holdfast/policy"
+	"github.com/holdfast-dev/holdfast/session"
+	"github.com/holdfast-dev/holdfast/transcript"
+)
+
+func record(t testing.TB, seq int64, kind session.Kind, payload any) session.Record {
+	t.Helper()
+	b, err := json.Marshal(payload)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return session.Record{Seq: seq, Kind: kind, Payload: b}
+}
+
+func itemOf(t testing.TB, seq int64, queued bool, role transcript.Role, parts ...transcript.Part) session.Record {
+	e := transcript.MustEncode(transcript.Item{ID: "i", Role: role, Parts: parts})
+	return record(t, seq, session.KindItem, session.ItemPayload{Item: e.JSON, Queued: queued})
+}
+
+// told returns the types of the events of records, and the events.
+func told(t testing.TB, records ...session.Record) (types string, all []Event) {
+	t.Helper()
+	var s State
+	var names []string
+	for _, r := range records {
+		list, err := FromRecord(r, &s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, e := range list {
+			names, all = append(names, Type(e)), append(all, e)
+		}
+	}
+	return strings.Join(names, " "), all
+}
+
+func TestFromRecord(t *testing.T) {
+	call := transcript.ToolUse{ID: "u", Name: "Bash", Input: json.RawMessage(`{"a":1}`)}
+	result := transcript.ToolResult{UseID: "u", Content: []transcript.Part{transcript.Text{Text: "out"}}}
+	started := record(t, 3, session.KindToolStarted, session.ToolStartedPayload{Use: "u", Tool: "Bash"})
+	ended := record(t, 4, session.KindToolFinished, session.ToolFinishedPayload{Use: "u", Tool: "Bash", Millis: 12, Notes: []string{"n"}})
+	for name, tt := range map[string]struct {
+		records []session.Record
+		want    string
+	}{
+		"a call": {
+			[]session.Record{itemOf(t, 2, false, transcript.RoleAssistant, call), started, ended, itemOf(t, 5, false, transcript.RoleTool, result)},
+			"item_appended tool_started tool_finished item_appended",
+		},
+		"a call in the background": {
+			[]session.Record{started, itemOf(t, 4, false, transcript.RoleTool, result), ended},
+			"tool_started tool_detached item_appended tool_finished",
+		},
+		"a call that did not run": {
+			[]session.Record{started, record(t, 4, session.KindToolFinished, session.ToolFinishedPayload{Use: "u", Outcome: session.OutcomeNotRun}), itemOf(t, 5, false, transcript.RoleTool, result)},
+			"tool_started item_appended",
+		},
+		"an end without its result": {[]session.Record{started, ended, record(t, 5, session.KindMetaChanged, session.MetaPatch{})}, "tool_started tool_finished"},
+		"an erased record":          {[]session.Record{started, ended, {Seq: 5, Kind: session.KindItem}}, "tool_started tool_finished"},
+		"a queued item":             {[]session.Record{itemOf(t, 1, true, transcript.RoleUser, transcript.Text{Text: "later"})}, ""},
+		"the mode of the start":     {[]session.Record{record(t, 1, session.KindPolicyChanged, policy.Change{Mode: policy.ModePlan})}, ""},
+		"a turn and a mode": {
+			[]session.Record{
+				record(t, 1, session.KindTurnOpened, session.TurnOpened{Turn: "t"}), record(t, 2, session.KindPolicyChanged, policy.Change{Mode: policy.ModePlan}),
+				record(t, 3, session.KindTurnClosed, session.TurnClosed{Turn: "t", Reason: "failed", Error: "no"}),
+			},
+			"turn_started policy_changed turn_finished",
+		},
+		"what tells nothing": {[]session.Record{record(t, 1, session.KindOpened, session.Opened{}), {Seq: 2, Kind: "later", Payload: json.RawMessage(`{}`)}}, ""},
+	} {
+		if got, _ := told(t, tt.records...); got != tt.want {
+			t.Errorf("%s: %q, want %q", name, got, tt.want)
+		}
+	}
+	_, all := told(t, itemOf(t, 2, false, transcript.RoleAssistant, call), started, ended, itemOf(t, 5, false, transcript.RoleTool, result))
+	b, err := Marshal(all[2])
+	want := `{"type":"tool_finished","took_ms":12,"content":[{"type":"text","text":"out"}],"notes":["n"],"use_id":"u","tool":"Bash"}`
+	if e := all[1].(ToolStarted); string(e.Input) != `{"a":1}` || err != nil || string(b) != want {
+		t.Errorf("%s %s, %v", e.Input, b, err)
+	}
+	if list, err := FromRecord(started, nil); err != nil || len(list) != 1 {
+		t.Errorf("without a state: %v, %v", list, err)
+	}
+}
+
+// A payload of any kind and content gives events that have a JSON form, or an error that
+// names the record.
+func FuzzFromRecord(f *testing.F) {
+	for i := range session.Kinds() {
+		for _, text := range []string{`{}`, `[]`, `{"use_id":"u","tool":"Bash"}`, `{"item":{"role":"tool","id":"i","parts":[{"type":"tool_result","use_id":"u"}]}}`, `{"mode":"plan"}`} {
+			f.Add(uint8(i), []byte(text))
+		}
+	}
+	f.Fuzz(func(t *testing.T, kind uint8, payload []byte) {
+		s := State{running: map[string]string{"u": "Bash"}, turned: true}
+		r := session.Record{Seq: 7, Kind: session.Kinds()[int(kind)%len(session.Kinds())], Payload: payload}
+		list, err := FromRecord(r, &s)
+		if err != nil && !strings.Contains(err.Error(), "record 7") {
+			t.Error(err)
+		}
+		for _, e := range list {
+			if _, err := Marshal(e); err != nil && json.Valid(payload) && r.Kind != session.KindItem {
+				t.Errorf("%s %s: %v", r.Kind, payload, err)
+			}
+			if Provisional(e) {
+				t.Errorf("%s is on record", Type(e))
+			}
+		}
+	})
+}
