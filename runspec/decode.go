@@ -1,11 +1,8 @@
 package runspec
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
-	"fmt"
-	"io"
 	"reflect"
 	"slices"
 	"sync"
@@ -18,20 +15,12 @@ import (
 // Parse reads a spec strictly: an unknown field, a duplicate key and anything after the object
 // are errors. It does not call [Spec.Check].
 func Parse(b []byte) (*Spec, error) {
-	if _, err := jsontree.Parse(b); err != nil {
-		return nil, &Error{Message: err.Error()}
-	}
-	d := json.NewDecoder(bytes.NewReader(b))
-	d.DisallowUnknownFields()
 	var s Spec
-	if err := d.Decode(&s); err != nil {
-		if e, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
-			return nil, &Error{Field: e.Field, Message: fmt.Sprintf("is %s and must be %s", e.Value, e.Type)}
+	if err := jsontree.Decode(b, &s); err != nil {
+		if e, ok := errors.AsType[*jsontree.Error](err); ok {
+			return nil, &Error{Field: e.Path, Message: e.What}
 		}
 		return nil, &Error{Message: err.Error()}
-	}
-	if _, err := d.Token(); err != io.EOF {
-		return nil, &Error{Message: "something follows the object"}
 	}
 	return &s, nil
 }

@@ -28,7 +28,7 @@ func TestParseIsStrict(t *testing.T) {
 	for text, want := range map[string]string{
 		`{"modle": "x"}`:               "modle",
 		`{"model": "a", "model": "b"}`: "model",
-		`{"model": 1}`:                 "model: is number",
+		`{"model": 1}`:                 "model: is a number",
 		`{} {}`:                        "",
 		`[]`:                           "",
 		`{"sandbox": {"on": true}}`:    "on",

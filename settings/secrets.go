@@ -1,9 +1,6 @@
 package settings
 
 import (
-	"encoding/json"
-	"strings"
-
 	"github.com/holdfast-dev/holdfast/audit/secret"
 	"github.com/holdfast-dev/holdfast/internal/jsontree"
 )
@@ -43,9 +40,7 @@ func (s *said) pattern(path string, n jsontree.Node) (p secret.Pattern, ok bool)
 	if !s.want(path, n, jsontree.Object) {
 		return p, false
 	}
-	dec := json.NewDecoder(strings.NewReader(string(s.data[n.At:n.End])))
-	dec.DisallowUnknownFields()
-	err := dec.Decode(&p)
+	err := n.Decode(s.data, &p)
 	if err == nil {
 		_, err = secret.New(&secret.Options{Patterns: []secret.Pattern{p}, Alone: true})
 	}

@@ -1,11 +1,10 @@
 package api
 
 import (
-	"encoding/json"
+	"cmp"
 	"errors"
 	"fmt"
 	"net/url"
-	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -21,104 +20,18 @@ func Decode(body []byte, v any) error {
 	if len(body) == 0 {
 		return nil
 	}
-	root, err := jsontree.Parse(body)
-	if e, ok := errors.AsType[*jsontree.Error](err); ok {
-		return usage(fmt.Sprintf("the body is no JSON object: %s, at byte %d", e.What, e.Offset+1), e.Hint)
-	}
-	if err != nil {
-		return usage("the body is no JSON object: "+err.Error(), "")
-	}
-	if err := fits(&root, reflect.TypeOf(v).Elem(), ""); err != nil {
+	err := jsontree.Decode(body, v)
+	e, ok := errors.AsType[*jsontree.Error](err)
+	switch {
+	case !ok:
 		return err
+	case errors.Is(err, jsontree.ErrType):
+		return usage(fmt.Sprintf("%s %s", cmp.Or(e.Path, "the body"), e.What), e.Hint)
 	}
-	if err := json.Unmarshal(body, v); err != nil {
-		if e, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
-			return usage(fmt.Sprintf("%s is %s and cannot be %s", e.Field, e.Value, e.Type), "")
-		}
-		return usage("the body does not fit: "+err.Error(), "")
-	}
-	return nil
+	return usage(fmt.Sprintf("the body is no JSON object: %s, at byte %d", e.What, e.Offset+1), e.Hint)
 }
 
 func usage(detail, hint string) error { return NewProblem(outcome.Usage, detail, hint) }
-
-var rawType = reflect.TypeFor[json.RawMessage]()
-
-// fits compares the shape of a value with that of a type; at is the path to it.
-func fits(n *jsontree.Node, t reflect.Type, at string) error {
-	for t.Kind() == reflect.Pointer {
-		t = t.Elem()
-	}
-	if t == rawType {
-		return nil
-	}
-	place := at
-	if place == "" {
-		place = "the body"
-	}
-	want := kindOf(t)
-	if want != "" && n.Kind != want {
-		return usage(fmt.Sprintf("%s is %s, and must be %s", place, n.Kind, want), "")
-	}
-	switch {
-	case t.Kind() == reflect.Struct && want == jsontree.Object:
-		fields := jsonFields(t)
-		for i := range n.Members {
-			m := &n.Members[i]
-			f, ok := fields[m.Key]
-			if !ok {
-				return usage(fmt.Sprintf("%s has no field %q", place, m.Key), "its fields are "+names(fields))
-			}
-			if err := fits(&m.Value, f, strings.TrimPrefix(at+"."+m.Key, ".")); err != nil {
-				return err
-			}
-		}
-	case t.Kind() == reflect.Slice:
-		for i := range n.Items {
-			if err := fits(&n.Items[i], t.Elem(), fmt.Sprintf("%s[%d]", at, i)); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
-func kindOf(t reflect.Type) jsontree.Kind {
-	switch t.Kind() {
-	case reflect.Struct, reflect.Map:
-		return jsontree.Object
-	case reflect.Slice:
-		return jsontree.List
-	case reflect.String:
-		return jsontree.Text
-	case reflect.Bool:
-		return jsontree.Bool
-	case reflect.Int, reflect.Int64, reflect.Float64:
-		return jsontree.Number
-	}
-	return ""
-}
-
-func jsonFields(t reflect.Type) map[string]reflect.Type {
-	out := map[string]reflect.Type{}
-	for _, f := range reflect.VisibleFields(t) {
-		if f.Anonymous {
-			continue
-		}
-		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
-		out[name] = f.Type
-	}
-	return out
-}
-
-func names(fields map[string]reflect.Type) string {
-	var list []string
-	for n := range fields {
-		list = append(list, n)
-	}
-	slices.Sort(list)
-	return strings.Join(list, ", ")
-}
 
 // ParseQuery reads a query as the route takes it. Parameters that are empty are left out.
 func (r *Route) ParseQuery(raw string) (map[string]string, error) {

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"encoding/json"
 	"fmt"
 	"reflect"
 	"slices"
@@ -15,6 +16,8 @@ import (
 	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/session"
 )
+
+var rawType = reflect.TypeFor[json.RawMessage]()
 
 // schemas makes schemas of Go types; those of structs have names, and are referred to.
 type schemas struct {

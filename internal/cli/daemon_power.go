@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -53,14 +52,9 @@ type testRequest struct {
 	Input   json.RawMessage `json:"input"`
 }
 
-// read reads a request; a field that there is not, and one that comes twice, is an error.
+// read reads a request; an unknown field and a duplicate key are errors.
 func (r *testRequest) read(request json.RawMessage) error {
-	if _, err := jsontree.Parse(request); err != nil {
-		return err
-	}
-	dec := json.NewDecoder(bytes.NewReader(request))
-	dec.DisallowUnknownFields()
-	if err := dec.Decode(r); err != nil {
+	if err := jsontree.Decode(request, r); err != nil {
 		return err
 	}
 	if r.Tool == "" || len(r.Input) == 0 || r.Input[0] != '{' {

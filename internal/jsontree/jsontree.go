@@ -1,5 +1,5 @@
-// Package jsontree reads JSON into a tree whose values know where they stand, so
-// that what is said about one can point at it.
+// Package jsontree reads JSON strictly: into a tree whose values know their places in the
+// text, so that an error can point at one, or from there into Go values.
 //
 //	{"deny": ["Bash", 5]}
 //	││       ││       └ 18  a number
@@ -8,8 +8,11 @@
 //	│└ 1  a key
 //	└ 0  an object
 //
-// It is for texts that people write: a key that stands twice is an error, and so is
-// half a character. What a value means is not its business.
+//	root, err := jsontree.Parse(source)
+//	err = jsontree.Decode(source, &v)
+//
+// It is for texts that people write: a duplicate key is an error, and so is half a
+// character. What a value means is not its business.
 package jsontree
 
 import "fmt"

@@ -15,15 +15,19 @@ const maxDepth = 64
 // ErrDeep is what an [Error] wraps when a text is nested too deep.
 var ErrDeep = errors.New("nested too deep")
 
+// ErrType is what an [Error] wraps when a value does not fit into the Go value.
+var ErrType = errors.New("another type")
+
 // Error says what is wrong with a text, and where.
 type Error struct {
-	Offset int // in bytes
-	What   string
+	Offset int    // in bytes
+	Path   string // of a value that does not fit: a.b[0]; "" for the whole text
+	What   string // with a Path, what follows the name of the value
 	Hint   string // what to do about it, or ""
-	Err    error  // a *[json.SyntaxError], [ErrDeep] or nil
+	Err    error  // a *[json.SyntaxError], [ErrType], [ErrDeep] or nil
 }
 
-func (e *Error) Error() string { return e.What }
+func (e *Error) Error() string { return strings.TrimPrefix(e.Path+" "+e.What, " ") }
 
 func (e *Error) Unwrap() error { return e.Err }
 
