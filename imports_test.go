@@ -140,6 +140,8 @@ var floors = map[string]int{
 	"internal/workspace/image": 6, // what containers are made of
 
 	// parts of a run; workspaces
+	"internal/compose/hooks":       7,
+	"internal/compose/models":      7,
 	"internal/compose/stores":      7,
 	"internal/workspace/testimage": 7, // for tests
 	"workspace":                    7,
@@ -148,14 +150,19 @@ var floors = map[string]int{
 	"daemon/api":           7,
 	"internal/daemon/auth": 8,
 
-	// runs for many clients
-	"console":              9, // the page, no logic
-	"daemon/client":        9,
-	"internal/daemon/runs": 9,
-	"internal/mcpserver":   9, // it has an agent, and whom it lets in
+	// how commands of a run are held
+	"internal/compose/isolation": 8,
 
-	// the daemon
-	"daemon": 10,
+	// runs for many clients; the tools of a run
+	"console":                9, // the page, no logic
+	"daemon/client":          9,
+	"internal/compose/tools": 9,
+	"internal/daemon/runs":   9,
+	"internal/mcpserver":     9, // it has an agent, and whom it lets in
+
+	// an agent from its spec; the daemon
+	"internal/compose": 10,
+	"daemon":           10,
 
 	// the command line
 	"internal/cli": 11,

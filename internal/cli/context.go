@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/holdfast-dev/holdfast/instructions"
+	"github.com/holdfast-dev/holdfast/internal/compose/tools"
 )
 
 // contextCmd is `holdfast context`.
@@ -40,11 +41,11 @@ func (c *contextCmd) run(_ context.Context, p *Program) error {
 	if err != nil {
 		return err
 	}
-	folders, err := workFolders(cwd, s)
+	folders, err := tools.WorkFolders(cwd, s)
 	if err != nil {
 		return err
 	}
-	set, err := p.instructionsOf(s, cwd, folders, c.NoContextFiles, &perms)
+	set, err := tools.InstructionsOf(p.environment(), s, cwd, folders, c.NoContextFiles, &perms)
 	if err != nil {
 		return err
 	}

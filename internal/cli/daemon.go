@@ -12,6 +12,7 @@ import (
 	page "github.com/holdfast-dev/holdfast/console"
 	"github.com/holdfast-dev/holdfast/daemon"
 	"github.com/holdfast-dev/holdfast/internal/compose/stores"
+	"github.com/holdfast-dev/holdfast/internal/compose/tools"
 	"github.com/holdfast-dev/holdfast/internal/daemon/auth"
 	"github.com/holdfast-dev/holdfast/internal/daemon/feed"
 	"github.com/holdfast-dev/holdfast/internal/daemon/runs"
@@ -85,12 +86,13 @@ func (c *daemonRunCmd) assemble(ctx context.Context, p *Program, d *daemonParts)
 		return err
 	}
 	d.hub = feed.New(&feed.Options{Clock: p.Now})
-	sessions, closeStore, err := p.openWith(ctx, d.store.Again(), &stores.Options{Witness: d.hub.Witness, Mirror: true, Wait: c.wait(d.log)})
+	store, err := stores.Open(ctx, p.environment(), d.store.Again(), &stores.Options{Witness: d.hub.Witness, Mirror: true, Wait: c.wait(d.log)})
 	if err != nil {
 		return err
 	}
+	sessions := store.Sessions
 	d.sessions = sessions
-	d.later(closeStore)
+	d.later(store.Close)
 	if patient, ok := session.As[*retry.Store](sessions.Store()); ok {
 		d.giveUp = patient.GiveUp
 	}
@@ -108,9 +110,9 @@ func (c *daemonRunCmd) assemble(ctx context.Context, p *Program, d *daemonParts)
 	if d.spaces, err = d.openSpaces(ctx, p, c.StopWorkspaces); err != nil {
 		return err
 	}
-	agents := &maker{p: p, home: d.home, log: d.log, telemeter: told, spaces: d.spaces}
+	agents := &maker{p: p, home: d.home, log: d.log, telemeter: told, spaces: d.spaces, store: store}
 	d.runs, err = runs.New(&runs.Options{
-		Sessions: sessions, Hub: d.hub, Make: agents.make, Mask: agents.mask, Tools: knownTools(), Resume: c.Resume, Clock: p.Now, Log: d.log,
+		Sessions: sessions, Hub: d.hub, Make: agents.make, Mask: agents.mask, Tools: tools.Known(), Resume: c.Resume, Clock: p.Now, Log: d.log,
 	})
 	if err != nil {
 		return err

@@ -7,6 +7,7 @@ import (
 	"iter"
 	"strings"
 
+	"github.com/holdfast-dev/holdfast/internal/compose"
 	"github.com/holdfast-dev/holdfast/internal/daemon/runs"
 	"github.com/holdfast-dev/holdfast/model"
 	"github.com/holdfast-dev/holdfast/transcript"
@@ -26,11 +27,10 @@ type commandModel struct {
 const commandAPI = "command"
 
 // command makes an agent that is a command line.
-func (m *maker) command(ctx context.Context, p *Program, n *runs.Need, flags *agentFlags) (*runs.Made, error) {
-	flags.OnlyTools = []string{"Bash"}
-	flags.model = &commandModel{line: n.Agent.Command, stdin: n.Agent.Stdin}
-	flags.MaxTurns = 0
-	return m.finish(ctx, p, n, flags)
+func (m *maker) command(ctx context.Context, r *compose.Request, n *runs.Need) (*runs.Made, error) {
+	r.Spec.Tools, r.Spec.Limits.MaxTurns = []string{"Bash"}, 0
+	r.Model = &commandModel{line: n.Agent.Command, stdin: n.Agent.Stdin}
+	return m.finish(ctx, r, n)
 }
 
 // Info implements [model.Model].

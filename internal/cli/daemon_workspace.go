@@ -7,56 +7,58 @@ import (
 	"time"
 
 	"github.com/holdfast-dev/holdfast/agent"
+	"github.com/holdfast-dev/holdfast/internal/compose"
 	"github.com/holdfast-dev/holdfast/internal/daemon/runs"
 	"github.com/holdfast-dev/holdfast/internal/daemon/strategy"
 	"github.com/holdfast-dev/holdfast/workspace"
 )
 
 // inWorkspace makes an agent that works in a workspace, for a run of the daemon.
-func (m *maker) inWorkspace(ctx context.Context, p *Program, n *runs.Need, flags *agentFlags) (*runs.Made, error) {
-	made, err := m.partsInWorkspace(ctx, p, n, flags)
+func (m *maker) inWorkspace(ctx context.Context, r *compose.Request, n *runs.Need) (*runs.Made, error) {
+	made, err := m.partsInWorkspace(ctx, r, n)
 	if err != nil {
 		return nil, err
 	}
-	return &runs.Made{Options: made.options.Options, New: made.agent, Close: made.close}, nil
+	return &runs.Made{Options: made.Options.Options, Close: made.Close, New: func(ctx context.Context, o agent.Options) (runs.Agent, error) {
+		return newInSpace(ctx, made, o)
+	}}, nil
 }
 
-func (m *maker) partsInWorkspace(ctx context.Context, p *Program, n *runs.Need, flags *agentFlags) (*spaceParts, error) {
+func (m *maker) partsInWorkspace(ctx context.Context, r *compose.Request, n *runs.Need) (*compose.SpaceParts, error) {
 	if n.Agent.Type == strategy.Command {
 		return nil, usage("agent "+n.Agent.Name+" is a command, which a workspace does not run", "holdfast workspace exec runs one")
 	}
-	s, err := m.spaces.Get(ctx, n.Spec.Workspace)
+	in, err := compose.OpenSpace(ctx, m.spaces, n.Spec.Workspace, n.Spec.Container.Agent)
 	if err != nil {
 		return nil, err
 	}
-	if n.Project != "" && n.Project != s.SessionProject() {
+	if n.Project != "" && n.Project != in.Settings.SessionProject() {
 		return nil, usage("session "+n.Session+" is of an earlier workspace "+n.Spec.Workspace+", which was deleted", "start a new session in this one")
 	}
-	in := &space{all: m.spaces, settings: s, project: m.spaces.ProjectFolder(s), kind: orElse(n.Spec.Container.Agent, s.Agent.Kind)}
-	if !in.own() && (flags.SystemPrompt != "" || flags.OnlyTools != nil) {
-		return nil, usage("agent "+n.Agent.Name+": "+in.kind+" takes neither a system prompt nor a list of tools", "leave them out of the strategy")
+	if !in.Own() && (r.Spec.Instructions.System != "" || r.Spec.Tools != nil) {
+		return nil, usage("agent "+n.Agent.Name+": "+in.Kind+" takes neither a system prompt nor a list of tools", "leave them out of the strategy")
 	}
-	made, err := flags.makeIn(ctx, p, in)
+	made, err := compose.MakeIn(ctx, r, in)
 	if err != nil {
 		return nil, err
 	}
-	made.options.Ephemeral = n.Spec.Container.Ephemeral
+	made.Options.Ephemeral = n.Spec.Container.Ephemeral
 	return made, nil
 }
 
-// agent makes the agent of options that the run has completed.
-func (m *spaceParts) agent(ctx context.Context, o agent.Options) (runs.Agent, error) {
-	w := m.options
+// newInSpace makes the agent of options that the run has completed.
+func newInSpace(ctx context.Context, m *compose.SpaceParts, o agent.Options) (runs.Agent, error) {
+	w := m.Options
 	w.Options = o
 	if w.Inside.MaxTurns == 0 {
 		w.Inside.MaxTurns = o.MaxTurns
 	}
 	w.Inside.Name = o.Name
-	a, err := m.in.all.Agent(ctx, m.in.settings.Slug, w)
+	a, err := m.In.All.Agent(ctx, m.In.Settings.Slug, w)
 	if err != nil {
 		return nil, err
 	}
-	m.attached(a)
+	m.Attach(a)
 	return a, nil
 }
 

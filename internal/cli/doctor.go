@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"runtime"
 
+	"github.com/holdfast-dev/holdfast/internal/compose/models"
 	"github.com/holdfast-dev/holdfast/internal/compose/stores"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
 	"github.com/holdfast-dev/holdfast/internal/version"
@@ -218,7 +219,7 @@ func (c *doctorCmd) models(p *Program) []check {
 	}
 	switch m := p.env("HOLDFAST_MODEL"); {
 	case m != "":
-		if _, _, err := p.model("HOLDFAST_MODEL", m, "", nil); err != nil {
+		if _, _, err := models.New(p.environment(), "HOLDFAST_MODEL", m, "", nil); err != nil {
 			return append(out, failedCheck("model", err))
 		}
 		out = append(out, check{"model", "ok", "HOLDFAST_MODEL is " + m, ""})

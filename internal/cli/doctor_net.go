@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/holdfast-dev/holdfast/internal/compose/models"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
 )
 
@@ -21,8 +22,8 @@ func (c *doctorCmd) reach(ctx context.Context, p *Program) []check {
 	if u := p.env("OPENAI_BASE_URL"); u != "" || p.env("OPENAI_API_KEY") != "" {
 		urls = append(urls, orElse(u, "https://api.openai.com/v1"))
 	}
-	if provider(p.env("HOLDFAST_MODEL")) == "ollama" {
-		urls = append(urls, ollamaURL)
+	if models.Provider(p.env("HOLDFAST_MODEL")) == "ollama" {
+		urls = append(urls, models.OllamaURL)
 	}
 	if len(urls) == 0 {
 		return []check{{"net", "warn", "no provider is set up", "set ANTHROPIC_API_KEY, OPENAI_API_KEY or OPENAI_BASE_URL"}}

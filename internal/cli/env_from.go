@@ -13,6 +13,7 @@ import (
 
 	"github.com/zalando/go-keyring"
 
+	"github.com/holdfast-dev/holdfast/internal/compose/env"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
 	"github.com/holdfast-dev/holdfast/runspec"
 )
@@ -42,7 +43,7 @@ func (c *agentFlags) fetchHere(ctx context.Context, p *Program) error {
 	if err != nil {
 		return err
 	}
-	list, err := p.fetchVariables(ctx, from)
+	list, err := fetchVariables(ctx, p.environment(), from)
 	if err == nil && len(list) > 0 {
 		p.Env = slices.Concat(p.Env, list)
 		p.environ = p.Env
@@ -52,9 +53,9 @@ func (c *agentFlags) fetchHere(ctx context.Context, p *Program) error {
 
 // fetchVariables gets the values of variables from where they are kept: entries NAME=VALUE. Each
 // reference is env:NAME, keyring:SERVICE/USER or command:PROGRAM ARGUMENTS.
-func (p *Program) fetchVariables(ctx context.Context, from map[string]string) (list []string, err error) {
+func fetchVariables(ctx context.Context, e *env.Env, from map[string]string) (list []string, err error) {
 	for _, name := range slices.Sorted(maps.Keys(from)) {
-		value, err := p.fetch(ctx, from[name])
+		value, err := fetch(ctx, e, from[name])
 		if err != nil {
 			return nil, &failure{
 				msg: fmt.Sprintf("variable %s: %s: %v", name, from[name], err), err: err, out: outcome.Usage,
@@ -66,11 +67,11 @@ func (p *Program) fetchVariables(ctx context.Context, from map[string]string) (l
 	return list, nil
 }
 
-func (p *Program) fetch(ctx context.Context, ref string) (string, error) {
+func fetch(ctx context.Context, e *env.Env, ref string) (string, error) {
 	kind, rest, _ := strings.Cut(ref, ":")
 	switch kind {
 	case "env":
-		if value := p.env(rest); value != "" {
+		if value := e.Get(rest); value != "" {
 			return value, nil
 		}
 		return "", fmt.Errorf("%s is not set", rest)
@@ -78,13 +79,13 @@ func (p *Program) fetch(ctx context.Context, ref string) (string, error) {
 		service, user, _ := strings.Cut(rest, "/")
 		return keyring.Get(service, user)
 	case "command":
-		return p.helper(ctx, strings.Fields(rest))
+		return helper(ctx, e, strings.Fields(rest))
 	}
 	return "", fmt.Errorf("%q is no kind of reference", kind)
 }
 
 // helper runs a credential helper, which prints a value. It runs without a shell.
-func (p *Program) helper(ctx context.Context, args []string) (string, error) {
+func helper(ctx context.Context, e *env.Env, args []string) (string, error) {
 	ctx, stop := context.WithTimeout(ctx, helperTimeout)
 	defer stop()
 	if len(args) == 0 {
@@ -92,7 +93,7 @@ func (p *Program) helper(ctx context.Context, args []string) (string, error) {
 	}
 	var errs bytes.Buffer
 	cmd := exec.CommandContext(ctx, args[0], args[1:]...)
-	cmd.Env, cmd.Stderr = p.Env, &errs
+	cmd.Env, cmd.Stderr = e.Vars, &errs
 	if cmd.Env == nil {
 		cmd.Env = os.Environ()
 	}

@@ -33,8 +33,5 @@ func (p *Program) openWith(ctx context.Context, url string, with *stores.Options
 	if err != nil {
 		return nil, nil, err
 	}
-	if with != nil && with.Mirror {
-		p.opened = s
-	}
 	return s.Sessions, s.Close, nil
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/holdfast-dev/holdfast/approval"
+	"github.com/holdfast-dev/holdfast/internal/compose/tools"
 	"github.com/holdfast-dev/holdfast/tool/mcp"
 )
 
@@ -24,7 +25,7 @@ func (p *printer) form(q approval.Question, f *approval.Form) {
 		p.line("  %s", exact(err.Error()))
 	}
 	for i := range fields {
-		p.line("  %s", exact(fieldText(&fields[i])))
+		p.line("  %s", exact(tools.FieldText(&fields[i])))
 		p.options(&fields[i])
 	}
 }
@@ -40,49 +41,6 @@ func optionText(o approval.FieldOption) string {
 		return o.Value
 	}
 	return o.Title + " (" + o.Value + ")"
-}
-
-// fieldText is a field in a line: "seat: where you sit (a text, needed)".
-func fieldText(f *approval.Field) string {
-	text := f.Name
-	if f.Title != "" && f.Title != f.Name {
-		text += ", " + f.Title
-	}
-	if f.Description != "" {
-		text += ": " + f.Description
-	}
-	more := []string{orElse(map[string]string{"string": "a text", "integer": "a whole number", "number": "a number", "boolean": "yes or no", "choice": "one of", "choices": "several of"}[f.Type], f.Type)}
-	if len(f.Options) > 0 {
-		more[0] += " " + strconv.Itoa(len(f.Options))
-	}
-	if f.Format != "" {
-		more[0] = "a text, " + f.Format
-	}
-	if f.Required {
-		more = append(more, "needed")
-	}
-	if f.Default != nil {
-		more = append(more, "default "+valueText(f, f.Default))
-	}
-	if f.Secret {
-		more = append(more, "LOOKS LIKE A SECRET: a server should not ask for one")
-	}
-	return text + " (" + strings.Join(more, ", ") + ")"
-}
-
-// valueText is a value as a person would write it.
-func valueText(f *approval.Field, value json.RawMessage) string {
-	var one string
-	var some []string
-	switch {
-	case f.Type == "boolean":
-		return map[string]string{"true": "yes", "false": "no"}[string(value)]
-	case json.Unmarshal(value, &one) == nil:
-		return one
-	case json.Unmarshal(value, &some) == nil:
-		return strings.Join(some, ", ")
-	}
-	return string(value)
 }
 
 // fillIn asks about a form. What it returns is whether the person has decided.
@@ -145,7 +103,7 @@ func (a *asker) fillFields(ctx context.Context, q approval.Question, fields []ap
 		var said [][2]string
 		for i := range fields {
 			if v := content[fields[i].Name]; v != nil {
-				said = append(said, [2]string{fields[i].Name, valueText(&fields[i], v)})
+				said = append(said, [2]string{fields[i].Name, tools.ValueText(&fields[i], v)})
 			}
 		}
 		again, done, err := a.send(ctx, said, ans)
@@ -167,7 +125,7 @@ func (a *asker) fields(ctx context.Context, fields []approval.Field) (map[string
 		f := &fields[i]
 		a.out.options(f)
 		for {
-			line, ok, err := a.prompt(ctx, exact(fieldText(f))+": ")
+			line, ok, err := a.prompt(ctx, exact(tools.FieldText(f))+": ")
 			if err != nil || !ok {
 				return nil, false, err
 			}

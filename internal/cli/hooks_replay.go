@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/holdfast-dev/holdfast/hook"
+	"github.com/holdfast-dev/holdfast/internal/compose/hooks"
 	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/session"
 	"github.com/holdfast-dev/holdfast/settings"
@@ -139,12 +140,12 @@ func readItem(rec session.Record) (transcript.Encoded, error) {
 // replay tells the hooks of every moment.
 func (c *hooksReplayCmd) replay(ctx context.Context, p *Program, today *settings.Settings, moments []moment, id string) error {
 	watch := &hookWatch{}
-	h, err := p.hooks(&hooksNeed{settings: today, folders: hookFolders(today), noSandbox: c.NoSandbox, watch: watch.over})
+	h, err := hooks.Open(&hooks.Options{Env: p.environment(), Settings: today, Folders: hookFolders(today), NoSandbox: c.NoSandbox, Watch: watch.over})
 	if err != nil {
 		return err
 	}
-	defer h.close()
-	if !h.registry.Has(hook.UserPromptSubmit) && !h.registry.Has(hook.PreToolUse) {
+	defer h.Close()
+	if !h.Registry.Has(hook.UserPromptSubmit) && !h.Registry.Has(hook.PreToolUse) {
 		p.err.line("no hook of UserPromptSubmit or PreToolUse runs in %s", shown(today.Cwd()))
 		return nil
 	}
@@ -164,7 +165,7 @@ func (c *hooksReplayCmd) replay(ctx context.Context, p *Program, today *settings
 			return context.Cause(ctx)
 		}
 		d := moments[i].doc
-		d.firedDoc = watch.fire(ctx, h.registry, moments[i].in)
+		d.firedDoc = watch.fire(ctx, h.Registry, moments[i].in)
 		speaks := d.speaks()
 		if speaks {
 			said++

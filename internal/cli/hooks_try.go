@@ -9,6 +9,8 @@ import (
 	"slices"
 
 	"github.com/holdfast-dev/holdfast/hook"
+	"github.com/holdfast-dev/holdfast/internal/compose/hooks"
+	"github.com/holdfast-dev/holdfast/internal/compose/tools"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
 	"github.com/holdfast-dev/holdfast/settings"
 )
@@ -46,13 +48,13 @@ func (c *hooksTestCmd) run(ctx context.Context, p *Program) error {
 		return err
 	}
 	watch := &hookWatch{}
-	h, err := p.hooks(&hooksNeed{settings: s, folders: hookFolders(s), noSandbox: c.NoSandbox, watch: watch.over})
+	h, err := hooks.Open(&hooks.Options{Env: p.environment(), Settings: s, Folders: hookFolders(s), NoSandbox: c.NoSandbox, Watch: watch.over})
 	if err != nil {
 		return err
 	}
-	defer h.close()
+	defer h.Close()
 	p.notice(s)
-	d := watch.fire(ctx, h.registry, in)
+	d := watch.fire(ctx, h.Registry, in)
 	if c.JSON {
 		if err := p.out.json(d, p.out.term.tty); err != nil {
 			return err
@@ -111,7 +113,7 @@ func (p *Program) withRequests(in hook.Input) hook.Input {
 	if in.Tool == "" {
 		return in
 	}
-	call := toolCall{tool: in.Tool, input: in.ToolInput, cwd: in.CWD, home: p.userHome(), search: p.env(envSearchURL)}
+	call := toolCall{tool: in.Tool, input: in.ToolInput, cwd: in.CWD, home: p.userHome(), search: p.env(tools.EnvSearchURL)}
 	if requests, err := call.requests(); err == nil {
 		in.Requests = requests
 	}

@@ -11,8 +11,10 @@ import (
 	"github.com/holdfast-dev/holdfast/agent"
 	"github.com/holdfast-dev/holdfast/approval"
 	"github.com/holdfast-dev/holdfast/event"
+	"github.com/holdfast-dev/holdfast/internal/compose"
 	"github.com/holdfast-dev/holdfast/internal/logpipe"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
+	"github.com/holdfast-dev/holdfast/runspec"
 	"github.com/holdfast-dev/holdfast/session"
 	"github.com/holdfast-dev/holdfast/transcript"
 )
@@ -73,23 +75,23 @@ func (c *insideCmd) turn(ctx context.Context, p *Program, host *logpipe.Client, 
 		return outcome.Usage, err
 	}
 	p.Getwd = func() (string, error) { return cwd, nil }
-	m, err := insideFlags(host, spec).make(ctx, p, cwd, false)
+	m, err := compose.Make(ctx, insideRequest(p, host, spec, cwd))
 	if err != nil {
 		return outcome.Of(err), err
 	}
-	defer m.close()
+	defer m.Close()
 	sessions := session.New(host, &session.Options{Clock: p.Now})
-	o := m.options
+	o := m.Options
 	o.Sessions, o.Name = sessions, spec.Name
 	o.Session = session.RestoreOptions{SessionID: spec.Session, MustExist: true}
 	if spec.Asked {
 		o.Ask = askHost(host, sessions, spec.Session)
 	}
-	a, err := agent.New(m.models.primary, &o)
+	a, err := agent.New(m.Models.Primary, &o)
 	if err != nil {
 		return outcome.Usage, err
 	}
-	m.attach(a)
+	m.Attach(a)
 	steer.set(a)
 	return c.drive(ctx, host, a, input)
 }
@@ -125,22 +127,26 @@ func (c *insideCmd) drive(ctx context.Context, host *logpipe.Client, a *agent.Ag
 	return ending(ctx, res), host.Tell(*res)
 }
 
-// insideFlags are what `holdfast run` would have been told.
-func insideFlags(host *logpipe.Client, spec *logpipe.Spec) *agentFlags {
-	c := &agentFlags{
-		SystemPrompt: spec.System, AppendSystemPrompt: spec.AppendSystem, OnlyTools: spec.Tools,
-		MaxTokens: spec.MaxTokens, Effort: spec.Effort, MaxTurns: spec.MaxTurns, MaxBudgetUSD: spec.MaxBudgetUSD,
-		NoHooks: spec.NoHooks, given: spec.Given, contained: true,
-		permissionFlags: permissionFlags{
-			PermissionMode: spec.Mode, AllowedTools: spec.Allow, DisallowedTools: spec.Deny,
-			Settings: spec.Settings, AskTimeout: spec.AskTimeout,
+// insideRequest is the agent that the host describes.
+func insideRequest(p *Program, host *logpipe.Client, spec *logpipe.Spec, cwd string) *compose.Request {
+	r := &compose.Request{
+		Env: p.environment(), Cwd: cwd, Given: spec.Given, Model: host.Model(0, spec.Models[0]), Contained: true, NoShell: !hasShell(),
+		Spec: &runspec.Spec{
+			Cwd: cwd, Tools: spec.Tools,
+			ModelOptions: runspec.ModelOptions{MaxTokens: spec.MaxTokens, Effort: spec.Effort},
+			Instructions: runspec.Instructions{System: spec.System, AppendSystem: spec.AppendSystem},
+			Permissions:  runspec.Permissions{Mode: spec.Mode, Allow: spec.Allow, Deny: spec.Deny, Settings: spec.Settings},
+			Hooks:        runspec.Hooks{Off: spec.NoHooks},
+			Limits:       runspec.Limits{MaxTurns: spec.MaxTurns, MaxBudgetUSD: spec.MaxBudgetUSD},
 		},
-		model: host.Model(0, spec.Models[0]), shellless: !hasShell(),
+	}
+	if spec.AskTimeout != 0 {
+		r.Spec.Permissions.AskTimeout = spec.AskTimeout.String()
 	}
 	if len(spec.Models) > 1 {
-		c.fallback = host.Model(1, spec.Models[1])
+		r.Fallback = host.Model(1, spec.Models[1])
 	}
-	return c
+	return r
 }
 
 // hasShell reports whether the image has what Bash needs.

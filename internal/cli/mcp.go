@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/holdfast-dev/holdfast/internal/compose/tools"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
 	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/settings"
@@ -63,7 +64,7 @@ func (f *mcpFlags) load(p *Program) (*settings.Settings, error) {
 
 // findMCP is the server of KIND/NAME, or of a name: the run's, or the only one of sub-agents.
 func (p *Program) findMCP(s *settings.Settings, name string) (*settings.MCPServer, error) {
-	list, err := p.allServers(s)
+	list, err := tools.Servers(p.environment(), s)
 	if err != nil {
 		return nil, err
 	}
@@ -152,7 +153,7 @@ func (c *mcpListCmd) run(ctx context.Context, p *Program) error {
 	if err != nil {
 		return err
 	}
-	list, err := p.allServers(s)
+	list, err := tools.Servers(p.environment(), s)
 	if err != nil {
 		return err
 	}

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/holdfast-dev/holdfast/internal/compose/tools"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
 	"github.com/holdfast-dev/holdfast/settings"
 )
@@ -184,7 +185,7 @@ func (c *mcpScopeFlags) write(p *Program, name string, def json.RawMessage, repl
 		p.warn("another one of that name is stronger: %s", settings.Where(srv.Origin))
 	} else if srv.Why != "" {
 		p.warn("it is not started: %s", srv.Why)
-	} else if one := p.mcpServer(s, srv); one.Check() != nil {
+	} else if one := tools.Server(s, srv); one.Check() != nil {
 		p.warn("it is not started: %v", one.Check())
 	}
 	return nil

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/holdfast-dev/holdfast/internal/compose/tools"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
 	"github.com/holdfast-dev/holdfast/settings"
 )
@@ -180,7 +181,7 @@ func (c *runCmd) approveServers(ctx context.Context, p *Program, cwd string) err
 	if err != nil {
 		return err
 	}
-	set, err := p.definitions(s, c.Agents)
+	set, err := tools.Definitions(p.environment(), s, c.Agents)
 	if err != nil {
 		return err
 	}

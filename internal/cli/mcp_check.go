@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/holdfast-dev/holdfast/internal/compose/tools"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
 	"github.com/holdfast-dev/holdfast/settings"
 	"github.com/holdfast-dev/holdfast/tool/mcp"
@@ -53,30 +54,11 @@ func (p *printer) checked(d *checkedDoc) {
 	}
 }
 
-// client opens a client of approved servers of one kind of sub-agents, or of the run. Why
-// some cannot be used is in the result. The caller calls done.
-func (p *Program) client(s *settings.Settings, list []*settings.MCPServer) (opened *servers, done func(), err error) {
-	flags := &agentFlags{}
-	held, err := flags.hold(p, s, []string{s.Project}, false)
-	if err != nil {
-		return nil, nil, err
-	}
-	b := &toolbox{program: p, flags: flags, settings: s, held: held, host: newHostAgent(), checks: true}
-	if opened, err = b.open(list, nil); err != nil {
-		held.close()
-		return nil, nil, err
-	}
-	return opened, func() {
-		_ = opened.client.Close()
-		held.close()
-	}, nil
-}
-
 // checkServers connects to the approved servers of a list and says in their docs what came
 // of it.
 func (p *Program) checkServers(ctx context.Context, s *settings.Settings, list []settings.MCPServer, docs []serverDoc) error {
 	kinds := map[string][]*settings.MCPServer{}
-	for _, srv := range startable(list) {
+	for _, srv := range tools.Startable(list) {
 		kinds[srv.Kind] = append(kinds[srv.Kind], srv)
 	}
 	for _, kind := range slices.Sorted(maps.Keys(kinds)) {
@@ -95,21 +77,21 @@ func (p *Program) checkServers(ctx context.Context, s *settings.Settings, list [
 
 // check connects to approved servers, of which no two have one name.
 func (p *Program) check(ctx context.Context, s *settings.Settings, list []*settings.MCPServer) (map[string]*checkedDoc, error) {
-	opened, done, err := p.client(s, list)
+	opened, err := tools.Check(p.environment(), s, list)
 	if err != nil {
 		return nil, err
 	}
-	defer done()
+	defer opened.Close()
 	checks := map[string]*checkedDoc{}
-	for name, err := range opened.failed {
+	for name, err := range opened.Failed {
 		checks[name] = &checkedDoc{State: mcp.Failed, Error: err.Error(), Hint: outcome.Hint(err)}
 	}
 	var wg sync.WaitGroup
-	for _, st := range opened.client.Status() {
-		wg.Go(func() { _ = opened.client.Connect(ctx, st.Name) })
+	for _, st := range opened.Client.Status() {
+		wg.Go(func() { _ = opened.Client.Connect(ctx, st.Name) })
 	}
 	wg.Wait()
-	for _, st := range opened.client.Status() {
+	for _, st := range opened.Client.Status() {
 		d := &checkedDoc{
 			State: st.State, Server: strings.TrimSpace(st.Server + " " + st.Version), Protocol: st.Protocol, Tools: st.Tools,
 			Left: st.Left, Error: st.Error, Hint: st.Hint,
@@ -161,15 +143,15 @@ func (f *mcpFlags) one(p *Program, key string) (c *mcp.Client, name string, done
 	case srv.Status != settings.MCPApproved:
 		return nil, "", nil, &failure{msg: fmt.Sprintf("the server %s is %s: %s", key, srv.Status, srv.Why), hint: "holdfast mcp approve " + quoteArg(key), out: outcome.Denied}
 	}
-	opened, done, err := p.client(s, []*settings.MCPServer{srv})
+	opened, err := tools.Check(p.environment(), s, []*settings.MCPServer{srv})
 	if err != nil {
 		return nil, "", nil, err
 	}
-	if err := opened.failed[srv.Name]; err != nil {
-		done()
+	if err := opened.Failed[srv.Name]; err != nil {
+		opened.Close()
 		return nil, "", nil, usage(err.Error(), outcome.Hint(err))
 	}
-	return opened.client, srv.Name, done, nil
+	return opened.Client, srv.Name, opened.Close, nil
 }
 
 func (c *mcpLoginCmd) run(ctx context.Context, p *Program) error {

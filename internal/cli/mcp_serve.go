@@ -14,7 +14,9 @@ import (
 	"github.com/mattn/go-isatty"
 
 	"github.com/holdfast-dev/holdfast/agent"
+	"github.com/holdfast-dev/holdfast/internal/compose"
 	"github.com/holdfast-dev/holdfast/internal/compose/stores"
+	"github.com/holdfast-dev/holdfast/internal/compose/tools"
 	"github.com/holdfast-dev/holdfast/internal/daemon/auth"
 	"github.com/holdfast-dev/holdfast/internal/listen"
 	"github.com/holdfast-dev/holdfast/internal/mcpserver"
@@ -65,16 +67,16 @@ func (c *mcpServeCmd) run(ctx context.Context, p *Program) error {
 	if err != nil {
 		return err
 	}
-	sessions, closeStore, err := p.openWith(ctx, c.Store, &stores.Options{Mirror: true})
+	store, err := stores.Open(ctx, p.environment(), c.Store, &stores.Options{Mirror: true})
 	if err != nil {
 		return err
 	}
-	defer closeStore()
-	look, err := c.sessionTools(p, cwd, sessions)
+	defer store.Close()
+	look, err := c.sessionTools(p, cwd, store.Sessions)
 	if err != nil {
 		return err
 	}
-	d := &served{c: c, p: p, cwd: cwd, sessions: sessions, look: look}
+	d := &served{c: c, p: p, cwd: cwd, store: store, look: look}
 	specs, err := d.specs(ctx)
 	if err != nil {
 		return err
@@ -114,19 +116,22 @@ func (c *mcpServeCmd) check(p *Program) error {
 
 // served makes the agents of clients.
 type served struct {
-	c        *mcpServeCmd
-	p        *Program
-	cwd      string
-	sessions *session.Sessions
-	look     []tool.Tool
+	c     *mcpServeCmd
+	p     *Program
+	cwd   string
+	store *stores.Store
+	look  []tool.Tool
 }
 
-// flags are those of a run whose model is the client.
-func (d *served) flags(m model.Model) *agentFlags {
-	return &agentFlags{
-		CWD: d.cwd, AddDir: d.c.AddDir, permissionFlags: d.c.permissionFlags, NoHooks: d.c.NoHooks, NoSandbox: d.c.NoSandbox,
-		OnlyTools: servedTools, NoContextFiles: true, model: m, waits: true,
+// request is the agent of a client: its model is the client.
+func (d *served) request(m model.Model) (*compose.Request, error) {
+	f := &agentFlags{AddDir: d.c.AddDir, permissionFlags: d.c.permissionFlags, NoHooks: d.c.NoHooks, NoSandbox: d.c.NoSandbox, NoContextFiles: true}
+	r, err := f.composed(d.p, d.cwd)
+	if err != nil {
+		return nil, err
 	}
+	r.Spec.Tools, r.Model, r.Foreground = servedTools, m, true
+	return r, nil
 }
 
 // specs are the tools that are offered. With them everything has been made once, so
@@ -136,22 +141,26 @@ func (d *served) specs(ctx context.Context) ([]tool.Spec, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer m.close()
-	d.p.notice(m.rules)
+	defer m.Close()
+	d.p.notice(m.Settings)
 	return all.Specs(), nil
 }
 
-func (d *served) make(ctx context.Context, as model.Model) (*parts, *tool.Registry, error) {
-	m, err := d.flags(as).make(ctx, d.p, d.cwd, false)
+func (d *served) make(ctx context.Context, as model.Model) (*compose.Parts, *tool.Registry, error) {
+	r, err := d.request(as)
 	if err != nil {
 		return nil, nil, err
 	}
-	all, err := tool.NewRegistry(append(m.box.registry.Tools(), d.look...)...)
+	m, err := compose.Make(ctx, r)
 	if err != nil {
-		m.close()
 		return nil, nil, err
 	}
-	return m, withoutDenied(all, m.rules.Rules), nil
+	all, err := tool.NewRegistry(append(m.Tools.Registry.Tools(), d.look...)...)
+	if err != nil {
+		m.Close()
+		return nil, nil, err
+	}
+	return m, tools.WithoutDenied(all, m.Settings.Rules), nil
 }
 
 // servedAgent is an agent with its parts.
@@ -172,16 +181,17 @@ func (d *served) open(ctx context.Context, client string, as model.Model) (mcpse
 	if err != nil {
 		return nil, err
 	}
-	o := m.options
-	o.Tools, o.Sessions = all, d.sessions
+	m.UseStore(d.store)
+	o := m.Options
+	o.Tools, o.Sessions = all, d.store.Sessions
 	o.Session.Opened = session.Opened{CWD: d.cwd, Title: "MCP: " + client, User: account()}
-	o.Ask = unattended(m.rules.OnAsk.Value)
-	done := m.close
+	o.Ask = unattended(m.Settings.OnAsk.Value)
+	done := m.Close
 	if person := d.p.asker(); person != nil && d.c.HTTP != "" {
 		o.Ask = person.ask
 		done = func() {
 			person.close()
-			m.close()
+			m.Close()
 		}
 	}
 	a, err := agent.New(as, &o)
@@ -189,7 +199,7 @@ func (d *served) open(ctx context.Context, client string, as model.Model) (mcpse
 		done()
 		return nil, err
 	}
-	m.attach(a)
+	m.Attach(a)
 	return &servedAgent{a, done}, nil
 }
 

@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/holdfast-dev/holdfast/internal/compose/tools"
 	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/settings"
 )
@@ -108,7 +109,7 @@ func newJudge(s *settings.Settings, home string) *judge {
 // judge is newJudge in this program's environment.
 func (p *Program) judge(s *settings.Settings) *judge {
 	j := newJudge(s, p.userHome())
-	j.search = orElse(j.search, p.env(envSearchURL))
+	j.search = orElse(j.search, p.env(tools.EnvSearchURL))
 	return j
 }
 

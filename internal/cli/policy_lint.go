@@ -3,9 +3,8 @@ package cli
 import (
 	"context"
 	"errors"
-	"maps"
-	"slices"
 
+	"github.com/holdfast-dev/holdfast/internal/compose/tools"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
 	"github.com/holdfast-dev/holdfast/settings"
 )
@@ -96,16 +95,10 @@ func (c *policyLintCmd) problems(p *Program, cwd string) ([]settings.Problem, er
 
 // examine returns all problems, also those of files that cannot be read.
 func examine(o *settings.Options) ([]settings.Problem, error) {
-	o.Tools = knownTools()
+	o.Tools = tools.Known()
 	_, problems, err := settings.Examine(o)
 	if e, ok := errors.AsType[*settings.Error](err); ok {
 		return e.Problems, nil
 	}
 	return problems, err
-}
-
-// knownTools are the tools that rules can be about: those that there are, and
-// Claude Code's of the same kind, whose rules people bring along.
-func knownTools() []string {
-	return append(slices.Sorted(maps.Keys(touches)), "EnterWorktree", "ExitWorktree", "Task", "TaskStop")
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/holdfast-dev/holdfast/approval"
+	"github.com/holdfast-dev/holdfast/internal/compose/tools"
 	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/session"
 	"github.com/holdfast-dev/holdfast/settings"
@@ -133,7 +134,7 @@ func newReplay(p *Program, today *settings.Settings, mode policy.Mode) (*replay,
 	}
 	all, err := policy.New(&config)
 	return &replay{
-		guards: all, cwd: today.Cwd(), home: p.userHome(), search: orElse(today.WebSearch.URL.Value, p.env(envSearchURL)), mode: mode, today: today,
+		guards: all, cwd: today.Cwd(), home: p.userHome(), search: orElse(today.WebSearch.URL.Value, p.env(tools.EnvSearchURL)), mode: mode, today: today,
 		uses: map[string]transcript.Use{}, asked: map[string]approval.Question{},
 	}, err
 }

@@ -4,12 +4,14 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
-	"github.com/holdfast-dev/holdfast/agent"
 	"github.com/holdfast-dev/holdfast/approval"
+	"github.com/holdfast-dev/holdfast/internal/compose/tools"
 	"github.com/holdfast-dev/holdfast/policy"
+	"github.com/holdfast-dev/holdfast/runspec"
 	"github.com/holdfast-dev/holdfast/settings"
 	"github.com/holdfast-dev/holdfast/tool"
 	"github.com/holdfast-dev/holdfast/tool/worktree"
@@ -111,19 +113,13 @@ func TestTouchesAreTheTools(t *testing.T) {
 		}
 		write(t, dir, name, text)
 	}
-	folders, err := tool.OpenFolders(dir)
+	p := &Program{Env: []string{"HOME=" + dir, "HOLDFAST_HOME=" + filepath.Join(dir, ".holdfast"), tools.EnvSearchKey + "=key", tools.EnvSearchURL + "=http://localhost:8080/v1"}}
+	box, err := tools.Look(&tools.Options{Env: p.environment(), Settings: &settings.Settings{Project: dir}, Spec: &runspec.Spec{}, Cwd: dir})
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer folders.Close()
-	p := &Program{Env: []string{"HOME=" + dir, "HOLDFAST_HOME=" + filepath.Join(dir, ".holdfast"), envSearchKey + "=key", envSearchURL + "=http://localhost:8080/v1"}}
-	box := &toolbox{
-		folders: folders, held: &held{}, hooks: &hooks{}, host: newHostAgent(), program: p, settings: &settings.Settings{Project: dir}, background: agent.NewBackground(nil),
-	}
-	all, err := box.tools()
-	if err != nil {
-		t.Fatal(err)
-	}
+	defer box.Close()
+	all := box.Registry
 	inputs := map[string]string{
 		"Read": `{"file_path": "link/y"}`, "Write": `{"file_path": "link/new", "content": "z"}`, "Glob": `{"pattern": "*", "path": "link"}`,
 		"Edit":      `{"file_path": "x", "old_string": "text", "new_string": "b"}`,
@@ -152,7 +148,7 @@ func TestTouchesAreTheTools(t *testing.T) {
 		if s.Name == worktree.ExitTool {
 			at = inTree
 		}
-		if err := box.goBack(at); err != nil {
+		if err := box.GoBack(at); err != nil {
 			t.Fatal(err)
 		}
 		made, _ := all.Lookup(s.Name)
@@ -160,12 +156,21 @@ func TestTouchesAreTheTools(t *testing.T) {
 		if err != nil || len(want) != 1 {
 			t.Fatalf("%s: %v %v", s.Name, want, err)
 		}
-		got, err := toolCall{tool: s.Name, input: json.RawMessage(input), cwd: folders.Cwd(), search: p.env(envSearchURL)}.requests()
+		got, err := toolCall{tool: s.Name, input: json.RawMessage(input), cwd: box.Folders().Cwd(), search: p.env(tools.EnvSearchURL)}.requests()
 		if err != nil || len(got) != 1 {
 			t.Fatalf("%s: %v %v", s.Name, got, err)
 		}
 		if got[0].Operation != want[0].Operation || got[0].Resource != want[0].Resource || got[0].ReadOnly != want[0].ReadOnly || got[0].Person != want[0].Person {
 			t.Errorf("%s: %+v, the tool says %+v", s.Name, got[0], want[0])
+		}
+	}
+}
+
+// Rules can be about every tool whose calls are judged without running it.
+func TestKnownTools(t *testing.T) {
+	for name := range touches {
+		if !slices.Contains(tools.Known(), name) {
+			t.Errorf("%s is not known", name)
 		}
 	}
 }

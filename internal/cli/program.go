@@ -18,20 +18,14 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"os"
-	"path/filepath"
-	"slices"
-	"strings"
 	"syscall"
 	"time"
 
-	"github.com/holdfast-dev/holdfast/internal/compose/stores"
 	"github.com/holdfast-dev/holdfast/internal/confine"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
 	"github.com/holdfast-dev/holdfast/internal/version"
-	"github.com/holdfast-dev/holdfast/otel"
 )
 
 // Program is one call of the command line. Args is required; everything else
@@ -52,12 +46,7 @@ type Program struct {
 	// Executable is what the demo runs as its child; default os.Executable.
 	Executable func() (string, error)
 
-	// Of an agent that the daemon runs for a client: the environment that its commands
-	// get to know of, instead of this process's; and the telemetry that all agents share.
-	environ   []string
-	telemeter *otel.Telemetry
-
-	opened *stores.Store // that agents of this program work with; nil: none yet
+	environ []string // that commands get instead of this process's environment; nil: that
 
 	out, err *printer
 	keys     *keyboard // nil until somebody is asked
@@ -126,48 +115,13 @@ type command interface {
 }
 
 // env returns a variable of the environment, or "".
-func (p *Program) env(name string) string {
-	for _, pair := range slices.Backward(p.Env) {
-		if v, ok := strings.CutPrefix(pair, name+"="); ok {
-			return v
-		}
-	}
-	return ""
-}
+func (p *Program) env(name string) string { return p.environment().Get(name) }
 
 // home is HOLDFAST_HOME, or ~/.holdfast. It is made when it is first used.
-func (p *Program) home() (string, error) {
-	if h := p.env("HOLDFAST_HOME"); h != "" {
-		return filepath.Abs(h)
-	}
-	user := p.env("HOME")
-	if user == "" {
-		return "", usage("there is no home folder", "set HOLDFAST_HOME")
-	}
-	return filepath.Join(user, ".holdfast"), nil
-}
+func (p *Program) home() (string, error) { return p.environment().Home() }
 
 // folder makes a path that was given on the command line absolute.
-func (p *Program) folder(dir string) (string, error) {
-	wd, err := p.Getwd()
-	if err != nil {
-		return "", fmt.Errorf("current folder: %w", err)
-	}
-	switch {
-	case dir == "":
-		dir = wd
-	case !filepath.IsAbs(dir):
-		dir = filepath.Join(wd, dir)
-	}
-	info, err := os.Stat(dir)
-	if err != nil {
-		return "", usage(fmt.Sprintf("%s: no such folder", dir), "name one that exists; mkdir makes one")
-	}
-	if !info.IsDir() {
-		return "", usage(fmt.Sprintf("%s is not a folder", dir), "")
-	}
-	return filepath.Clean(dir), nil
-}
+func (p *Program) folder(dir string) (string, error) { return p.environment().Folder(dir) }
 
 // ended is an outcome that has been told already, or that needs no words.
 type ended struct{ out outcome.Outcome }

@@ -8,17 +8,19 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/holdfast-dev/holdfast/agent"
 	"github.com/holdfast-dev/holdfast/daemon/api"
 	"github.com/holdfast-dev/holdfast/daemon/client"
+	"github.com/holdfast-dev/holdfast/internal/compose"
+	"github.com/holdfast-dev/holdfast/internal/compose/isolation"
+	"github.com/holdfast-dev/holdfast/internal/compose/models"
 	"github.com/holdfast-dev/holdfast/internal/compose/stores"
+	"github.com/holdfast-dev/holdfast/internal/compose/tools"
 	"github.com/holdfast-dev/holdfast/internal/daemon/wire"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
 	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/runspec"
 	"github.com/holdfast-dev/holdfast/session"
 	"github.com/holdfast-dev/holdfast/settings"
-	"github.com/holdfast-dev/holdfast/tool"
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
@@ -147,7 +149,7 @@ func (c *runCmd) goingOn(ctx context.Context, sessions *session.Sessions, cwd st
 
 // startRemote runs the agent in the daemon, shows the run as one here, and says how
 // it ended.
-func (c *runCmd) startRemote(ctx context.Context, p *Program, d *client.Client, cwd string, in *space, input []transcript.Part, view view) (outcome.Outcome, error) {
+func (c *runCmd) startRemote(ctx context.Context, p *Program, d *client.Client, cwd string, in *compose.Space, input []transcript.Part, view view) (outcome.Outcome, error) {
 	if c.NoPersist {
 		return outcome.Usage, usage("--no-session-persistence writes nothing, and a run of the daemon is what its session records", "add --no-daemon")
 	}
@@ -156,7 +158,7 @@ func (c *runCmd) startRemote(ctx context.Context, p *Program, d *client.Client, 
 		return outcome.Of(err), err
 	}
 	if c.NoSandbox {
-		if err := unheld(p, rules); err != nil {
+		if err := isolation.Without(p.environment(), rules); err != nil {
 			return outcome.Of(err), err
 		}
 	}
@@ -195,22 +197,26 @@ func (c *runCmd) startRemote(ctx context.Context, p *Program, d *client.Client, 
 }
 
 // sceneThere is what the view is told about a run in the daemon, but for its mode.
-func (c *runCmd) sceneThere(ctx context.Context, p *Program, cwd string, in *space, rules *settings.Settings) (scene, error) {
+func (c *runCmd) sceneThere(ctx context.Context, p *Program, cwd string, in *compose.Space, rules *settings.Settings) (scene, error) {
 	if in != nil {
-		m, err := c.makeIn(ctx, p, in)
+		r, err := c.composed(p, in.Project)
 		if err != nil {
 			return scene{}, err
 		}
-		defer m.close()
+		m, err := compose.MakeIn(ctx, r, in)
+		if err != nil {
+			return scene{}, err
+		}
+		defer m.Close()
 		return c.sceneIn(m, nil), nil
 	}
-	models, err := c.models(p, rules)
+	m, err := models.Open(p.environment(), models.Choice{Model: c.Model, Fallback: c.FallbackModel, BaseURL: c.BaseURL}, rules)
 	if err != nil {
 		return scene{}, err
 	}
 	s := scene{
-		cwd: cwd, model: models.primary.Info().String(), keySource: models.keySource, args: c.again(),
-		again: models.primary.Info().Provider != "scripted",
+		cwd: cwd, model: m.Primary.Info().String(), keySource: m.KeySource, args: c.again(),
+		again: m.Primary.Info().Provider != "scripted",
 	}
 	if c.OutputFormat != "text" {
 		err = c.toolsThere(p, cwd, rules, &s)
@@ -257,66 +263,39 @@ func (c *runCmd) modeThere(ctx context.Context, d *client.Client, t *target, rul
 // can be known from here, and the servers that settings name: nothing is opened for them but
 // the folders. What the agent tells when it begins counts more.
 func (c *runCmd) toolsThere(p *Program, cwd string, rules *settings.Settings, s *scene) error {
-	b, err := c.toolboxThere(p, cwd, rules)
+	r, err := c.composed(p, cwd)
 	if err != nil {
 		return err
 	}
-	defer b.close()
-	b.background = agent.NewBackground(nil)
-	all, err := b.tools()
+	b, err := tools.Look(&tools.Options{Env: r.Env, Settings: rules, Spec: r.Spec, Cwd: cwd})
 	if err != nil {
 		return err
 	}
-	s.tools, s.servers, s.offered = toolNames(withoutDenied(all, rules.Rules)), b.serverStates(), b.offered()
+	defer b.Close()
+	s.tools, s.servers, s.offered = b.Names(), wireServers(b), b.Offered()
 	return nil
 }
 
 // noticeThere tells what does not count in a run there, as a run here does.
-func (c *runCmd) noticeThere(p *Program, cwd string, in *space, rules *settings.Settings) error {
+func (c *runCmd) noticeThere(p *Program, cwd string, in *compose.Space, rules *settings.Settings) error {
 	p.notice(rules)
 	if in != nil {
 		return nil
 	}
-	b, err := c.toolboxThere(p, cwd, rules)
+	r, err := c.composed(p, cwd)
 	if err != nil {
 		return err
 	}
-	defer b.close()
-	b.crew = &crew{}
-	if err = b.instruct(cwd); err != nil {
-		return err
-	}
-	if _, err = b.skillsKit(); err != nil {
-		return err
-	}
-	set, err := b.definitions()
+	list, files, done, err := tools.LookNotices(&tools.Options{Env: r.Env, Settings: rules, Spec: r.Spec, Cwd: cwd})
 	if err != nil {
 		return err
 	}
-	b.crew.problems = set.Problems
-	b.showInstructions(c.Verbose)
-	b.showDefinitions()
+	defer done()
+	if c.Verbose && files != nil {
+		p.showInstructions(p.err, files.Files())
+	}
+	p.notices(list)
 	return nil
-}
-
-// toolboxThere is a toolbox as that of a run there, to look into: nothing is started for it.
-// The caller closes it.
-func (c *runCmd) toolboxThere(p *Program, cwd string, rules *settings.Settings) (_ *toolbox, err error) {
-	b := &toolbox{held: &held{}, hooks: &hooks{}, host: newHostAgent(), settings: rules, program: p, flags: &c.agentFlags}
-	defer func() {
-		if err != nil {
-			b.close()
-		}
-	}()
-	if b.permissions, err = rules.Policy(); err != nil {
-		return nil, err
-	}
-	work, err := workFolders(cwd, rules)
-	if err != nil {
-		return nil, err
-	}
-	b.folders, err = tool.OpenFolders(work[0], work[1:]...)
-	return b, err
 }
 
 // daemonPatience is how long a daemon that went away is waited for.

@@ -18,6 +18,8 @@ import (
 
 	"github.com/holdfast-dev/holdfast/daemon/api"
 	"github.com/holdfast-dev/holdfast/daemon/client"
+	"github.com/holdfast-dev/holdfast/internal/compose"
+	"github.com/holdfast-dev/holdfast/internal/compose/tools"
 	"github.com/holdfast-dev/holdfast/internal/daemon/runs"
 	"github.com/holdfast-dev/holdfast/internal/daemon/strategy"
 	"github.com/holdfast-dev/holdfast/internal/daemon/wire"
@@ -232,7 +234,7 @@ func blog(h *there) {
 
 // inSpace checks what the daemon builds for a workspace of what flags say. To start it a container
 // would be needed.
-func inSpace(c workspaceRunFlags, check func(m *spaceParts) bool) func(h *there) {
+func inSpace(c workspaceRunFlags, check func(m *compose.SpaceParts) bool) func(h *there) {
 	return func(h *there) {
 		h.t.Helper()
 		blog(h)
@@ -248,20 +250,17 @@ func inSpace(c workspaceRunFlags, check func(m *spaceParts) bool) func(h *there)
 		defer m.spaces.Close()
 		n := runs.Need{Run: "s", Session: "s", Spec: spec, Agent: strategy.Agent{Name: "agent", Type: strategy.LLM}}
 		n.Spec.Cwd = h.dir
-		if p, _, err = m.program(h.t.Context(), &n); err != nil {
-			h.t.Fatal(err)
-		}
-		flags, err := specFlags(&n.Spec)
+		e, _, err := m.environment(h.t.Context(), &n)
 		if err != nil {
 			h.t.Fatal(err)
 		}
-		parts, err := m.partsInWorkspace(h.t.Context(), p, &n, &flags)
+		parts, err := m.partsInWorkspace(h.t.Context(), &compose.Request{Env: e, Spec: &n.Spec, Cwd: h.dir}, &n)
 		if err != nil {
 			h.t.Fatal(err)
 		}
-		defer parts.close()
+		defer parts.Close()
 		if !check(parts) {
-			h.t.Errorf("built for %+v: %+v", spec, parts.options)
+			h.t.Errorf("built for %+v: %+v", spec, parts.Options)
 		}
 	}
 }
@@ -332,9 +331,9 @@ var proofs = map[string]proof{
 	"Worktree.Enabled": {before: repository, args: []string{"--worktree", "--allowed-tools", "Bash", "--no-sandbox"}, answers: []string{calls("pwd"), saysDone}, sent: "worktrees/run-s"},
 	"Worktree.Name":    {before: repository, args: []string{"--worktree=fix", "--allowed-tools", "Bash", "--no-sandbox"}, answers: []string{calls("pwd"), saysDone}, sent: "worktrees/fix"},
 
-	"Workspace":           {alone: inSpace(workspaceRunFlags{Workspace: "blog"}, func(m *spaceParts) bool { return m.in.settings.Slug == "blog" })},
-	"Container.Agent":     {alone: inSpace(workspaceRunFlags{Workspace: "blog", Agent: "claude"}, func(m *spaceParts) bool { return m.in.kind == "claude" })},
-	"Container.Ephemeral": {alone: inSpace(workspaceRunFlags{Workspace: "blog", Ephemeral: true}, func(m *spaceParts) bool { return m.options.Ephemeral })},
+	"Workspace":           {alone: inSpace(workspaceRunFlags{Workspace: "blog"}, func(m *compose.SpaceParts) bool { return m.In.Settings.Slug == "blog" })},
+	"Container.Agent":     {alone: inSpace(workspaceRunFlags{Workspace: "blog", Agent: "claude"}, func(m *compose.SpaceParts) bool { return m.In.Kind == "claude" })},
+	"Container.Ephemeral": {alone: inSpace(workspaceRunFlags{Workspace: "blog", Ephemeral: true}, func(m *compose.SpaceParts) bool { return m.Options.Ephemeral })},
 
 	"Session.ID":       {gone: true},
 	"Session.At":       {alone: goBack},
@@ -428,7 +427,7 @@ var proofs = map[string]proof{
 	"Tools": {body: func(h *there) *api.NewRun {
 		return &api.NewRun{Environ: h.env, Spec: runspec.Spec{Prompt: "go", Cwd: h.dir, Tools: []string{"Read"}, Session: runspec.Session{ID: "s"}}}
 	}, built: func(_ *there, m *runs.Made) bool {
-		return reflect.DeepEqual(toolNames(m.Options.Tools), []string{"Read"})
+		return reflect.DeepEqual(tools.Names(m.Options.Tools), []string{"Read"})
 	}},
 	"Strategy": {body: func(h *there) *api.NewRun {
 		return &api.NewRun{Environ: h.env, Spec: runspec.Spec{Prompt: "go", Cwd: h.dir, Strategy: []byte(oneAgent), Session: runspec.Session{ID: "s"}}}

@@ -13,7 +13,9 @@ import (
 
 	"github.com/holdfast-dev/holdfast/agent"
 	"github.com/holdfast-dev/holdfast/event"
+	"github.com/holdfast-dev/holdfast/internal/compose"
 	"github.com/holdfast-dev/holdfast/internal/compose/stores"
+	"github.com/holdfast-dev/holdfast/internal/compose/tools"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
 	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/session"
@@ -74,8 +76,8 @@ func (c *runCmd) start(ctx context.Context, p *Program, view view, settle func()
 	}
 	var cwd string
 	if in != nil {
-		defer in.close()
-		cwd = in.project
+		defer in.Close()
+		cwd = in.Project
 	} else if cwd, err = p.folder(c.CWD); err != nil {
 		return outcome.Usage, err
 	}
@@ -101,57 +103,80 @@ func (c *runCmd) start(ctx context.Context, p *Program, view view, settle func()
 	if in != nil {
 		return c.runIn(ctx, p, in, input, view, settle)
 	}
-	m, err := c.make(ctx, p, cwd, c.Verbose)
+	r, err := c.composed(p, cwd)
 	if err != nil {
 		return outcome.Of(err), err
 	}
-	defer m.close()
-	c.Name, _ = m.options.Mask.Text(c.Name)
+	r.Loud = c.Verbose
+	m, err := compose.Make(ctx, r)
+	if err != nil {
+		return outcome.Of(err), err
+	}
+	defer m.Close()
+	c.Name, _ = m.Options.Mask.Text(c.Name)
 	wait, err := stores.Patient(p.environment())
 	if err != nil {
 		return outcome.Of(err), err
 	}
-	sessions, closeStore, err := p.openWith(ctx, c.Store, &stores.Options{Mirror: true, Wait: wait})
+	store, err := stores.Open(ctx, r.Env, c.Store, &stores.Options{Mirror: true, Wait: wait})
 	if err != nil {
 		return outcome.Failed, err
 	}
-	defer closeStore()
-	o := m.options
+	defer store.Close()
+	m.UseStore(store)
+	sessions := store.Sessions
+	o := m.Options
 	o.Sessions, o.NoPersist = sessions, c.NoPersist
 	if o.Session, err = c.session(ctx, sessions, cwd); err != nil {
 		return outcome.Of(err), err
 	}
-	o.Ask = unattended(m.rules.OnAsk.Value)
+	o.Ask = unattended(m.Settings.OnAsk.Value)
 	if c.OutputFormat == "text" {
 		if person := p.asker(); person != nil {
 			defer person.close()
-			o.Ask, m.box.form = person.ask, person.form
+			o.Ask, m.Tools.Form = person.ask, person.form
 		}
 	}
-	leave, err := c.apart(p, m.box, &o)
+	leave, err := c.apart(p, m.Tools, &o)
 	if err != nil {
 		return outcome.Of(err), err
 	}
-	a, err := agent.New(m.models.primary, &o)
+	a, err := agent.New(m.Models.Primary, &o)
 	if err != nil {
 		return outcome.Usage, err
 	}
-	m.attach(a)
+	m.Attach(a)
 	defer func() { _ = a.Close() }()
 	if !c.Quiet {
-		p.notice(m.rules)
-		m.box.showInstructions(c.Verbose)
-		m.box.showDefinitions()
+		p.runNotices(m, c.Verbose)
 	}
 	view.begin(scene{
-		cwd: cwd, model: m.models.primary.Info().String(), keySource: m.models.keySource,
-		mode: a.Mode, tools: m.box.names(), servers: m.box.serverStates(), offered: m.box.offered(), args: c.again(),
-		again: c.Store != stores.InMemory && !c.NoPersist && m.models.primary.Info().Provider != "scripted", // a play has an end
+		cwd: cwd, model: m.Models.Primary.Info().String(), keySource: m.Models.KeySource,
+		mode: a.Mode, tools: m.Tools.Names(), servers: wireServers(m.Tools), offered: m.Tools.Offered(), args: c.again(),
+		again: c.Store != stores.InMemory && !c.NoPersist && m.Models.Primary.Info().Provider != "scripted", // a play has an end
 	})
-	defer func() { p.leftBehind(m.box.background, c.Quiet) }()
+	defer func() { p.leftBehind(m.Tools.Background, c.Quiet) }()
 	out, err := c.drive(ctx, sessions, agent.Working{Agent: a}, input, view, settle)
 	leave(ctx, out)
 	return out, err
+}
+
+// runNotices tells what does not count in a run, and with all which instructions were read.
+func (p *Program) runNotices(m *compose.Parts, all bool) {
+	p.notice(m.Settings)
+	if all && m.Tools.Instructions != nil {
+		p.showInstructions(p.err, m.Tools.Instructions.Files())
+	}
+	p.notices(m.Tools.Notices())
+}
+
+// wireServers are the states of MCP servers as a stream tells them.
+func wireServers(b *tools.Toolbox) []wireServer {
+	list := []wireServer{}
+	for _, s := range b.ServerStates() {
+		list = append(list, wireServer{Name: s.Name, Status: s.Status})
+	}
+	return list
 }
 
 // leftBehind says what still goes on in the background when the run is over.

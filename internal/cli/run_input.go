@@ -7,14 +7,11 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
-	"runtime"
 	"strings"
 	"time"
 
 	"github.com/mattn/go-isatty"
 
-	"github.com/holdfast-dev/holdfast/internal/outcome"
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
@@ -114,58 +111,4 @@ func (p *Program) readInput(ctx context.Context, optional bool) (string, error) 
 		return "", usage(fmt.Sprintf("standard input is larger than %d MiB", inputLimit>>20), "name a file in the prompt instead")
 	}
 	return c.text, nil
-}
-
-// systemPrompt is the default. Its bytes, and what follows it, stay the same
-// for a folder, so that providers can cache them.
-//
-//go:embed prompt.md
-var systemPrompt string
-
-func (c *agentFlags) system(p *Program, cwd string) (string, error) {
-	text := fmt.Sprintf("%s\nWorking folder: %s\nPlatform: %s/%s\n", systemPrompt, cwd, runtime.GOOS, runtime.GOARCH)
-	for _, dir := range c.AddDir {
-		abs, err := p.folder(dir)
-		if err != nil {
-			return "", err
-		}
-		text += "Additional folder: " + abs + "\n"
-	}
-	switch {
-	case c.SystemPrompt != "":
-		text = c.SystemPrompt
-	case c.SystemPromptFile != "":
-		s, err := p.readFlagFile("--system-prompt-file", c.SystemPromptFile)
-		if err != nil {
-			return "", err
-		}
-		text = s
-	}
-	more := c.AppendSystemPrompt
-	if c.AppendSystemPromptFile != "" {
-		s, err := p.readFlagFile("--append-system-prompt-file", c.AppendSystemPromptFile)
-		if err != nil {
-			return "", err
-		}
-		more = s
-	}
-	if more != "" {
-		text = strings.TrimRight(text, "\n") + "\n\n" + more
-	}
-	return text, nil
-}
-
-func (p *Program) readFlagFile(flag, name string) (string, error) {
-	if !filepath.IsAbs(name) {
-		wd, err := p.Getwd()
-		if err != nil {
-			return "", err
-		}
-		name = filepath.Join(wd, name)
-	}
-	b, err := os.ReadFile(name)
-	if err != nil {
-		return "", &failure{msg: fmt.Sprintf("%s: %v", flag, err), out: outcome.Usage, err: err}
-	}
-	return string(b), nil
 }

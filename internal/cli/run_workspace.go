@@ -6,6 +6,7 @@ import (
 	"iter"
 
 	"github.com/holdfast-dev/holdfast/event"
+	"github.com/holdfast-dev/holdfast/internal/compose"
 	"github.com/holdfast-dev/holdfast/internal/compose/stores"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
 	"github.com/holdfast-dev/holdfast/policy"
@@ -56,9 +57,26 @@ func (c *runCmd) checkSpace() error {
 	return nil
 }
 
+// openSpace opens a workspace for an agent of a kind; "" is the one of its settings. The
+// caller closes it.
+func (p *Program) openSpace(ctx context.Context, slug, kind string) (*compose.Space, error) {
+	if err := workspace.CheckSlug(slug); err != nil {
+		return nil, err
+	}
+	all, err := p.spaces(nil)
+	if err != nil {
+		return nil, err
+	}
+	in, err := compose.OpenSpace(ctx, all, slug, kind)
+	if err != nil {
+		_ = all.Close()
+	}
+	return in, err
+}
+
 // checkKind refuses what an agent of another make cannot be told.
-func (c *runCmd) checkKind(in *space) error {
-	if in.own() {
+func (c *runCmd) checkKind(in *compose.Space) error {
+	if in.Own() {
 		return nil
 	}
 	for _, f := range []struct {
@@ -75,7 +93,7 @@ func (c *runCmd) checkKind(in *space) error {
 		{c.SystemPromptFile != "", "--system-prompt-file"},
 	} {
 		if f.given {
-			return usage(fmt.Sprintf("%s means nothing to the agent %s", f.name, in.kind), "leave it out, or use --agent holdfast")
+			return usage(fmt.Sprintf("%s means nothing to the agent %s", f.name, in.Kind), "leave it out, or use --agent holdfast")
 		}
 	}
 	return nil
@@ -83,7 +101,7 @@ func (c *runCmd) checkKind(in *space) error {
 
 // enter opens the workspace that the run is to happen in; nil without one. The caller
 // closes it.
-func (c *runCmd) enter(ctx context.Context, p *Program) (*space, error) {
+func (c *runCmd) enter(ctx context.Context, p *Program) (*compose.Space, error) {
 	if err := c.checkSpace(); err != nil || c.Workspace == "" {
 		return nil, err
 	}
@@ -92,10 +110,10 @@ func (c *runCmd) enter(ctx context.Context, p *Program) (*space, error) {
 		return nil, err
 	}
 	if err := c.checkKind(in); err != nil {
-		in.close()
+		in.Close()
 		return nil, err
 	}
-	c.space = in.settings
+	c.space = in.Settings
 	return in, nil
 }
 
@@ -115,48 +133,52 @@ func (c *runCmd) belongs(m *session.Meta) error {
 }
 
 // runIn runs an agent in a workspace and shows it.
-func (c *runCmd) runIn(ctx context.Context, p *Program, in *space, input []transcript.Part, view view, settle func()) (outcome.Outcome, error) {
-	m, err := c.makeIn(ctx, p, in)
+func (c *runCmd) runIn(ctx context.Context, p *Program, in *compose.Space, input []transcript.Part, view view, settle func()) (outcome.Outcome, error) {
+	r, err := c.composed(p, in.Project)
 	if err != nil {
 		return outcome.Of(err), err
 	}
-	defer m.close()
-	c.Name, _ = m.options.Options.Mask.Text(c.Name)
+	m, err := compose.MakeIn(ctx, r, in)
+	if err != nil {
+		return outcome.Of(err), err
+	}
+	defer m.Close()
+	c.Name, _ = m.Options.Options.Mask.Text(c.Name)
 	sessions, closeStore, err := p.openWith(ctx, c.Store, &stores.Options{Mirror: true})
 	if err != nil {
 		return outcome.Failed, err
 	}
 	defer closeStore()
-	o := m.options
+	o := m.Options
 	o.Ephemeral, o.Options.Sessions = c.Ephemeral, sessions
-	if o.Options.Session, err = c.session(ctx, sessions, in.project); err != nil {
+	if o.Options.Session, err = c.session(ctx, sessions, in.Project); err != nil {
 		return outcome.Of(err), err
 	}
-	o.Options.Ask = unattended(m.rules.OnAsk.Value)
+	o.Options.Ask = unattended(m.Settings.OnAsk.Value)
 	if c.OutputFormat == "text" {
 		if person := p.asker(); person != nil {
 			defer person.close()
 			o.Options.Ask = person.ask
 		}
 	}
-	a, err := in.all.Agent(ctx, c.Workspace, o)
+	a, err := in.All.Agent(ctx, c.Workspace, o)
 	if err != nil {
 		return outcome.Of(err), err
 	}
-	m.attached(a)
+	m.Attach(a)
 	defer func() { _ = a.Close() }()
 	if !c.Quiet {
-		p.notice(m.rules)
+		p.notice(m.Settings)
 	}
 	view.begin(c.sceneIn(m, a.Mode))
 	return c.drive(ctx, sessions, a, input, view, settle)
 }
 
 // sceneIn is what the view is told about an agent in a workspace.
-func (c *runCmd) sceneIn(m *spaceParts, mode func() policy.Mode) scene {
+func (c *runCmd) sceneIn(m *compose.SpaceParts, mode func() policy.Mode) scene {
 	return scene{
-		cwd: workspace.WorkFolder, model: m.label(), keySource: m.keySource(), mode: mode, args: c.again(),
-		tools: append([]string{}, m.options.Inside.Tools...), // which there are is decided inside
-		again: c.Store != stores.InMemory && m.lasting(),
+		cwd: workspace.WorkFolder, model: m.Label(), keySource: m.KeySource(), mode: mode, args: c.again(),
+		tools: append([]string{}, m.Options.Inside.Tools...), // which there are is decided inside
+		again: c.Store != stores.InMemory && m.Lasting(),
 	}
 }

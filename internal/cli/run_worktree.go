@@ -7,6 +7,7 @@ import (
 	"github.com/alecthomas/kong"
 
 	"github.com/holdfast-dev/holdfast/agent"
+	"github.com/holdfast-dev/holdfast/internal/compose/tools"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
 	"github.com/holdfast-dev/holdfast/tool/worktree"
 )
@@ -36,25 +37,25 @@ func (worktreeFlag) IsBool() bool { return true }
 
 // apart has the run happen in a worktree. What it returns is called when it is over, before
 // the agent is closed.
-func (c *runCmd) apart(p *Program, b *toolbox, o *agent.Options) (leave func(context.Context, outcome.Outcome), err error) {
+func (c *runCmd) apart(p *Program, b *tools.Toolbox, o *agent.Options) (leave func(context.Context, outcome.Outcome), err error) {
 	leave = func(context.Context, outcome.Outcome) {}
 	if !c.Worktree.wanted {
 		return leave, nil
 	}
-	if err := b.checkApart(); err != nil {
+	if err := b.CheckApart(); err != nil {
 		return leave, err
 	}
-	enter := b.apart(c.Worktree.name, "run")
+	enter := b.Apart(c.Worktree.name, "run")
 	o.Enter = func(ctx context.Context) (dir, told string, err error) {
 		dir, told, err = enter(ctx)
 		if err == nil && !c.Quiet {
-			p.err.line("%s", p.err.term.dim("in the worktree "+shown(b.own.Path)+", on the branch "+shown(b.own.Branch)))
+			p.err.line("%s", p.err.term.dim("in the worktree "+shown(b.Checkout().Path)+", on the branch "+shown(b.Checkout().Branch)))
 		}
 		return dir, told, err
 	}
 	return func(ctx context.Context, out outcome.Outcome) {
-		at := b.own
-		text := b.leaveApart(context.WithoutCancel(ctx), out != outcome.OK)
+		at := b.Checkout()
+		text := b.LeaveApart(context.WithoutCancel(ctx), out != outcome.OK)
 		if text == "" || c.Quiet {
 			return
 		}

@@ -8,6 +8,8 @@ import (
 
 	"github.com/holdfast-dev/holdfast/agent"
 	"github.com/holdfast-dev/holdfast/event"
+	"github.com/holdfast-dev/holdfast/internal/compose"
+	"github.com/holdfast-dev/holdfast/runspec"
 	"github.com/holdfast-dev/holdfast/session"
 )
 
@@ -57,9 +59,9 @@ func (v *compactView) Observe(_ string, e event.Event) {
 
 func (c *compactCmd) run(ctx context.Context, p *Program) error {
 	return c.with(ctx, p, c.Store, func(s *session.Sessions, m session.Meta) error {
-		a, m2, v, err := c.agent(ctx, p, s, m)
-		if m2 != nil {
-			defer m2.close()
+		a, made, v, err := c.agent(ctx, p, s, m)
+		if made != nil {
+			defer made.Close()
 		}
 		if err != nil {
 			return err
@@ -85,28 +87,34 @@ func explained(err error) error {
 }
 
 // agent makes an agent of the session that has no tools: it only compacts.
-func (c *compactCmd) agent(ctx context.Context, p *Program, s *session.Sessions, m session.Meta) (*agent.Agent, *parts, *compactView, error) {
-	f := agentFlags{Model: c.Model, BaseURL: c.BaseURL, NoHooks: c.NoHooks, OnlyTools: []string{}}
-	f.Settings = c.Settings
+func (c *compactCmd) agent(ctx context.Context, p *Program, s *session.Sessions, m session.Meta) (*agent.Agent, *compose.Parts, *compactView, error) {
+	files, err := p.settingsFiles(c.Settings)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	spec := &runspec.Spec{
+		Model: c.Model, ModelOptions: runspec.ModelOptions{BaseURL: c.BaseURL}, Hooks: runspec.Hooks{Off: c.NoHooks}, Tools: []string{},
+		Permissions: runspec.Permissions{Settings: files},
+	}
 	cwd := m.CWD
 	if info, err := os.Stat(cwd); cwd == "" || err != nil || !info.IsDir() { // it was elsewhere, or is gone
 		if cwd, err = p.folder(""); err != nil {
 			return nil, nil, nil, err
 		}
 	}
-	made, err := f.make(ctx, p, cwd, false)
+	made, err := compose.Make(ctx, &compose.Request{Env: p.environment(), Spec: spec, Cwd: cwd})
 	if err != nil {
 		return nil, made, nil, err
 	}
 	v := &compactView{p: p}
-	o := made.options
+	o := made.Options
 	o.Sessions, o.Session = s, session.RestoreOptions{SessionID: m.ID, MustExist: true, Takeover: c.Takeover}
 	o.LoopObservers = append(o.LoopObservers, v)
-	a, err := agent.New(made.models.primary, &o)
+	a, err := agent.New(made.Models.Primary, &o)
 	if err != nil {
 		return nil, made, nil, err
 	}
-	made.attach(a)
+	made.Attach(a)
 	return a, made, v, nil
 }
 

@@ -90,8 +90,8 @@ func (c *listCmd) project(ctx context.Context, p *Program) (string, error) {
 		if err != nil {
 			return "", err
 		}
-		defer in.close()
-		return in.settings.SessionProject(), nil
+		defer in.Close()
+		return in.Settings.SessionProject(), nil
 	}
 	cwd, err := p.folder(c.CWD)
 	if err != nil {

@@ -2,30 +2,22 @@ package cli
 
 import (
 	"fmt"
-	"strings"
 	"time"
 
+	"github.com/holdfast-dev/holdfast/internal/compose"
+	"github.com/holdfast-dev/holdfast/internal/compose/env"
 	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/settings"
 )
 
-// settingsOptions say where this program's settings lie for a session that works
-// in cwd.
+// settingsOptions say where this program's settings are for a session that works in cwd.
 func (p *Program) settingsOptions(cwd string, files []string) (*settings.Options, error) {
-	home, err := p.home()
-	if err != nil {
-		return nil, err
-	}
-	return &settings.Options{Home: home, User: p.userHome(), Cwd: cwd, Managed: p.Managed, Files: files}, nil
+	return p.environment().SettingsOptions(cwd, files)
 }
 
 // loadSettings loads the settings of a session that works in cwd.
 func (p *Program) loadSettings(cwd string, files []string) (*settings.Settings, error) {
-	o, err := p.settingsOptions(cwd, files)
-	if err != nil {
-		return nil, err
-	}
-	return settings.Load(o)
+	return p.environment().Settings(cwd, files)
 }
 
 // settingsOf loads the settings of a folder that the command line names, or else of
@@ -39,66 +31,21 @@ func (p *Program) settingsOf(folder string) (*settings.Settings, error) {
 }
 
 // trust is the list of what is trusted, in the program's own folder.
-func (p *Program) trust() (*settings.Trust, error) {
-	home, err := p.home()
-	if err != nil {
-		return nil, err
-	}
-	return settings.OpenTrust(home)
-}
+func (p *Program) trust() (*settings.Trust, error) { return p.environment().Trust() }
 
 // userHome is the person's home folder, or "".
-func (p *Program) userHome() string {
-	if h := p.env("HOME"); strings.HasPrefix(h, "/") {
-		return strings.TrimRight(h, "/")
-	}
-	return ""
-}
+func (p *Program) userHome() string { return p.environment().UserHome() }
+
+// notices prints notices.
+func (p *Program) notices(list []env.Notice) { p.environment().Send(list...) }
 
 // mcpNotices tells which MCP servers are left out.
 func (p *Program) mcpNotices(folder string, list []settings.MCPServer) {
-	for _, n := range settings.MCPNotices(folder, list) {
-		p.warn("%s", n.What)
-		p.err.line("%s %s", p.err.term.bold("hint:"), shown(n.Hint))
-	}
+	p.notices(compose.ServerNotices(folder, list))
 }
 
 // notice tells once what an untrusted folder asks for and does not get.
-func (p *Program) notice(s *settings.Settings) {
-	if what, hint := s.Notice(); what != "" {
-		p.warn("%s", what)
-		p.err.line("%s %s", p.err.term.bold("hint:"), shown(hint))
-	}
-	if what, hint := s.HookNotice(); what != "" {
-		p.warn("%s", what)
-		p.err.line("%s %s", p.err.term.bold("hint:"), shown(hint))
-	}
-	p.mcpNotices(s.Project, s.MCPServers)
-	for _, w := range s.Warnings {
-		p.warn("%s", w)
-	}
-}
-
-// splitRules takes the rules of a flag apart.
-func splitRules(flag string, given []string) ([]settings.Flag, error) {
-	var rules []settings.Flag
-	for _, text := range given {
-		words := policy.SplitRules(text)
-		if len(words) == 0 {
-			return nil, usage(flag+" is empty", "name a tool, or leave the flag out")
-		}
-		for _, word := range words {
-			rules = append(rules, settings.Flag{Name: flag, Text: word})
-		}
-	}
-	return rules, nil
-}
-
-// ruleTool is the tool that a rule is about: what stands before its parenthesis.
-func ruleTool(rule string) (tool string, bare bool) {
-	tool, what, some := strings.Cut(rule, "(")
-	return tool, !some || strings.TrimSpace(strings.TrimSuffix(what, ")")) == "*"
-}
+func (p *Program) notice(s *settings.Settings) { p.notices(compose.SettingsNotices(s)) }
 
 // permissionFlags are the flags of run that say what is allowed.
 type permissionFlags struct {
@@ -120,17 +67,6 @@ func (f *permissionFlags) check() error {
 		}
 	}
 	return nil
-}
-
-// flags are what the command line says, as the flag layer of settings.
-func (f *permissionFlags) flags() (settings.Flags, error) {
-	out := settings.Flags{Mode: policy.Mode(f.PermissionMode), OnAsk: settings.OnAsk(f.OnAsk), AskTimeout: f.AskTimeout}
-	var err error
-	if out.Allow, err = splitRules("--allowed-tools", f.AllowedTools); err != nil {
-		return out, err
-	}
-	out.Deny, err = splitRules("--disallowed-tools", f.DisallowedTools)
-	return out, err
 }
 
 // ruleLine is a rule as people read it: "deny   Bash(rm:*)  /w/.holdfast/settings.json:3:14".

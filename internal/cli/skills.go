@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/holdfast-dev/holdfast/internal/compose/tools"
 	"github.com/holdfast-dev/holdfast/tool/skills"
 )
 
@@ -31,13 +32,13 @@ func (c *skillsListCmd) run(_ context.Context, p *Program) error {
 	if err != nil {
 		return err
 	}
-	f, err := p.skills(s)
+	f, err := tools.FindSkills(p.environment(), s)
 	if err != nil {
 		return err
 	}
 	d := skillsDoc{
-		Skills: append([]*skills.Skill{}, f.all.Skills...), Shadowed: append([]*skills.Skill{}, f.all.Shadowed...),
-		Problems: append([]skills.Problem{}, f.all.Problems...), Untrusted: f.digest != "" && !f.trust,
+		Skills: append([]*skills.Skill{}, f.All.Skills...), Shadowed: append([]*skills.Skill{}, f.All.Shadowed...),
+		Problems: append([]skills.Problem{}, f.All.Problems...), Untrusted: f.Untrusted(),
 	}
 	if c.JSON {
 		return p.out.json(d, p.out.term.tty)
@@ -59,7 +60,7 @@ func (c *skillsListCmd) run(_ context.Context, p *Program) error {
 		p.err.line("there are no skills")
 	}
 	if d.Untrusted {
-		p.warn("%s", f.notice())
+		p.warn("%s", f.Notice())
 		p.err.line("%s %s", p.err.term.bold("hint:"), "holdfast trust")
 	}
 	return nil

@@ -122,8 +122,8 @@ func (v *streamView) opened(e event.SessionOpened) error {
 	}
 	err := v.emit(wireInit{
 		Type: "system", Subtype: "init", CWD: v.scene.cwd, SessionID: v.id, Tools: tools,
-		MCPServers: withTools(v.scene.servers, tools), Model: v.scene.model, PermissionMode: v.scene.mode(), SlashCommands: listed(v.scene.offered.commands),
-		APIKeySource: v.scene.keySource, OutputStyle: "default", Agents: listed(v.scene.offered.agents), Skills: listed(v.scene.offered.skills), Plugins: []string{},
+		MCPServers: withTools(v.scene.servers, tools), Model: v.scene.model, PermissionMode: v.scene.mode(), SlashCommands: listed(v.scene.offered.Commands),
+		APIKeySource: v.scene.keySource, OutputStyle: "default", Agents: listed(v.scene.offered.Agents), Skills: listed(v.scene.offered.Skills), Plugins: []string{},
 		Version: version.Of().Version, Created: e.Created, ForkedFrom: e.Forked, UUID: uuid.NewString(),
 	})
 	for _, n := range e.Notices {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/holdfast-dev/holdfast/internal/compose/tools"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
 	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/settings"
@@ -57,7 +58,7 @@ func (c *trustCmd) run(_ context.Context, p *Program) error {
 	if err != nil {
 		return err
 	}
-	texts, err := p.trustTexts(list, s)
+	texts, err := tools.TrustTexts(p.environment(), list, s)
 	if err != nil {
 		return err
 	}

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"github.com/holdfast-dev/holdfast/event"
+	"github.com/holdfast-dev/holdfast/internal/compose/tools"
 	"github.com/holdfast-dev/holdfast/policy"
 )
 
@@ -22,16 +23,9 @@ type scene struct {
 	mode                  func() policy.Mode
 	tools                 []string
 	servers               []wireServer
-	offered               offered
+	offered               tools.Offered
 	again                 bool   // whether a later command can go on
 	args                  string // what it must repeat
-}
-
-// offered is what a run has by name besides tools.
-type offered struct {
-	agents   []string // kinds of sub-agents
-	skills   []string
-	commands []string // what a person may write behind a slash, skills among them
 }
 
 func (c *runCmd) view(p *Program) view {

@@ -1,4 +1,4 @@
-package cli
+package tools
 
 import (
 	"context"
@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/holdfast-dev/holdfast/agent"
+	"github.com/holdfast-dev/holdfast/internal/compose/env"
+	"github.com/holdfast-dev/holdfast/internal/compose/isolation"
 	"github.com/holdfast-dev/holdfast/internal/sandbox/egress"
 	"github.com/holdfast-dev/holdfast/internal/version"
 	"github.com/holdfast-dev/holdfast/settings"
@@ -27,9 +29,9 @@ type servers struct {
 }
 
 // mcpKit has no tools by itself: servers are connected to when everything else is there,
-// see [toolbox.connect]. A sub-agent has those of the run, and those of its own servers, which
+// see [Toolbox.Connect]. A sub-agent has those of the run, and those of its own servers, which
 // read the resources of all of them.
-func (b *toolbox) mcpKit() ([]tool.Tool, error) {
+func (b *Toolbox) mcpKit() ([]tool.Tool, error) {
 	if !b.sub {
 		return nil, nil
 	}
@@ -43,7 +45,7 @@ func (b *toolbox) mcpKit() ([]tool.Tool, error) {
 	for _, t := range list {
 		names[t.Spec().Name] = true
 	}
-	for _, t := range b.servers.without(b.servers.client.Others(ctx), b.flags) {
+	for _, t := range b.servers.without(b.servers.client.Others(ctx), b.only) {
 		if !names[t.Spec().Name] {
 			list = append(list, t)
 		}
@@ -53,7 +55,7 @@ func (b *toolbox) mcpKit() ([]tool.Tool, error) {
 
 // connectOwn connects to servers that are a sub-agent's alone, and waits for them. They end
 // with its toolbox; what they ask is put to people as what the run's servers ask.
-func (b *toolbox) connectOwn(ctx context.Context, run *toolbox, own []*settings.MCPServer) error {
+func (b *Toolbox) connectOwn(ctx context.Context, run *Toolbox, own []*settings.MCPServer) error {
 	if !run.wantsServers() || len(own) == 0 {
 		return nil
 	}
@@ -68,7 +70,7 @@ func (b *toolbox) connectOwn(ctx context.Context, run *toolbox, own []*settings.
 	}
 	b.serversOwn = s
 	b.onClose(func() { _ = s.client.Close() })
-	b.more = s.tools(ctx, b.flags)
+	b.more = s.tools(ctx, b.only)
 	return ctx.Err()
 }
 
@@ -77,20 +79,19 @@ const ownWait = 2 * time.Minute
 
 // wantsServers reports whether the run may have servers at all. In a container there are
 // none: their programs are on the host, and what runs on the host is not held by it.
-func (b *toolbox) wantsServers() bool {
-	c := b.flags
-	if c.contained || c.waits {
+func (b *Toolbox) wantsServers() bool {
+	if b.contained || b.foreground {
 		return false
 	}
-	return c.OnlyTools == nil || slices.ContainsFunc(c.OnlyTools, isMCPTool)
+	return b.only == nil || slices.ContainsFunc(b.only, isMCPTool)
 }
 
 func isMCPTool(name string) bool { return strings.HasPrefix(name, "mcp__") }
 
-// connect connects to the approved servers and adds their tools. It waits for them, but
+// Connect connects to the approved servers and adds their tools. It waits for them, but
 // not for long: the tools of those that are late are added when they come.
-func (b *toolbox) connect(ctx context.Context) error {
-	list := startable(b.settings.MCPServers)
+func (b *Toolbox) Connect(ctx context.Context) error {
+	list := Startable(b.settings.MCPServers)
 	if !b.wantsServers() || len(list) == 0 {
 		return nil
 	}
@@ -100,20 +101,20 @@ func (b *toolbox) connect(ctx context.Context) error {
 	}
 	b.servers = s
 	b.onClose(func() { _ = s.client.Close() })
-	b.base = b.registry
-	registry, err := b.with(s.tools(ctx, b.flags))
+	b.base = b.Registry
+	registry, err := b.with(s.tools(ctx, b.only))
 	if err == nil {
-		b.registry = registry
+		b.Registry = registry
 	}
 	for _, name := range late(s.client.Status()) {
-		b.program.warn("MCP server %q has not answered yet: its tools are there as soon as it has", name)
+		b.env.Warn("MCP server %q has not answered yet: its tools are there as soon as it has", name)
 	}
 	return err
 }
 
-// endServers ends the programs of servers that belong to the toolbox's agent: its session's
+// EndServers ends the programs of servers that belong to the toolbox's agent: its session's
 // lease is lost.
-func (b *toolbox) endServers(why error) {
+func (b *Toolbox) EndServers(why error) {
 	own := b.servers
 	if b.sub { // the others are the run's
 		own = b.serversOwn
@@ -133,7 +134,7 @@ func late(list []mcp.Status) (names []string) {
 	return names
 }
 
-func startable(list []settings.MCPServer) (out []*settings.MCPServer) {
+func Startable(list []settings.MCPServer) (out []*settings.MCPServer) {
 	for i := range list {
 		if list[i].Status == settings.MCPApproved {
 			out = append(out, &list[i])
@@ -144,34 +145,34 @@ func startable(list []settings.MCPServer) (out []*settings.MCPServer) {
 
 // open makes the client of servers that are approved; with, which may be nil, completes its
 // options. Nothing is started yet.
-func (b *toolbox) open(given []*settings.MCPServer, with func(*mcp.Options)) (*servers, error) {
+func (b *Toolbox) open(given []*settings.MCPServer, with func(*mcp.Options)) (*servers, error) {
 	s := &servers{given: given, failed: map[string]error{}}
 	var list []mcp.Server
 	for _, srv := range given {
-		one := b.program.mcpServer(b.settings, srv)
-		_, err := b.settings.ExpandMCP(srv, b.getenv)
+		one := Server(b.settings, srv)
+		_, err := b.settings.ExpandMCP(srv, b.env.LookupCommand)
 		if err == nil {
 			err = one.Check()
 		}
 		if err != nil {
 			s.failed[srv.Name] = err
 			if !b.checks {
-				b.program.warn("%v", err)
+				b.env.Warn("%v", err)
 			}
 			continue
 		}
 		list = append(list, one)
 	}
-	o, err := b.program.mcpOptions(b.settings, b.environ())
+	o, err := mcpOptions(b.env, b.settings)
 	if err != nil {
 		return nil, err
 	}
 	if b.checks {
 		o.Notice = nil
 	}
-	o.Sandbox, o.Dir, o.Fire, o.Elicit = b.held.box, b.settings.Project, b.host.fire, b.elicit
-	if b.held.box != nil {
-		if hosts := b.held.box.Merged().Hosts; len(hosts) > 0 {
+	o.Sandbox, o.Dir, o.Fire, o.Elicit = b.held.Sandbox, b.settings.Project, b.host.fire, b.elicit
+	if b.held.Sandbox != nil {
+		if hosts := b.held.Sandbox.Merged().Hosts; len(hosts) > 0 {
 			rules, err := egress.Compile(hosts...)
 			if err != nil {
 				return nil, err
@@ -188,22 +189,8 @@ func (b *toolbox) open(given []*settings.MCPServer, with func(*mcp.Options)) (*s
 	return s, err
 }
 
-// getenv looks up a variable of whom the run is for.
-func (b *toolbox) getenv(name string) (string, bool) {
-	env := b.environ()
-	if env == nil {
-		env = b.program.Env
-	}
-	for _, pair := range slices.Backward(env) {
-		if v, ok := strings.CutPrefix(pair, name+"="); ok {
-			return v, true
-		}
-	}
-	return "", false
-}
-
-// mcpServer is a server in the client's form. What is written in it is expanded there.
-func (p *Program) mcpServer(s *settings.Settings, srv *settings.MCPServer) mcp.Server {
+// Server is a server in the client's form. What is written in it is expanded there.
+func Server(s *settings.Settings, srv *settings.MCPServer) mcp.Server {
 	out := mcp.Server{
 		Name: srv.Name, Transport: mcp.Transport(srv.Type), Command: srv.Command, Args: srv.Args, Env: srv.Env, Dir: srv.Dir,
 		URL: srv.URL, Headers: srv.Headers, CallTimeout: srv.Timeout, Tools: srv.Only, Origin: srv.Origin,
@@ -218,27 +205,28 @@ func (p *Program) mcpServer(s *settings.Settings, srv *settings.MCPServer) mcp.S
 }
 
 // mcpOptions are what every client of this program has.
-func (p *Program) mcpOptions(s *settings.Settings, environ []string) (*mcp.Options, error) {
-	home, err := p.home()
+func mcpOptions(e *env.Env, s *settings.Settings) (*mcp.Options, error) {
+	home, err := e.Home()
 	if err != nil {
 		return nil, err
 	}
+	environ := e.Commands
 	if environ == nil {
-		environ = p.Env
+		environ = e.Vars
 	}
 	return &mcp.Options{
 		Dir: s.Project, Environ: environ, Tokens: filepath.Join(home, "mcp"),
-		Name: "holdfast", Version: version.Of().Version, Notice: func(text string) { p.warn("%s", text) },
+		Name: "holdfast", Version: version.Of().Version, Notice: func(text string) { e.Warn("%s", text) },
 	}, nil
 }
 
 // tools are those that the servers have now, without those that their definitions or the
 // run leave out.
-func (s *servers) tools(ctx context.Context, c *agentFlags) []tool.Tool {
-	return s.without(s.client.Tools(ctx), c)
+func (s *servers) tools(ctx context.Context, only []string) []tool.Tool {
+	return s.without(s.client.Tools(ctx), only)
 }
 
-func (s *servers) without(list []tool.Tool, c *agentFlags) []tool.Tool {
+func (s *servers) without(list []tool.Tool, only []string) []tool.Tool {
 	gone := map[string]bool{}
 	for _, st := range s.client.Status() {
 		i := slices.IndexFunc(s.given, func(srv *settings.MCPServer) bool { return srv.Name == st.Name })
@@ -251,37 +239,40 @@ func (s *servers) without(list []tool.Tool, c *agentFlags) []tool.Tool {
 	}
 	return slices.DeleteFunc(slices.Clone(list), func(t tool.Tool) bool {
 		name := t.Spec().Name
-		return gone[name] || c.OnlyTools != nil && !slices.Contains(c.OnlyTools, name)
+		return gone[name] || only != nil && !slices.Contains(only, name)
 	})
 }
 
 // with are the run's tools with those of servers.
-func (b *toolbox) with(list []tool.Tool) (*tool.Registry, error) {
+func (b *Toolbox) with(list []tool.Tool) (*tool.Registry, error) {
 	all, err := tool.NewRegistry(append(b.base.Tools(), list...)...)
 	if err != nil {
 		return nil, fmt.Errorf("MCP servers: %w", err)
 	}
-	return withoutDenied(all, b.settings.Rules), nil
+	return WithoutDenied(all, b.settings.Rules), nil
 }
 
 // follow has the agent know of servers whose tools change.
-func (b *toolbox) follow(a *agent.Agent) {
+func (b *Toolbox) follow(a *agent.Agent) {
 	if b.servers == nil {
 		return
 	}
 	b.servers.client.OnChange(func(list []tool.Tool) {
-		registry, err := b.with(b.servers.without(list, b.flags))
+		registry, err := b.with(b.servers.without(list, b.only))
 		if err != nil {
-			b.program.warn("%v", err)
+			b.env.Warn("%v", err)
 			return
 		}
 		a.SetTools(registry)
 	})
 }
 
-// serverStates say how it stands with each server that settings name.
-func (b *toolbox) serverStates() []wireServer {
-	list := []wireServer{}
+// ServerState says how a server that settings name is doing.
+type ServerState struct{ Name, Status string }
+
+// ServerStates say how it stands with each server that settings name.
+func (b *Toolbox) ServerStates() []ServerState {
+	list := []ServerState{}
 	state := map[string]string{}
 	if b.servers != nil {
 		for name := range b.servers.failed {
@@ -297,10 +288,40 @@ func (b *toolbox) serverStates() []wireServer {
 		if s, ok := state[srv.Name]; ok {
 			word = s
 		}
-		list = append(list, wireServer{Name: srv.Name, Status: word})
+		list = append(list, ServerState{Name: srv.Name, Status: word})
 	}
 	return list
 }
 
 // errNoForm says that nobody can fill in what a server asks for.
 var errNoForm = errors.New("nobody is there to fill it in")
+
+// Checked are servers that are opened to be looked at.
+type Checked struct {
+	Client *mcp.Client
+	Failed map[string]error // that cannot be used here, by name
+
+	held *isolation.Box
+}
+
+// Check opens approved servers of one kind of sub-agents, or of the run, to look at them.
+// The caller closes what it returns.
+func Check(e *env.Env, s *settings.Settings, list []*settings.MCPServer) (*Checked, error) {
+	held, err := isolation.Open(&isolation.Options{Env: e, Settings: s, Folders: []string{s.Project}})
+	if err != nil {
+		return nil, err
+	}
+	b := &Toolbox{env: e, settings: s, held: held, host: newHostAgent(), checks: true}
+	opened, err := b.open(list, nil)
+	if err != nil {
+		held.Close()
+		return nil, err
+	}
+	return &Checked{Client: opened.client, Failed: opened.failed, held: held}, nil
+}
+
+// Close ends the servers.
+func (c *Checked) Close() {
+	_ = c.Client.Close()
+	c.held.Close()
+}

@@ -1,6 +1,7 @@
-package cli
+package tools
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -9,7 +10,9 @@ import (
 
 	"github.com/holdfast-dev/holdfast/agent"
 	"github.com/holdfast-dev/holdfast/hook"
+	"github.com/holdfast-dev/holdfast/internal/compose/models"
 	"github.com/holdfast-dev/holdfast/internal/define"
+	"github.com/holdfast-dev/holdfast/internal/outcome"
 	"github.com/holdfast-dev/holdfast/model"
 	"github.com/holdfast-dev/holdfast/otel"
 	"github.com/holdfast-dev/holdfast/session"
@@ -23,7 +26,7 @@ import (
 
 // crew is whom a run's agent may give work to, and the list of what is to be done.
 type crew struct {
-	box   *toolbox // of the run's agent
+	box   *Toolbox // of the run's agent
 	subs  *agent.Subagents
 	team  *team.Team
 	board *tasks.Board
@@ -34,9 +37,9 @@ type crew struct {
 
 // agentsKit lets the agent give work to sub-agents and teammates, and keep a list of tasks,
 // on which teammates work too. Not in a container, where an agent has only its own session.
-func (b *toolbox) agentsKit() ([]tool.Tool, error) {
+func (b *Toolbox) agentsKit() ([]tool.Tool, error) {
 	switch {
-	case b.flags != nil && b.flags.contained:
+	case b.contained:
 		return nil, nil
 	case b.sub:
 		return b.crew.tasksOf(b)
@@ -63,8 +66,8 @@ func (b *toolbox) agentsKit() ([]tool.Tool, error) {
 	return slices.Concat([]tool.Tool{c.subs.Tool()}, mates, list), err
 }
 
-// subagents are the option of the run's agent.
-func (b *toolbox) subagents() *agent.Subagents {
+// Subagents are the option of the run's agent.
+func (b *Toolbox) Subagents() *agent.Subagents {
 	if b.crew == nil {
 		return nil
 	}
@@ -74,13 +77,13 @@ func (b *toolbox) subagents() *agent.Subagents {
 // tasksOf are the tools of the list of tasks: TaskCreate and its like, or TodoWrite where
 // that is wanted by name and they are not. Sub-agents that do not live on have none,
 // unless their kind names them.
-func (c *crew) tasksOf(b *toolbox) ([]tool.Tool, error) {
+func (c *crew) tasksOf(b *Toolbox) ([]tool.Tool, error) {
 	if c == nil {
 		return nil, nil
 	}
 	wanted := b.wanted
-	if b.flags != nil && !b.sub {
-		wanted = b.flags.OnlyTools
+	if !b.sub {
+		wanted = b.only
 	}
 	if slices.Contains(wanted, "TodoWrite") && !slices.Contains(wanted, "TaskCreate") {
 		t, err := c.board.TodoTool(b.who)
@@ -94,7 +97,7 @@ func (c *crew) tasksOf(b *toolbox) ([]tool.Tool, error) {
 
 // equip makes the tools of one sub-agent.
 func (c *crew) equip(ctx context.Context, w agent.Workplace) (agent.Equipment, error) {
-	cwd := orElse(w.CWD, c.box.folders.Cwd())
+	cwd := cmp.Or(w.CWD, c.box.folders.Cwd())
 	if _, err := c.box.folders.Locate(cwd); err != nil {
 		cwd = c.box.folders.Roots()[0]
 	}
@@ -103,15 +106,15 @@ func (c *crew) equip(ctx context.Context, w agent.Workplace) (agent.Equipment, e
 		return agent.Equipment{}, err
 	}
 	with := agent.Equipment{
-		Tools: sub.registry, Background: sub.background, Return: sub.goBack, Instructions: sub.told(), LoopObservers: []agent.LoopObserver{sub},
-		LeaseLost: sub.endServers,
-		Close:     func() error { sub.close(); return nil },
+		Tools: sub.Registry, Background: sub.Background, Return: sub.GoBack, Instructions: sub.Told(), LoopObservers: []agent.LoopObserver{sub},
+		LeaseLost: sub.EndServers,
+		Close:     func() error { sub.Close(); return nil },
 	}
-	if t := c.box.telemeter; t != nil {
+	if t := c.box.Telemetry; t != nil {
 		with.LoopObservers = append(with.LoopObservers, observer(ctx, t, w))
 	}
 	if err := sub.prepare(w.Definition, &with); err != nil {
-		sub.close()
+		sub.Close()
 		return agent.Equipment{}, err
 	}
 	return with, nil
@@ -121,14 +124,14 @@ func (c *crew) equip(ctx context.Context, w agent.Workplace) (agent.Equipment, e
 // by which it is told from its parent.
 func observer(ctx context.Context, t *otel.Telemetry, w agent.Workplace) agent.LoopObserver {
 	if a := agent.Of(ctx); a == nil || a.SessionID() == "" {
-		return t.Agent(orElse(w.Name, w.Definition.Name))
+		return t.Agent(cmp.Or(w.Name, w.Definition.Name))
 	}
 	return t
 }
 
 // servers are the MCP servers that a kind of sub-agents has of its own.
 func (c *crew) servers(kind string) (list []*settings.MCPServer) {
-	for _, srv := range startable(c.own) {
+	for _, srv := range Startable(c.own) {
 		if srv.Kind == kind {
 			list = append(list, srv)
 		}
@@ -137,7 +140,7 @@ func (c *crew) servers(kind string) (list []*settings.MCPServer) {
 }
 
 // prepare gives a sub-agent the skills, the memory and the worktree that its kind wants.
-func (b *toolbox) prepare(d agent.Definition, with *agent.Equipment) error {
+func (b *Toolbox) prepare(d agent.Definition, with *agent.Equipment) error {
 	list, err := b.given(d.Skills)
 	if err != nil {
 		return err
@@ -150,11 +153,11 @@ func (b *toolbox) prepare(d agent.Definition, with *agent.Equipment) error {
 	}
 	begin := func(context.Context) (string, string, error) { return "", "", nil }
 	if d.Isolated {
-		if err := b.checkApart(); err != nil {
+		if err := b.CheckApart(); err != nil {
 			return err
 		}
-		begin = b.apart("", "agent")
-		with.Left = func(ctx context.Context) string { return b.leaveApart(ctx, false) }
+		begin = b.Apart("", "agent")
+		with.Left = func(ctx context.Context) string { return b.LeaveApart(ctx, false) }
 	}
 	with.Enter = func(ctx context.Context) (string, string, error) {
 		for _, sk := range list {
@@ -169,13 +172,13 @@ func (b *toolbox) prepare(d agent.Definition, with *agent.Equipment) error {
 
 // given are skills that a kind of sub-agent has read when it begins. One that is not there,
 // or that narrows what can be called while it is in force, keeps it from beginning.
-func (b *toolbox) given(names []string) ([]*skills.Skill, error) {
+func (b *Toolbox) given(names []string) ([]*skills.Skill, error) {
 	var list []*skills.Skill
 	for _, name := range names {
 		var sk *skills.Skill
 		ok := false
 		if b.found != nil {
-			sk, ok = b.found.set.Find(name)
+			sk, ok = b.found.Set.Find(name)
 		}
 		switch {
 		case !ok:
@@ -195,13 +198,12 @@ var aliases = map[string]string{"opus": "claude-opus-4-6", "sonnet": "claude-son
 // provider, or an alias, which is one of Anthropic's where that is the run's provider and
 // else the run's own.
 func (c *crew) model(name string) (model.Model, error) {
-	flags, p := c.box.flags, c.box.program
 	of, err := c.box.host.agent()
 	if err != nil {
 		return nil, err
 	}
 	own := of.Model()
-	if flags.model != nil {
+	if c.box.model != nil {
 		if _, alias := aliases[name]; alias {
 			return own, nil
 		}
@@ -217,10 +219,10 @@ func (c *crew) model(name string) (model.Model, error) {
 	if !strings.Contains(name, "/") {
 		name = own.Info().Provider + "/" + name
 	}
-	if provider(name) == own.Info().Provider {
-		base = flags.BaseURL
+	if models.Provider(name) == own.Info().Provider {
+		base = c.box.spec.ModelOptions.BaseURL
 	}
-	m, _, err := p.model("model", name, base, c.box.settings)
+	m, _, err := models.New(c.box.env, "model", name, base, c.box.settings)
 	return m, err
 }
 
@@ -261,27 +263,30 @@ func (c *crew) ask(ctx context.Context, e hook.Event, t tasks.Task, by string) e
 	case err != nil:
 		return err
 	case out.Block != nil:
-		return errors.New("a " + string(e) + " hook keeps it from that: " + orElse(out.Block.What, out.Block.By))
+		return errors.New("a " + string(e) + " hook keeps it from that: " + cmp.Or(out.Block.What, out.Block.By))
 	}
 	return nil
 }
 
-// offered is what the run has by name besides tools.
-func (b *toolbox) offered() (o offered) {
+// Offered is what a run has by name besides tools.
+type Offered struct{ Agents, Skills, Commands []string }
+
+// Offered is what the run has by name besides tools.
+func (b *Toolbox) Offered() (o Offered) {
 	if b.crew != nil {
 		for _, d := range b.crew.subs.Definitions() {
-			o.agents = append(o.agents, d.Name)
+			o.Agents = append(o.Agents, d.Name)
 		}
 	}
 	if b.found == nil {
 		return o
 	}
-	for _, sk := range b.found.set.Skills {
+	for _, sk := range b.found.Set.Skills {
 		if !sk.Command {
-			o.skills = append(o.skills, sk.Name)
+			o.Skills = append(o.Skills, sk.Name)
 		}
 		if sk.ForPeople {
-			o.commands = append(o.commands, sk.Name)
+			o.Commands = append(o.Commands, sk.Name)
 		}
 	}
 	return o
@@ -292,17 +297,17 @@ func (b *toolbox) offered() (o offered) {
 func (c *crew) changed(ctx context.Context) { _ = c.team.Ready(context.WithoutCancel(ctx)) }
 
 // definitions are the kinds of sub-agents, with what is wrong with some of them.
-func (b *toolbox) definitions() (*define.Set, error) {
-	if b.program == nil || b.flags == nil || b.settings == nil {
+func (b *Toolbox) definitions() (*define.Set, error) {
+	if b.env == nil || b.settings == nil || b.spec == nil {
 		return &define.Set{Definitions: []agent.Definition{agent.Worker}}, nil
 	}
-	set, err := b.program.definitions(b.settings, b.flags.Agents)
+	set, err := Definitions(b.env, b.settings, string(b.spec.Agents))
 	if err != nil {
 		return nil, err
 	}
 	for _, p := range set.Problems {
 		if p.Fatal && p.File == "--agents" {
-			return nil, usage(p.String(), p.Hint)
+			return nil, outcome.Invalid(p.String(), p.Hint)
 		}
 	}
 	set.Problems = append(set.Problems, serverProblems(b.settings, set)...)
@@ -313,17 +318,4 @@ func (b *toolbox) definitions() (*define.Set, error) {
 		set.Definitions = append([]agent.Definition{agent.Worker}, set.Definitions...)
 	}
 	return set, nil
-}
-
-// showDefinitions tells what is wrong with definitions of sub-agents.
-func (b *toolbox) showDefinitions() {
-	if b.crew == nil {
-		return
-	}
-	for _, p := range b.crew.problems {
-		b.program.warn("%s", p)
-		if p.Hint != "" {
-			b.program.err.line("%s %s", b.program.err.term.bold("hint:"), p.Hint)
-		}
-	}
 }

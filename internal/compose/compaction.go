@@ -1,4 +1,4 @@
-package cli
+package compose
 
 import (
 	"cmp"
@@ -8,21 +8,18 @@ import (
 
 	"github.com/holdfast-dev/holdfast/agent"
 	"github.com/holdfast-dev/holdfast/audit/secret"
+	"github.com/holdfast-dev/holdfast/internal/compose/env"
+	"github.com/holdfast-dev/holdfast/internal/outcome"
+	"github.com/holdfast-dev/holdfast/runspec"
 	"github.com/holdfast-dev/holdfast/settings"
 )
 
-// compactFlags say when a long transcript is made smaller; settings say it better.
-type compactFlags struct {
-	NoCompact    bool `name:"no-compact" xor:"compact" group:"limit" help:"Never compact the transcript by itself."`
-	CompactItems int  `name:"compact-items" xor:"compact" placeholder:"N" group:"limit" help:"Compact the transcript when it has more than so many items."`
-}
-
-// compaction is when and how a run makes its transcript smaller: what the flags say, then
+// compaction is when and how a run makes its transcript smaller: what the spec says, then
 // Claude Code's variables, then the settings. A variable that cannot be read is refused.
-func (f *compactFlags) compaction(p *Program, s *settings.Settings) (agent.Compact, error) {
+func compaction(e *env.Env, spec *runspec.Spec, s *settings.Settings) (agent.Compact, error) {
 	c := s.Compaction
 	o := agent.Compact{Off: !c.Auto.Value, Share: c.Share.Value, Items: c.Items.Value, Keep: c.Keep.Value}
-	over, err := f.over(p)
+	over, err := compactOver(e, spec)
 	if err != nil {
 		return o, err
 	}
@@ -40,36 +37,36 @@ type overCompact struct {
 	items int
 }
 
-func (f *compactFlags) over(p *Program) (o overCompact, err error) {
-	if f.CompactItems < 0 || f.CompactItems > 0 && f.CompactItems < 4 {
-		return o, usage("--compact-items: less than 4 items cannot be compacted", "leave it out: the model's context is the bound")
+func compactOver(e *env.Env, spec *runspec.Spec) (o overCompact, err error) {
+	if spec.Compaction.Items < 0 || spec.Compaction.Items > 0 && spec.Compaction.Items < 4 {
+		return o, outcome.Invalid("--compact-items: less than 4 items cannot be compacted", "leave it out: the model's context is the bound")
 	}
 	for _, name := range []string{"DISABLE_AUTO_COMPACT", "DISABLE_COMPACT"} {
-		off, err := yes(p.env(name))
+		off, err := yes(e.Get(name))
 		if err != nil {
-			return o, usage(name+": "+err.Error(), "set it to 1, or unset it")
+			return o, outcome.Invalid(name+": "+err.Error(), "set it to 1, or unset it")
 		}
 		o.off = o.off || off
 	}
-	if text := p.env("CLAUDE_AUTOCOMPACT_PCT_OVERRIDE"); text != "" {
+	if text := e.Get("CLAUDE_AUTOCOMPACT_PCT_OVERRIDE"); text != "" {
 		percent, err := strconv.Atoi(text)
 		if err != nil || percent < 1 || percent > 100 {
-			return o, usage(fmt.Sprintf("CLAUDE_AUTOCOMPACT_PCT_OVERRIDE: %q is no percentage", text), "set it to a number from 1 to 100, or unset it")
+			return o, outcome.Invalid(fmt.Sprintf("CLAUDE_AUTOCOMPACT_PCT_OVERRIDE: %q is no percentage", text), "set it to a number from 1 to 100, or unset it")
 		}
 		o.share = float64(percent) / 100
 	}
 	switch {
-	case f.NoCompact:
+	case spec.Compaction.Off:
 		o.off = true
-	case f.CompactItems > 0:
-		o.off, o.items = false, f.CompactItems
+	case spec.Compaction.Items > 0:
+		o.off, o.items = false, spec.Compaction.Items
 	}
 	return o, nil
 }
 
 // compactSettings is the same as settings, for an agent elsewhere.
-func (f *compactFlags) compactSettings(p *Program) (list []string, err error) {
-	o, err := f.over(p)
+func compactSettings(e *env.Env, spec *runspec.Spec) (list []string, err error) {
+	o, err := compactOver(e, spec)
 	switch {
 	case err != nil:
 		return nil, err

@@ -1,4 +1,4 @@
-package cli
+package tools
 
 import (
 	"bytes"
@@ -50,7 +50,7 @@ func forgetful(s *settings.Settings, set *define.Set) error {
 // memoryFolder makes the folder that a kind of sub-agents keeps, where it is not there, and
 // returns its path, which has no links; "" for none. Below the project, and in the person's
 // .claude, no link leads to it.
-func (b *toolbox) memoryFolder(d agent.Definition) (string, error) {
+func (b *Toolbox) memoryFolder(d agent.Definition) (string, error) {
 	base, parts, mode := b.settings.Project, []string{".claude", "agent-memory"}, fs.FileMode(0o755)
 	switch d.Memory {
 	case "":
@@ -59,7 +59,7 @@ func (b *toolbox) memoryFolder(d agent.Definition) (string, error) {
 	case "local":
 		parts[1] += "-local"
 	case "user":
-		home := b.program.userHome()
+		home := b.env.UserHome()
 		if home == "" {
 			return "", errors.New("its memory: there is no home folder")
 		}
@@ -111,7 +111,7 @@ func keepOut(root *os.Root, ignore string) {
 
 // remember tells a sub-agent of its memory, and lets it keep that, with tools which do that
 // alone where its kind does not name them.
-func (b *toolbox) remember(d agent.Definition, with *agent.Equipment) error {
+func (b *Toolbox) remember(d agent.Definition, with *agent.Equipment) error {
 	if b.memory == "" {
 		return nil
 	}
@@ -122,7 +122,7 @@ func (b *toolbox) remember(d agent.Definition, with *agent.Equipment) error {
 	with.Folder = b.memory
 	with.Instructions.Text = strings.TrimPrefix(with.Instructions.Text+"\n\n"+aboutMemory(d.Memory, b.memory, text, cut), "\n\n")
 	for _, name := range []string{"Read", "Write", "Edit"} {
-		if t, ok := b.registry.Lookup(name); ok {
+		if t, ok := b.Registry.Lookup(name); ok {
 			with.Always = append(with.Always, keeper{t, b.memory})
 		}
 	}

@@ -1,6 +1,6 @@
 //go:build unix
 
-package cli
+package tools
 
 import (
 	"io"
@@ -42,14 +42,14 @@ func TestTheLeaseEndsServers(t *testing.T) {
 	}
 	dir := t.TempDir()
 	ofRun, own := filepath.Join(dir, "run"), filepath.Join(dir, "own")
-	run := &toolbox{servers: open(ofRun)}
-	sub := &toolbox{servers: run.servers, serversOwn: open(own), sub: true}
-	ends := func(pipe string, by *toolbox) {
+	run := &Toolbox{servers: open(ofRun)}
+	sub := &Toolbox{servers: run.servers, serversOwn: open(own), sub: true}
+	ends := func(pipe string, by *Toolbox) {
 		f, err := os.Open(pipe) // once it has begun
 		if err != nil {
 			t.Fatal(err)
 		}
-		by.endServers(session.ErrLeaseLost)
+		by.EndServers(session.ErrLeaseLost)
 		if _, err := io.Copy(io.Discard, f); err != nil { // until it has ended
 			t.Error(err)
 		}

@@ -1,6 +1,7 @@
-package cli
+package tools
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"path/filepath"
@@ -20,7 +21,7 @@ import (
 //	matchers, watchPaths ─┐                    ┌─► FileChanged
 //	settings' files ──────┴─► watch.Watcher ───┴─► ConfigChange ─► not blocked: what tightens
 type hookFiles struct {
-	box      *toolbox
+	box      *Toolbox
 	registry *hook.Registry
 
 	mu     sync.Mutex
@@ -38,10 +39,10 @@ const (
 	listSettings = "settings"
 )
 
-// watchFiles has files watched for the hooks of a run, once there is an agent.
-func (b *toolbox) watchFiles(o *agent.Options) {
-	r := b.hooks.registry
-	files, config := r.Has(hook.FileChanged), r.Has(hook.ConfigChange) && !b.flags.contained
+// WatchFiles has files watched for the hooks of a run, once there is an agent.
+func (b *Toolbox) WatchFiles(o *agent.Options) {
+	r := b.hooks.Registry
+	files, config := r.Has(hook.FileChanged), r.Has(hook.ConfigChange) && !b.contained
 	if !files && !config {
 		return
 	}
@@ -159,7 +160,7 @@ func (f *hookFiles) configured(name, file string) {
 		return
 	}
 	if out.Block != nil && name != "policy_settings" {
-		f.notice(fmt.Sprintf("%s has changed, and hook %s keeps it from this run: %s", file, out.Block.By, orElse(out.Block.What, "blocked")))
+		f.notice(fmt.Sprintf("%s has changed, and hook %s keeps it from this run: %s", file, out.Block.By, cmp.Or(out.Block.What, "blocked")))
 		return
 	}
 	next, err := f.box.settings.Reload()
@@ -173,7 +174,7 @@ func (f *hookFiles) configured(name, file string) {
 		return
 	}
 	f.late.Set(rules)
-	f.notice(fmt.Sprintf("%s has changed: what it denies and asks about since the start is in force (%s), all else from the next run on", file, count(n, "rule")))
+	f.notice(fmt.Sprintf("%s has changed: what it denies and asks about since the start is in force (%s), all else from the next run on", file, plural(n, "rule")))
 }
 
 // close stops watching.

@@ -1,4 +1,4 @@
-package cli
+package tools
 
 import (
 	"context"
@@ -12,8 +12,8 @@ import (
 
 // planKit begins and ends plan mode. A sub-agent plans as long as its parent does, and in a
 // container an agent lives for one turn, which is too short for it.
-func (b *toolbox) planKit() ([]tool.Tool, error) {
-	if b.sub || b.flags != nil && b.flags.contained {
+func (b *Toolbox) planKit() ([]tool.Tool, error) {
+	if b.sub || b.contained {
 		return nil, nil
 	}
 	return plan.New(plan.Options{
@@ -39,7 +39,7 @@ func (b *toolbox) planKit() ([]tool.Tool, error) {
 }
 
 // askKit asks the user. Sub-agents have another agent to ask.
-func (b *toolbox) askKit() ([]tool.Tool, error) {
+func (b *Toolbox) askKit() ([]tool.Tool, error) {
 	if b.sub {
 		return nil, nil
 	}

@@ -1,4 +1,4 @@
-package cli
+package tools
 
 import (
 	"context"
@@ -9,6 +9,7 @@ import (
 
 	"github.com/holdfast-dev/holdfast/agent"
 	"github.com/holdfast-dev/holdfast/instructions"
+	"github.com/holdfast-dev/holdfast/internal/compose/env"
 	"github.com/holdfast-dev/holdfast/internal/define"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
 	"github.com/holdfast-dev/holdfast/internal/spelling"
@@ -19,8 +20,8 @@ import (
 )
 
 // skillPlaces are where skills and commands lie; a later one counts before those above it.
-func (p *Program) skillPlaces(project string) ([]skills.Place, error) {
-	home, err := p.home()
+func skillPlaces(e *env.Env, project string) ([]skills.Place, error) {
+	home, err := e.Home()
 	if err != nil {
 		return nil, err
 	}
@@ -28,7 +29,7 @@ func (p *Program) skillPlaces(project string) ([]skills.Place, error) {
 	add := func(source skills.Source, root, dir string, commands bool) {
 		list = append(list, skills.Place{Dir: dir, Source: source, Root: root, Commands: commands})
 	}
-	if user := p.userHome(); user != "" {
+	if user := e.UserHome(); user != "" {
 		add(skills.User, "", filepath.Join(user, ".claude", "commands"), true)
 		for _, dir := range []string{".config/agents/skills", ".agents/skills", ".claude/skills"} {
 			add(skills.User, "", filepath.Join(user, filepath.FromSlash(dir)), false)
@@ -52,24 +53,24 @@ func (p *Program) skillPlaces(project string) ([]skills.Place, error) {
 	return list, nil
 }
 
-// foundSkills are the skills of a session, and those that do not count.
-type foundSkills struct {
-	set    *skills.Set // that count
+// Found are the skills of a session, and those that do not count.
+type Found struct {
+	Set    *skills.Set // that count
 	denied *skills.Set // that would, if no rule denied them
-	all    *skills.Set // with those of a folder that is not trusted as it is
+	All    *skills.Set // with those of a folder that is not trusted as it is
 	digest string      // of the project's; "" when it has none
 	trust  bool        // they are trusted as they are
 }
 
-// skills finds the skills of a project.
-func (p *Program) skills(s *settings.Settings) (*foundSkills, error) {
-	places, err := p.skillPlaces(s.Project)
+// FindSkills finds the skills of a project.
+func FindSkills(e *env.Env, s *settings.Settings) (*Found, error) {
+	places, err := skillPlaces(e, s.Project)
 	if err != nil {
 		return nil, err
 	}
-	f := &foundSkills{all: skills.Discover(places)}
-	f.set = f.all
-	if f.digest = f.all.Digest(places, skills.Project); f.digest == "" {
+	f := &Found{All: skills.Discover(places)}
+	f.Set = f.All
+	if f.digest = f.All.Digest(places, skills.Project); f.digest == "" {
 		return f, nil
 	}
 	trusted, err := s.TrustedTexts()
@@ -85,38 +86,41 @@ func (p *Program) skills(s *settings.Settings) (*foundSkills, error) {
 			own = append(own, at)
 		}
 	}
-	f.set = skills.Discover(own)
+	f.Set = skills.Discover(own)
 	return f, nil
 }
 
-// notice says what of the project's skills does not count, or "".
-func (f *foundSkills) notice() string {
-	if f.digest == "" || f.trust {
+// Untrusted reports whether the project has skills that are not trusted as they are.
+func (f *Found) Untrusted() bool { return f.digest != "" && !f.trust }
+
+// Notice says what of the project's skills does not count, or "".
+func (f *Found) Notice() string {
+	if !f.Untrusted() {
 		return ""
 	}
-	n := len(f.all.Problems)
-	for _, sk := range f.all.Skills {
+	n := len(f.All.Problems)
+	for _, sk := range f.All.Skills {
 		if sk.Source == skills.Project {
 			n++
 		}
 	}
-	return count(n, "skill") + " of this folder (commands included) do not count: they are not trusted as they are now"
+	return plural(n, "skill") + " of this folder (commands included) do not count: they are not trusted as they are now"
 }
 
 // skillsKit offers skills to the model.
-func (b *toolbox) skillsKit() ([]tool.Tool, error) {
-	if b.program == nil || b.settings == nil {
+func (b *Toolbox) skillsKit() ([]tool.Tool, error) {
+	if b.env == nil || b.settings == nil {
 		return nil, nil
 	}
-	found, err := b.program.skills(b.settings)
+	found, err := FindSkills(b.env, b.settings)
 	if err != nil {
 		return nil, err
 	}
 	deny := func(sk *skills.Skill) bool { return b.skillDenied(sk.Name) != "" }
-	found.denied = found.set.Without(func(sk *skills.Skill) bool { return !deny(sk) })
-	found.set = found.set.Without(deny)
+	found.denied = found.Set.Without(func(sk *skills.Skill) bool { return !deny(sk) })
+	found.Set = found.Set.Without(deny)
 	b.found = found
-	for _, sk := range found.set.Skills {
+	for _, sk := range found.Set.Skills {
 		if sk.Dir == "" {
 			continue
 		}
@@ -125,21 +129,21 @@ func (b *toolbox) skillsKit() ([]tool.Tool, error) {
 		}
 		b.folders.AlsoRead(sk.Dir)
 	}
-	b.skills, err = skills.New(found.set, &skills.Options{Enter: b.enterSkill})
+	b.skills, err = skills.New(found.Set, &skills.Options{Enter: b.enterSkill})
 	return b.skills.Tools(), err
 }
 
 // skillDenied says why a rule keeps a skill from being used, or "".
-func (b *toolbox) skillDenied(name string) string {
+func (b *Toolbox) skillDenied(name string) string {
 	in := []byte(`{"skill":"` + name + `"}`) // letters, digits, - and _
-	if v := b.permissions.Rules.Evaluate(policy.Request{Tool: skills.ToolName, Resource: name, Input: in}); v.Effect == policy.Deny {
+	if v := b.Permissions.Rules.Evaluate(policy.Request{Tool: skills.ToolName, Resource: name, Input: in}); v.Effect == policy.Deny {
 		return v.Reason
 	}
 	return ""
 }
 
 // enterSkill puts a skill that the model has called in force.
-func (b *toolbox) enterSkill(ctx context.Context, _ *tool.Call, sk *skills.Skill) error {
+func (b *Toolbox) enterSkill(ctx context.Context, _ *tool.Call, sk *skills.Skill) error {
 	a := agent.Of(ctx)
 	if a == nil {
 		return errNoHost
@@ -173,20 +177,20 @@ func readable(ctx context.Context, a *agent.Agent, sk *skills.Skill) error {
 	return err
 }
 
-// expand is [agent.Options].Expand.
-func (b *toolbox) expand(ctx context.Context, prompt string) (*agent.Expansion, error) {
+// Expand is [agent.Options].Expand.
+func (b *Toolbox) Expand(ctx context.Context, prompt string) (*agent.Expansion, error) {
 	if b.found == nil {
 		return nil, nil
 	}
-	sk, text, err := b.found.set.Expand(prompt)
+	sk, text, err := b.found.Set.Expand(prompt)
 	if err != nil {
-		return nil, usage(err.Error(), "holdfast skills list")
+		return nil, outcome.Invalid(err.Error(), "holdfast skills list")
 	}
 	name, args, ok := skills.Command(prompt)
 	if sk == nil {
 		if ok && !b.found.trust {
-			if other, found := b.found.all.ForPerson(name); found && other.Source == skills.Project {
-				return nil, usage("/"+name+" is of this folder, which is not trusted as it is now", "look at "+other.File+", then holdfast trust")
+			if other, found := b.found.All.ForPerson(name); found && other.Source == skills.Project {
+				return nil, outcome.Invalid("/"+name+" is of this folder, which is not trusted as it is now", "look at "+other.File+", then holdfast trust")
 			}
 		}
 		return nil, b.noSkill(name, ok)
@@ -203,49 +207,35 @@ func (b *toolbox) expand(ctx context.Context, prompt string) (*agent.Expansion, 
 
 // noSkill refuses what is denied by name, and says where a prompt that begins like a command
 // may be one that was misspelt. It is a prompt as any other then.
-func (b *toolbox) noSkill(name string, command bool) error {
+func (b *Toolbox) noSkill(name string, command bool) error {
 	if !command {
 		return nil
 	}
 	if sk, ok := b.found.denied.ForPerson(name); ok {
-		return &failure{msg: fmt.Sprintf("/%s may not be used: %s", name, b.skillDenied(sk.Name)), hint: "holdfast policy explain Skill " + sk.Name, out: outcome.Denied}
+		return &outcome.Failure{Message: fmt.Sprintf("/%s may not be used: %s", name, b.skillDenied(sk.Name)), Advice: "holdfast policy explain Skill " + sk.Name, Result: outcome.Denied}
 	}
-	for _, sk := range b.found.set.Skills {
+	for _, sk := range b.found.Set.Skills {
 		if sk.ForPeople && spelling.Edits(sk.Name, name) <= min(2, len(name)/2) {
-			b.program.warn("there is no /%s, so the prompt goes to the model as it is; did you mean /%s?", name, sk.Name)
+			b.env.Warn("there is no /%s, so the prompt goes to the model as it is; did you mean /%s?", name, sk.Name)
 			break
 		}
 	}
 	return nil
 }
 
-// showSkills tells the person which skills do not count.
-func (b *toolbox) showSkills() {
-	if b.found == nil {
-		return
-	}
-	if what := b.found.notice(); what != "" {
-		b.program.warn("%s", what)
-		b.program.err.line("%s %s", b.program.err.term.bold("hint:"), "look at them (holdfast skills list), then holdfast trust")
-	}
-	for _, p := range b.found.set.Problems {
-		b.program.warn("%v: the skill is left out", p)
-	}
-}
-
-// trustTexts trusts what a folder has for agents to read, and says what that is; nil when it
+// TrustTexts trusts what a folder has for agents to read, and says what that is; nil when it
 // has nothing.
-func (p *Program) trustTexts(list *settings.Trust, s *settings.Settings) ([]string, error) {
+func TrustTexts(e *env.Env, list *settings.Trust, s *settings.Settings) ([]string, error) {
 	perms, err := s.Policy()
 	if err != nil {
 		return nil, err
 	}
-	set, err := p.instructionsOf(s, s.Project, nil, false, &perms)
+	set, err := InstructionsOf(e, s, s.Project, nil, false, &perms)
 	if err != nil {
 		return nil, err
 	}
 	defer set.Close()
-	f, err := p.skills(s)
+	f, err := FindSkills(e, s)
 	if err != nil {
 		return nil, err
 	}
@@ -255,7 +245,7 @@ func (p *Program) trustTexts(list *settings.Trust, s *settings.Settings) ([]stri
 			gains = append(gains, "instructions "+file.Path)
 		}
 	}
-	for _, sk := range f.all.Skills {
+	for _, sk := range f.All.Skills {
 		if sk.Source == skills.Project {
 			gains = append(gains, "skill "+sk.Name)
 		}
@@ -267,5 +257,5 @@ func (p *Program) trustTexts(list *settings.Trust, s *settings.Settings) ([]stri
 	if gains == nil {
 		return nil, nil
 	}
-	return gains, list.AddTexts(s, f.digest, p.Now())
+	return gains, list.AddTexts(s, f.digest, now(e))
 }

@@ -1,6 +1,7 @@
-package cli
+package tools
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -19,7 +20,7 @@ import (
 
 // worktreeKit lets the agent work in a checkout of its own, where its folder is a
 // repository and git is there.
-func (b *toolbox) worktreeKit() ([]tool.Tool, error) {
+func (b *Toolbox) worktreeKit() ([]tool.Tool, error) {
 	if b.folders == nil {
 		return nil, nil
 	}
@@ -38,42 +39,42 @@ func (b *toolbox) worktreeKit() ([]tool.Tool, error) {
 }
 
 // worktreeCreate asks hooks about a worktree: they may refuse, or have made one.
-func (b *toolbox) worktreeCreate(ctx context.Context, name string) (string, error) {
+func (b *Toolbox) worktreeCreate(ctx context.Context, name string) (string, error) {
 	out, err := b.host.fire(ctx, hook.Input{Event: hook.WorktreeCreate, Name: name})
 	if err != nil {
 		return "", err
 	}
 	if out.Block != nil {
-		return "", errors.New("a hook keeps the worktree from being made: " + orElse(out.Block.What, out.Block.By))
+		return "", errors.New("a hook keeps the worktree from being made: " + cmp.Or(out.Block.What, out.Block.By))
 	}
 	return out.WorktreePath, nil
 }
 
-func (b *toolbox) worktreeRemoved(ctx context.Context, path string) {
+func (b *Toolbox) worktreeRemoved(ctx context.Context, path string) {
 	_, _ = b.host.fire(ctx, hook.Input{Event: hook.WorktreeRemove, Worktree: path}) // a store that fails stops the loop by itself
 }
 
-// checkApart says why the agent cannot work in a worktree of its own from the beginning on.
-func (b *toolbox) checkApart() error {
+// CheckApart says why the agent cannot work in a worktree of its own from the beginning on.
+func (b *Toolbox) CheckApart() error {
 	if b.worktree == nil {
 		dir := b.folders.Roots()[0]
-		return usage(dir+" is not the top folder of a git repository, or git is not there: no worktree can be made", "git init; or --cwd FOLDER")
+		return outcome.Invalid(dir+" is not the top folder of a git repository, or git is not there: no worktree can be made", "git init; or --cwd FOLDER")
 	}
 	own, err := tool.NewRegistry(b.worktree.Tools()...)
 	if err != nil {
 		return err
 	}
-	if _, ok := withoutDenied(own, b.settings.Rules).Lookup(worktree.EnterTool); !ok {
-		return &failure{msg: "a rule denies " + worktree.EnterTool, hint: "holdfast policy show", out: outcome.Denied}
+	if _, ok := WithoutDenied(own, b.settings.Rules).Lookup(worktree.EnterTool); !ok {
+		return &outcome.Failure{Message: "a rule denies " + worktree.EnterTool, Advice: "holdfast policy show", Result: outcome.Denied}
 	}
 	return nil
 }
 
-// apart is [agent.Options].Enter of an agent that works in a worktree of its own: the one of
+// Apart is [agent.Options].Enter of an agent that works in a worktree of its own: the one of
 // this name, or with "" one that is named after its session.
-func (b *toolbox) apart(name, kind string) func(context.Context) (dir, told string, err error) {
+func (b *Toolbox) Apart(name, kind string) func(context.Context) (dir, told string, err error) {
 	return func(ctx context.Context) (string, string, error) {
-		if err := b.checkApart(); err != nil {
+		if err := b.CheckApart(); err != nil {
 			return "", "", err
 		}
 		own := ownName(ctx, kind)
@@ -100,15 +101,15 @@ func ownName(ctx context.Context, kind string) string {
 	return kind + "-" + session.Sum([]byte(id)).String()[:12]
 }
 
-// leaveApart removes the worktree that the agent has worked in, where nothing would be lost by
+// LeaveApart removes the worktree that the agent has worked in, where nothing would be lost by
 // that, and says what stays; "" for nothing. With keep it stays in any case.
-func (b *toolbox) leaveApart(ctx context.Context, keep bool) string {
+func (b *Toolbox) LeaveApart(ctx context.Context, keep bool) string {
 	at := b.own
 	if b.own = nil; at == nil {
 		return ""
 	}
-	if b.background != nil {
-		for _, t := range b.background.List() {
+	if b.Background != nil {
+		for _, t := range b.Background.List() {
 			keep = keep || t.Running
 		}
 	}
@@ -126,10 +127,13 @@ func (b *toolbox) leaveApart(ctx context.Context, keep bool) string {
 	return text
 }
 
-// goBack is [agent.Options].Return.
-func (b *toolbox) goBack(dir string) error {
+// GoBack is [agent.Options].Return.
+func (b *Toolbox) GoBack(dir string) error {
 	if b.worktree != nil {
 		return b.worktree.Return(dir)
 	}
 	return b.folders.SetCwd(dir)
 }
+
+// Checkout is the worktree that the agent works in from the beginning on, or nil.
+func (b *Toolbox) Checkout() *worktree.Checkout { return b.own }

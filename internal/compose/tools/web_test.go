@@ -1,4 +1,4 @@
-package cli
+package tools
 
 import (
 	"context"
@@ -38,7 +38,7 @@ steps:
 		if err != nil {
 			t.Fatal(err)
 		}
-		b := &toolbox{settings: &settings.Settings{}}
+		b := &Toolbox{settings: &settings.Settings{}}
 		look, err := tool.New(tool.Spec{Name: "Look", Description: "Looks.", ReadOnly: true}, func(ctx context.Context, _ *tool.Call, _ struct{}) (tool.Result, error) {
 			text, err := b.readPage(ctx, "how many?", tt.page)
 			return tool.Text(text), err

@@ -1,4 +1,4 @@
-package cli
+package tools
 
 import (
 	"context"
@@ -18,7 +18,7 @@ import (
 // works on, which is on record as any other, and whose answer brings the fields. A field
 // that looks like a secret is only filled in at the terminal of the run, where its value
 // is written down nowhere.
-func (b *toolbox) elicit(ctx context.Context, e mcp.Elicitation) (mcp.Answer, error) {
+func (b *Toolbox) elicit(ctx context.Context, e mcp.Elicitation) (mcp.Answer, error) {
 	cancel := mcp.Answer{Action: mcp.Cancel}
 	if e.Call == nil || e.Call.Ask == nil || e.Call.Fill == nil {
 		return cancel, errNoForm
@@ -33,14 +33,14 @@ func (b *toolbox) elicit(ctx context.Context, e mcp.Elicitation) (mcp.Answer, er
 	case e.Mode == mcp.ModeURL:
 		r.Resource = "visit " + e.URL
 		err = e.Call.Ask(ctx, r)
-	case secret >= 0 && b.form == nil:
+	case secret >= 0 && b.Form == nil:
 		if a, err := b.host.agent(); err == nil {
 			a.Notice(fmt.Sprintf("the MCP server %s asks for %s, which looks like a secret: that is filled in only at the terminal of a run without a daemon. The server is told that nobody has decided", e.Server, e.Fields[secret].Name))
 		}
 		return cancel, errNoForm
 	case secret >= 0:
 		if err = e.Call.Ask(ctx, r); err == nil {
-			return b.form(ctx, &e)
+			return b.Form(ctx, &e)
 		}
 	default:
 		answer.Content, err = fillIn(ctx, &e, r)
@@ -80,7 +80,7 @@ func elicitText(e *mcp.Elicitation) string {
 		b.WriteString("a yes tells it that you visit " + e.URL + "\n")
 	}
 	for _, f := range e.Fields {
-		b.WriteString("  " + fieldText(&f) + "\n")
+		b.WriteString("  " + FieldText(&f) + "\n")
 	}
 	return b.String()
 }

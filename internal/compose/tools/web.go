@@ -1,4 +1,4 @@
-package cli
+package tools
 
 import (
 	"cmp"
@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/holdfast-dev/holdfast/agent"
+	"github.com/holdfast-dev/holdfast/internal/outcome"
 	"github.com/holdfast-dev/holdfast/settings"
 	"github.com/holdfast-dev/holdfast/tool"
 	"github.com/holdfast-dev/holdfast/tool/web"
@@ -14,26 +15,26 @@ import (
 
 // The environment's variables about the search engine.
 const (
-	envSearchKey = "BRAVE_SEARCH_API_KEY"
-	envSearchURL = "HOLDFAST_SEARCH_URL"
+	EnvSearchKey = "BRAVE_SEARCH_API_KEY"
+	EnvSearchURL = "HOLDFAST_SEARCH_URL"
 )
 
 // webKit fetches pages, and searches where there is a key. What it connects to the lists
 // of the sandbox let through, where there are some. In a container the network is that of
 // the container, which is for its commands.
-func (b *toolbox) webKit() ([]tool.Tool, error) {
-	if b.flags != nil && b.flags.contained {
+func (b *Toolbox) webKit() ([]tool.Tool, error) {
+	if b.contained {
 		return nil, nil
 	}
 	o := &web.Options{}
 	if b.settings == nil || b.settings.WebFetch.Model.Value != "none" {
 		o.Summarise = b.readPage
 	}
-	if b.held.box != nil {
-		o.Layers = b.held.box.Merged().Hosts
+	if b.held.Sandbox != nil {
+		o.Layers = b.held.Sandbox.Merged().Hosts
 	}
-	if b.program != nil {
-		o.Environ = b.program.Env
+	if b.env != nil {
+		o.Environ = b.env.Vars
 		engine, err := b.searchEngine()
 		if err != nil {
 			return nil, err
@@ -62,7 +63,7 @@ const aboutReading = "You read a page of the web for another model. Answer its q
 // readPage is [web.Options].Summarise: the answer of a small model, where the provider of the
 // run's model is known to have one or settings name one, and else of the run's own. A short
 // page is given as it is.
-func (b *toolbox) readPage(ctx context.Context, prompt, text string) (string, error) {
+func (b *Toolbox) readPage(ctx context.Context, prompt, text string) (string, error) {
 	a := agent.Of(ctx)
 	if a == nil || len(text) <= shortPage {
 		return text, nil
@@ -95,19 +96,19 @@ func (b *toolbox) readPage(ctx context.Context, prompt, text string) (string, er
 
 // searchEngine is what settings say about the engine, and the environment where they say
 // nothing; nil without a key.
-func (b *toolbox) searchEngine() (*web.Brave, error) {
+func (b *Toolbox) searchEngine() (*web.Brave, error) {
 	said := settings.WebSearch{}
 	if b.settings != nil {
 		said = b.settings.WebSearch
 	}
-	name := cmp.Or(said.KeyEnv.Value, envSearchKey)
-	key := b.program.env(name)
+	name := cmp.Or(said.KeyEnv.Value, EnvSearchKey)
+	key := b.env.Get(name)
 	if key == "" || said.Engine.Value == "none" {
 		return nil, nil
 	}
-	engine, err := web.NewBrave(key, cmp.Or(said.URL.Value, b.program.env(envSearchURL)))
+	engine, err := web.NewBrave(key, cmp.Or(said.URL.Value, b.env.Get(EnvSearchURL)))
 	if err != nil {
-		return nil, usage(name+" or the engine's address: "+err.Error(), "unset it, or look at webSearch in the settings and at "+envSearchURL)
+		return nil, outcome.Invalid(name+" or the engine's address: "+err.Error(), "unset it, or look at webSearch in the settings and at "+EnvSearchURL)
 	}
 	return engine, nil
 }

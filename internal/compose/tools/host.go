@@ -1,4 +1,4 @@
-package cli
+package tools
 
 import (
 	"context"
@@ -35,4 +35,10 @@ func (h *hostAgent) fire(ctx context.Context, in hook.Input) (hook.Outcome, erro
 		return hook.Outcome{Event: in.Event}, err
 	}
 	return a.Fire(ctx, in)
+}
+
+// Attach tells the tools which agent they work for.
+func (b *Toolbox) Attach(a *agent.Agent) {
+	b.host.attach(a)
+	b.follow(a)
 }

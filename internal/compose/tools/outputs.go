@@ -1,4 +1,4 @@
-package cli
+package tools
 
 import (
 	"context"
@@ -10,8 +10,8 @@ import (
 
 // keepOutputs has long outputs kept as the store keeps records: masked, and sealed when it
 // is. The store is looked for when there is one to keep, since it may be opened later.
-func (b *toolbox) keepOutputs() error {
-	if b.held.output == "" || b.program == nil {
+func (b *Toolbox) keepOutputs() error {
+	if b.held.Output == "" || b.env == nil {
 		return nil
 	}
 	mask, err := b.settings.Masker()
@@ -20,7 +20,7 @@ func (b *toolbox) keepOutputs() error {
 	}
 	keeper := func() *outputs.Keeper {
 		k := &outputs.Keeper{Mask: mask}
-		if o := b.program.opened; o != nil {
+		if o := b.held.Store(); o != nil {
 			k.Store, k.Sealed, k.Sealer = o.Ref.Name, o.Ref.Sealed, o.Sealer()
 		}
 		return k
@@ -32,7 +32,7 @@ func (b *toolbox) keepOutputs() error {
 		}
 		return (*shell.KeptOutput)(kept), nil
 	}
-	b.folders.Unseal(b.held.output, func(path string, content []byte) ([]byte, error) {
+	b.folders.Unseal(b.held.Output, func(path string, content []byte) ([]byte, error) {
 		return keeper().Open(context.Background(), path, content)
 	})
 	return nil

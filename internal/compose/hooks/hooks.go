@@ -1,4 +1,5 @@
-package cli
+// Package hooks makes the hooks of a run, and what they need.
+package hooks
 
 import (
 	"context"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/holdfast-dev/holdfast/agent"
 	"github.com/holdfast-dev/holdfast/hook"
+	"github.com/holdfast-dev/holdfast/internal/compose/env"
 	"github.com/holdfast-dev/holdfast/internal/diskfile"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
 	"github.com/holdfast-dev/holdfast/policy"
@@ -18,7 +20,7 @@ import (
 	"github.com/holdfast-dev/holdfast/settings"
 )
 
-// hooks are the hooks of a run, and what they need.
+// Hooks are the hooks of a run, and what they need.
 //
 //	settings' hooks ─► registry ─► PinHooks ─┬─ held: in a sandbox ─┐
 //	                                         └─ free: without one   ├─► command, URL
@@ -26,43 +28,45 @@ import (
 //
 // Their /tmp is not that of the agent's commands, which could put something there
 // for them to trust.
-type hooks struct {
-	registry *hook.Registry    // nil when there are none
+type Hooks struct {
+	Registry *hook.Registry    // nil when there are none
 	temp     string            // "" when there is no command and no URL
 	scratch  *diskfile.Scratch // temp
-	envFile  string            // where hooks leave variables for commands; "" when none can
+	EnvFile  string            // where hooks leave variables for commands; "" when none can
 	mirror   *hookTranscript
 
 	boxes   []*sandbox.Sandbox
 	runners []*hook.Commands
 }
 
-// hooksNeed is what hooks are made from.
-type hooksNeed struct {
-	settings  *settings.Settings
-	folders   []string // of the session
-	noSandbox bool
-	contained bool                          // see [sandbox.OpenOptions]
-	watch     func(hook.Runner) hook.Runner // looks on; may be nil
+// Options are what hooks are made from.
+type Options struct {
+	Env       *env.Env
+	Settings  *settings.Settings
+	Folders   []string // of the session
+	NoSandbox bool
+	Contained bool                          // a container holds the whole process
+	Watch     func(hook.Runner) hook.Runner // goes around what runs commands; may be nil
 }
 
-// hooks makes the hooks that run. The caller closes them, after the agent.
-func (p *Program) hooks(need *hooksNeed) (h *hooks, err error) {
-	h = &hooks{}
-	list := need.settings.ActiveHooks()
+// Open makes the hooks that the settings have active. The caller closes them, after the
+// agent.
+func Open(need *Options) (h *Hooks, err error) {
+	h, e := &Hooks{}, need.Env
+	list := need.Settings.ActiveHooks()
 	if len(list) == 0 {
 		return h, nil
 	}
 	defer func() {
 		if err != nil {
-			h.close()
+			h.Close()
 		}
 	}()
-	if h.scratch, err = diskfile.OpenScratch(p.env("TMPDIR"), "holdfast-hooks-", os.RemoveAll); err != nil {
+	if h.scratch, err = diskfile.OpenScratch(e.Get("TMPDIR"), "holdfast-hooks-", os.RemoveAll); err != nil {
 		return h, fmt.Errorf("temporary folder of the hooks: %w", err)
 	}
 	h.temp = settings.Resolve(h.scratch.Path)
-	m, err := hook.NewMirror(h.temp, &hook.MirrorOptions{Name: "transcript.jsonl", CWD: need.settings.Cwd(), Clock: p.Now})
+	m, err := hook.NewMirror(h.temp, &hook.MirrorOptions{Name: "transcript.jsonl", CWD: need.Settings.Cwd(), Clock: e.Clock})
 	if err != nil {
 		return h, fmt.Errorf("transcript for hooks: %w", err)
 	}
@@ -70,42 +74,49 @@ func (p *Program) hooks(need *hooksNeed) (h *hooks, err error) {
 	if err = h.variables(list); err != nil {
 		return h, err
 	}
-	o := need.settings.HookOptions()
-	o.Clock = p.Now
-	if o.Runner, err = h.runner(p, need, list); err != nil {
+	o := need.Settings.HookOptions()
+	o.Clock = e.Clock
+	if o.Runner, err = h.runner(need, list); err != nil {
 		return h, err
 	}
-	if need.watch != nil {
-		o.Runner = need.watch(o.Runner)
+	if need.Watch != nil {
+		o.Runner = need.Watch(o.Runner)
 	}
-	h.registry = hook.New(&o)
-	if err = h.registry.Register(list...); err != nil {
-		return h, usage("hooks: "+err.Error(), outcome.Hint(err))
+	h.Registry = hook.New(&o)
+	if err = h.Registry.Register(list...); err != nil {
+		return h, outcome.Invalid("hooks: "+err.Error(), outcome.Hint(err))
 	}
 	return h, nil
 }
 
-// attach makes an agent have the hooks: once with its options, and once it is there.
-func (h *hooks) attach(o *agent.Options) func(*agent.Agent) {
-	o.Hooks = h.registry
+// Follow has hooks that read the transcript get it from snapshot.
+func (h *Hooks) Follow(snapshot func() agent.Snapshot) {
+	if h.mirror != nil {
+		h.mirror.snapshot = snapshot
+	}
+}
+
+// Attach gives an agent the hooks: first its options, and then, by what it returns, the agent.
+func (h *Hooks) Attach(o *agent.Options) func(*agent.Agent) {
+	o.Hooks = h.Registry
 	if h.mirror == nil {
 		return func(*agent.Agent) {}
 	}
 	o.TranscriptPath = h.mirror.mirror.Path()
 	o.TranscriptObservers = append(o.TranscriptObservers, h.mirror)
-	return func(a *agent.Agent) { h.mirror.snapshot = a.Snapshot }
+	return func(a *agent.Agent) { h.Follow(a.Snapshot) }
 }
 
 // variables makes the file in which hooks leave variables, when one of them can.
-func (h *hooks) variables(list []hook.Definition) error {
+func (h *Hooks) variables(list []hook.Definition) error {
 	if !slices.ContainsFunc(list, func(d hook.Definition) bool {
 		in, _ := d.Event.Info()
 		return in.EnvFile && d.Type() == hook.TypeCommand
 	}) {
 		return nil
 	}
-	h.envFile = filepath.Join(h.temp, "env.sh")
-	f, err := os.OpenFile(h.envFile, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	h.EnvFile = filepath.Join(h.temp, "env.sh")
+	f, err := os.OpenFile(h.EnvFile, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	if err != nil {
 		return fmt.Errorf("file for variables of hooks: %w", err)
 	}
@@ -113,9 +124,9 @@ func (h *hooks) variables(list []hook.Definition) error {
 }
 
 // runner makes what runs commands and URLs.
-func (h *hooks) runner(p *Program, need *hooksNeed, list []hook.Definition) (hook.Runner, error) {
-	s := need.settings
-	o := hook.CommandsOptions{Project: s.Project, Environ: p.Env, EnvFile: h.envFile, Unheld: true}
+func (h *Hooks) runner(need *Options, list []hook.Definition) (hook.Runner, error) {
+	s := need.Settings
+	o := hook.CommandsOptions{Project: s.Project, Environ: need.Env.Vars, EnvFile: h.EnvFile, Unheld: true}
 	for _, v := range s.HookURLs {
 		o.URLs = append(o.URLs, v.Value)
 	}
@@ -130,7 +141,7 @@ func (h *hooks) runner(p *Program, need *hooksNeed, list []hook.Definition) (hoo
 		return nil, err
 	}
 	r := &hookRunner{held: free, free: free, temp: h.temp, inside: h.temp, mirror: h.mirror}
-	if need.noSandbox || !slices.ContainsFunc(list, wantsBox) {
+	if need.NoSandbox || !slices.ContainsFunc(list, wantsBox) {
 		return s.PinHooks(r), nil
 	}
 	o.Unheld = false
@@ -142,22 +153,22 @@ func (h *hooks) runner(p *Program, need *hooksNeed, list []hook.Definition) (hoo
 		if !wantsBox(d) || *box != nil {
 			continue
 		}
-		if *box, err = h.box(p, need, d.Access == hook.AccessWrite); err != nil {
+		if *box, err = h.box(need, d.Access == hook.AccessWrite); err != nil {
 			return nil, err
 		}
 		r.inside = insideTemp(*box, h.temp)
 	}
-	if h.envFile != "" {
-		o.EnvFile = filepath.Join(r.inside, filepath.Base(h.envFile))
+	if h.EnvFile != "" {
+		o.EnvFile = filepath.Join(r.inside, filepath.Base(h.EnvFile))
 	}
 	r.held, err = h.commands(&o)
 	return s.PinHooks(r), err
 }
 
-func (h *hooks) commands(o *hook.CommandsOptions) (*hook.Commands, error) {
+func (h *Hooks) commands(o *hook.CommandsOptions) (*hook.Commands, error) {
 	c, err := hook.NewCommands(o)
 	if err != nil {
-		return nil, usage("hooks: "+err.Error(), outcome.Hint(err))
+		return nil, outcome.Invalid("hooks: "+err.Error(), outcome.Hint(err))
 	}
 	h.runners = append(h.runners, c)
 	return c, nil
@@ -170,15 +181,16 @@ func wantsBox(d hook.Definition) bool {
 
 // box opens a sandbox for hooks: as that of the agent's commands, and without write
 // only their /tmp may be written.
-func (h *hooks) box(p *Program, need *hooksNeed, write bool) (*sandbox.Sandbox, error) {
-	home, err := p.home()
+func (h *Hooks) box(need *Options, write bool) (*sandbox.Sandbox, error) {
+	e := need.Env
+	home, err := e.Home()
 	if err != nil {
 		return nil, err
 	}
-	checkers := need.settings.Checkers()
+	checkers := need.Settings.Checkers()
 	if !write {
 		only, err := sandbox.NewChecker(&sandbox.Settings{AllowedWritePaths: []string{h.temp}}, &sandbox.Options{
-			Home: p.userHome(), Dir: h.temp, Origin: policy.Origin{Rule: `hooks with "sandbox": "read"`, Layer: policy.LayerManaged},
+			Home: e.UserHome(), Dir: h.temp, Origin: policy.Origin{Rule: `hooks with "sandbox": "read"`, Layer: policy.LayerManaged},
 		})
 		if err != nil {
 			return nil, err
@@ -186,10 +198,10 @@ func (h *hooks) box(p *Program, need *hooksNeed, write bool) (*sandbox.Sandbox, 
 		checkers = append(checkers, only)
 	}
 	box, err := sandbox.Open(checkers, &sandbox.OpenOptions{
-		Folders: need.folders, Home: p.userHome(), State: []string{home}, Temp: h.temp, Contained: need.contained,
+		Folders: need.Folders, Home: e.UserHome(), State: []string{home}, Temp: h.temp, Contained: need.Contained,
 	})
 	if err != nil {
-		return nil, cannotHold(err)
+		return nil, outcome.NoSandbox(err)
 	}
 	h.boxes = append(h.boxes, box)
 	return box, nil
@@ -205,10 +217,10 @@ func insideTemp(box *sandbox.Sandbox, temp string) string {
 	return temp
 }
 
-// close ends what hooks still do and removes what they had.
-func (h *hooks) close() {
-	if h.registry != nil {
-		_ = h.registry.Close()
+// Close ends what hooks still do and removes what they had.
+func (h *Hooks) Close() {
+	if h.Registry != nil {
+		_ = h.Registry.Close()
 	}
 	for _, c := range h.runners {
 		_ = c.Close() // again, when the registry has closed it
@@ -253,30 +265,4 @@ func (r *hookRunner) Run(ctx context.Context, d *hook.Definition, in *hook.Input
 		in = &inside
 	}
 	return r.held.Run(ctx, d, in)
-}
-
-// checkHooks refuses --no-hooks where the administrator's hooks run all the same.
-func (c *agentFlags) checkHooks(s *settings.Settings) error {
-	if !c.NoHooks {
-		return nil
-	}
-	i := slices.IndexFunc(s.Hooks, func(h settings.Hook) bool { return h.Status == settings.HookTrusted })
-	if i < 0 {
-		return nil
-	}
-	return &failure{
-		msg:  "--no-hooks: the administrator's settings have hooks (" + settings.Where(s.Hooks[i].Origin) + ")",
-		hint: "leave --no-hooks out", out: outcome.Denied,
-	}
-}
-
-// setup is the trigger of the Setup event.
-func (c *agentFlags) setup() string {
-	switch {
-	case c.Init:
-		return "init"
-	case c.Maintenance:
-		return "maintenance"
-	}
-	return ""
 }

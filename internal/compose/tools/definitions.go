@@ -1,17 +1,18 @@
-package cli
+package tools
 
 import (
 	"fmt"
 	"slices"
 
+	"github.com/holdfast-dev/holdfast/internal/compose/env"
 	"github.com/holdfast-dev/holdfast/internal/define"
 	"github.com/holdfast-dev/holdfast/settings"
 )
 
-// definitions are the kinds of sub-agents that a run has, of files and of --agents. Of their
+// Definitions are the kinds of sub-agents that a run has, of files and of --agents. Of their
 // MCP servers it is known whether they are started.
-func (p *Program) definitions(s *settings.Settings, flag string) (*define.Set, error) {
-	home, err := p.home()
+func Definitions(e *env.Env, s *settings.Settings, flag string) (*define.Set, error) {
+	home, err := e.Home()
 	if err != nil {
 		return nil, err
 	}
@@ -19,7 +20,7 @@ func (p *Program) definitions(s *settings.Settings, flag string) (*define.Set, e
 	if err != nil {
 		return nil, err
 	}
-	set := define.Load(&define.Options{Project: s.Project, Trusted: trust.Folder, Home: home, User: p.userHome(), JSON: flag})
+	set := define.Load(&define.Options{Project: s.Project, Trusted: trust.Folder, Home: home, User: e.UserHome(), JSON: flag})
 	return set, s.JudgeServers(set.Servers)
 }
 
@@ -32,7 +33,7 @@ func serverProblems(s *settings.Settings, set *define.Set) (list []define.Proble
 		case settings.MCPApproved, settings.MCPRejected:
 			continue
 		case settings.MCPPending, settings.MCPChanged:
-			p.Hint = "look at it, then: holdfast mcp approve " + quoteArg(srv.Key())
+			p.Hint = "look at it, then: holdfast mcp approve " + quote(srv.Key())
 		case settings.MCPInvalid, settings.MCPDenied, settings.MCPDisabled:
 		}
 		list = append(list, p)
@@ -50,9 +51,9 @@ func serverProblems(s *settings.Settings, set *define.Set) (list []define.Proble
 	return list
 }
 
-// allServers are the MCP servers of a run and of the sub-agents that files define.
-func (p *Program) allServers(s *settings.Settings) ([]settings.MCPServer, error) {
-	set, err := p.definitions(s, "")
+// Servers are the MCP servers of a run and of the sub-agents that files define.
+func Servers(e *env.Env, s *settings.Settings) ([]settings.MCPServer, error) {
+	set, err := Definitions(e, s, "")
 	if err != nil {
 		return nil, err
 	}

@@ -1,4 +1,4 @@
-package cli
+package tools
 
 import (
 	"context"
@@ -10,16 +10,17 @@ import (
 	"github.com/holdfast-dev/holdfast/event"
 	"github.com/holdfast-dev/holdfast/hook"
 	"github.com/holdfast-dev/holdfast/instructions"
+	"github.com/holdfast-dev/holdfast/internal/compose/env"
 	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/settings"
 	"github.com/holdfast-dev/holdfast/tool"
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// instructionsOf reads the instruction files of a session that works in cwd. none leaves
+// InstructionsOf reads the instruction files of a session that works in cwd. none leaves
 // out all but the administrator's.
-func (p *Program) instructionsOf(s *settings.Settings, cwd string, folders []string, none bool, perms *policy.Config) (*instructions.Set, error) {
-	home, err := p.home()
+func InstructionsOf(e *env.Env, s *settings.Settings, cwd string, folders []string, none bool, perms *policy.Config) (*instructions.Set, error) {
+	home, err := e.Home()
 	if err != nil {
 		return nil, err
 	}
@@ -35,12 +36,12 @@ func (p *Program) instructionsOf(s *settings.Settings, cwd string, folders []str
 	if err != nil {
 		return nil, err
 	}
-	managed := p.Managed
+	managed := e.Managed
 	if managed == "" {
 		managed = settings.DefaultManaged
 	}
 	o := instructions.Options{
-		Cwd: cwd, Root: root, Folders: folders, Home: home, User: p.userHome(), Managed: filepath.Dir(managed),
+		Cwd: cwd, Root: root, Folders: folders, Home: home, User: e.UserHome(), Managed: filepath.Dir(managed),
 		Mode: instructions.Mode(s.Texts.Mode.Value), Denied: unreadable(perms), Trusted: trust.Folder,
 	}
 	if none {
@@ -69,27 +70,27 @@ func unreadable(c *policy.Config) func(path string) string {
 }
 
 // instruct reads the instruction files for a toolbox.
-func (b *toolbox) instruct(cwd string) error {
-	if b.program == nil || b.settings == nil || b.flags == nil {
+func (b *Toolbox) instruct(cwd string) error {
+	if b.env == nil || b.settings == nil || b.spec == nil {
 		return nil
 	}
 	var err error
 	folders := slices.DeleteFunc(b.folders.Roots(), func(dir string) bool { return dir == b.memory }) // its notes instruct nobody
-	b.instructions, err = b.program.instructionsOf(b.settings, cwd, folders, b.flags.NoContextFiles, &b.permissions)
+	b.Instructions, err = InstructionsOf(b.env, b.settings, cwd, folders, b.spec.Instructions.NoContextFiles, &b.Permissions)
 	if err == nil {
-		set := b.instructions
+		set := b.Instructions
 		b.onClose(func() { _ = set.Close() })
 	}
 	return err
 }
 
-// told are the instructions as an agent tells them.
-func (b *toolbox) told() agent.Instructions {
-	if b.instructions == nil {
+// Told are the instructions as an agent tells them.
+func (b *Toolbox) Told() agent.Instructions {
+	if b.Instructions == nil {
 		return agent.Instructions{}
 	}
-	in := agent.Instructions{Text: b.instructions.Text()}
-	for _, f := range b.instructions.Files() {
+	in := agent.Instructions{Text: b.Instructions.Text()}
+	for _, f := range b.Instructions.Files() {
 		in.Loaded = append(in.Loaded, loadedFile(f))
 	}
 	return in
@@ -104,11 +105,11 @@ func loadedFile(f instructions.File) hook.Input {
 
 // Observe has what was told of folders below, and skills, told again when the transcript was
 // rewritten, and forgets which skills a turn has called.
-func (b *toolbox) Observe(_ string, e event.Event) {
+func (b *Toolbox) Observe(_ string, e event.Event) {
 	switch e.(type) {
 	case event.MutationFinished:
-		if b.instructions != nil {
-			b.instructions.Forget()
+		if b.Instructions != nil {
+			b.Instructions.Forget()
 		}
 		b.skills.Forget()
 	case event.TurnFinished:
@@ -120,7 +121,7 @@ func (b *toolbox) Observe(_ string, e event.Event) {
 // of what it reads.
 type reader struct {
 	tool.Tool
-	b *toolbox
+	b *Toolbox
 }
 
 func (r reader) Run(ctx context.Context, call *tool.Call) (tool.Result, error) {
@@ -135,10 +136,10 @@ func (r reader) Run(ctx context.Context, call *tool.Call) (tool.Result, error) {
 		return out, nil //nolint:nilerr // what it read, it read
 	}
 	p, err := r.b.folders.Locate(in.Path)
-	if err != nil || !r.b.instructions.Pending(p.Abs) {
+	if err != nil || !r.b.Instructions.Pending(p.Abs) {
 		return out, nil //nolint:nilerr // what it read, it read
 	}
-	files := r.b.instructions.For(p.Abs)
+	files := r.b.Instructions.For(p.Abs)
 	if len(files) == 0 {
 		return out, nil
 	}
@@ -147,14 +148,14 @@ func (r reader) Run(ctx context.Context, call *tool.Call) (tool.Result, error) {
 			return out, err
 		}
 	}
-	text := "[besides what you read]\n" + r.b.instructions.Tell(files)
+	text := "[besides what you read]\n" + r.b.Instructions.Tell(files)
 	out.Content = append(out.Content, transcript.Text{Text: text})
 	return out, nil
 }
 
 // withInstructions has a kit's Read tell them.
-func (b *toolbox) withInstructions(tools []tool.Tool) []tool.Tool {
-	if b.instructions == nil {
+func (b *Toolbox) withInstructions(tools []tool.Tool) []tool.Tool {
+	if b.Instructions == nil {
 		return tools
 	}
 	for i, t := range tools {
@@ -163,19 +164,4 @@ func (b *toolbox) withInstructions(tools []tool.Tool) []tool.Tool {
 		}
 	}
 	return tools
-}
-
-// showInstructions tells the person what was left out of instruction files and, with all,
-// which were read.
-func (b *toolbox) showInstructions(all bool) {
-	if b.instructions == nil {
-		return
-	}
-	if all {
-		b.program.showInstructions(b.program.err, b.instructions.Files())
-	}
-	for _, n := range b.instructions.Notices() {
-		b.program.warn("%s", n)
-	}
-	b.showSkills()
 }

@@ -1,0 +1,180 @@
+// Package compose puts the parts of an agent together: settings, policy, sandbox, hooks,
+// MCP servers, tools, models, telemetry. It knows no flags and prints nothing; what a person
+// should know goes to the environment's Notify.
+//
+//	runspec.Spec ─► settings ─► models
+//	                   └──────► tools (sandbox, hooks, kits) ─► agent.Options ─► agent.New ─► Attach
+//
+// Package holdfast and everything that serves agents build them here.
+package compose
+
+import (
+	"context"
+	"math"
+	"slices"
+
+	"github.com/holdfast-dev/holdfast/agent"
+	"github.com/holdfast-dev/holdfast/internal/compose/env"
+	"github.com/holdfast-dev/holdfast/internal/compose/models"
+	"github.com/holdfast-dev/holdfast/internal/compose/stores"
+	"github.com/holdfast-dev/holdfast/internal/compose/tools"
+	"github.com/holdfast-dev/holdfast/internal/outcome"
+	"github.com/holdfast-dev/holdfast/model"
+	"github.com/holdfast-dev/holdfast/otel"
+	"github.com/holdfast-dev/holdfast/policy"
+	"github.com/holdfast-dev/holdfast/runspec"
+	"github.com/holdfast-dev/holdfast/settings"
+	"github.com/holdfast-dev/holdfast/tool"
+)
+
+// Request describes an agent. Spec and Env are required.
+type Request struct {
+	Env  *env.Env
+	Spec *runspec.Spec
+	Cwd  string // the folder that the agent works in, absolute
+
+	// What a host brings by itself.
+	Model, Fallback model.Model     // instead of what the spec names
+	Tools           []tool.Tool     // more tools
+	Given           *settings.Given // settings that were read elsewhere
+	Telemetry       *otel.Telemetry // that agents share; nil: as the environment says
+
+	Contained  bool // a container holds the whole process
+	NoShell    bool // there is no shell, and so no Bash
+	Foreground bool // nothing goes on in the background
+	Loud       bool // notices say what the sandbox cannot do
+}
+
+// Parts are what an agent is made of.
+type Parts struct {
+	Models   *models.Models
+	Settings *settings.Settings
+	Tools    *tools.Toolbox
+	Options  agent.Options // without a session, and without anybody to ask
+
+	attach func(*agent.Agent)
+	flush  func() // sends what telemetry still has
+}
+
+// Make makes an agent's parts. The caller closes them, after the agent.
+func Make(ctx context.Context, r *Request) (m *Parts, err error) {
+	m = &Parts{}
+	defer func() {
+		if err != nil {
+			m.Close()
+		}
+	}()
+	e, spec := r.Env, r.Spec
+	if m.Settings, err = Settings(r); err != nil {
+		return m, err
+	}
+	if m.Models, err = r.models(m.Settings); err != nil {
+		return m, err
+	}
+	m.Tools, err = tools.New(&tools.Options{
+		Env: e, Settings: m.Settings, Spec: spec, Cwd: r.Cwd, Model: r.Model, Own: r.Tools, Contained: r.Contained, NoShell: r.NoShell,
+		Foreground: r.Foreground, Loud: r.Loud,
+	})
+	if err != nil {
+		return m, err
+	}
+	box := m.Tools
+	if err = box.Connect(ctx); err != nil {
+		return m, err
+	}
+	if err = checkHooks(spec, m.Settings); err != nil {
+		return m, err
+	}
+	mask, err := m.Settings.Masker()
+	if err != nil {
+		return m, err
+	}
+	compact, err := compaction(e, spec, m.Settings)
+	if err != nil {
+		return m, err
+	}
+	held, profile := box.Isolation().Status()
+	m.Options = agent.Options{
+		System: System(spec, r.Cwd), Fallback: m.Models.Fallback, MaxTokens: spec.ModelOptions.MaxTokens, Effort: spec.ModelOptions.Effort,
+		Permissions: box.Permissions, UsualMode: m.Settings.Mode.Origin.Layer != policy.LayerFlag, Tools: box.Registry, Background: box.Background,
+		Subagents: box.Subagents(), AskTimeout: m.Settings.AskTimeout.Value, Sandbox: held, Profile: profile, Setup: spec.Hooks.Setup, Mask: mask,
+		MaxTurns: spec.Limits.MaxTurns, MaxBudgetUSD: budget(spec), Clock: e.Clock, Compact: compact, Retry: retries(m.Settings),
+	}
+	if box.Telemetry, m.flush, err = telemetry(ctx, r, &m.Options); err != nil {
+		return m, err
+	}
+	m.Options.Instructions, m.Options.Expand = box.Told(), box.Expand
+	m.Options.LoopObservers = append(m.Options.LoopObservers, box)
+	m.Options.Return, m.Options.LeaseLost = box.GoBack, box.EndServers
+	box.WatchFiles(&m.Options)
+	attachHooks := box.Hooks().Attach(&m.Options)
+	m.attach = func(a *agent.Agent) {
+		box.Attach(a)
+		attachHooks(a)
+	}
+	return m, nil
+}
+
+// models are the host's, or those that the spec names.
+func (r *Request) models(s *settings.Settings) (*models.Models, error) {
+	if r.Model != nil {
+		return &models.Models{Primary: r.Model, Fallback: r.Fallback, KeySource: "none"}, nil
+	}
+	return models.Open(r.Env, models.Choice{Model: r.Spec.Model, Fallback: r.Spec.ModelOptions.Fallback, BaseURL: r.Spec.ModelOptions.BaseURL}, s)
+}
+
+// budget is the spec's bound as agents have it.
+func budget(spec *runspec.Spec) float64 {
+	if spec.Limits.MaxBudgetUSD < 0 {
+		return math.Inf(1)
+	}
+	return spec.Limits.MaxBudgetUSD
+}
+
+// Notices say what does not count in the run, and why.
+func (m *Parts) Notices() []env.Notice {
+	return append(SettingsNotices(m.Settings), m.Tools.Notices()...)
+}
+
+// Attach tells the parts which agent was made of them.
+func (m *Parts) Attach(a *agent.Agent) { m.attach(a) }
+
+// UseStore says which store the agent's session is kept in.
+func (m *Parts) UseStore(s *stores.Store) { m.Tools.Isolation().UseStore(s) }
+
+// retries is how failed model calls are repeated.
+func retries(s *settings.Settings) agent.Retry {
+	r := agent.Retry{After: s.Models.MaxRetryAfter.Value}
+	if n := s.Models.Retries.Value; n != nil {
+		r.Max = *n
+		if r.Max == 0 {
+			r.Max = -1 // none
+		}
+	}
+	return r
+}
+
+// Close ends what the parts still do.
+func (m *Parts) Close() {
+	if m.flush != nil {
+		m.flush()
+	}
+	if m.Tools != nil {
+		m.Tools.Close()
+	}
+}
+
+// checkHooks refuses --no-hooks where the administrator's hooks run all the same.
+func checkHooks(spec *runspec.Spec, s *settings.Settings) error {
+	if !spec.Hooks.Off {
+		return nil
+	}
+	i := slices.IndexFunc(s.Hooks, func(h settings.Hook) bool { return h.Status == settings.HookTrusted })
+	if i < 0 {
+		return nil
+	}
+	return &outcome.Failure{
+		Message: "--no-hooks: the administrator's settings have hooks (" + settings.Where(s.Hooks[i].Origin) + ")",
+		Advice:  "leave --no-hooks out", Result: outcome.Denied,
+	}
+}

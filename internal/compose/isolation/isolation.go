@@ -1,0 +1,161 @@
+// Package isolation opens the sandbox of a run's commands, with the folders that go with it.
+package isolation
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync/atomic"
+
+	"github.com/holdfast-dev/holdfast/internal/compose/env"
+	"github.com/holdfast-dev/holdfast/internal/compose/stores"
+	"github.com/holdfast-dev/holdfast/internal/diskfile"
+	"github.com/holdfast-dev/holdfast/internal/outcome"
+	"github.com/holdfast-dev/holdfast/policy"
+	"github.com/holdfast-dev/holdfast/sandbox"
+	"github.com/holdfast-dev/holdfast/settings"
+	"github.com/holdfast-dev/holdfast/tool/shell"
+)
+
+// Box holds the commands of a run.
+//
+//	settings' sandbox blocks ─► sandbox.Open ─► Bash
+//	temp ──────────────────────► /tmp inside; removed when the run ends
+//	output ────────────────────► long outputs, which Read may read; kept as long as the session
+//
+// What a killed run left of the two folders, the next one removes.
+type Box struct {
+	Sandbox *sandbox.Sandbox // nil when the person does without
+	Output  string           // the folder of long outputs; "" without a home
+
+	temp  *diskfile.Scratch // nil without a sandbox
+	kept  *diskfile.Scratch // Output
+	store atomic.Pointer[stores.Store]
+}
+
+// Options say how commands are held.
+type Options struct {
+	Env       *env.Env
+	Settings  *settings.Settings
+	Folders   []string // of the session
+	Off       bool     // the person does without the sandbox
+	Contained bool     // a container holds the whole process
+	Loud      bool     // notices say what the sandbox cannot do
+}
+
+// Open opens the sandbox of a run. The person may do without it unless an administrator
+// wants it; nothing else makes a run do without.
+func Open(o *Options) (b *Box, err error) {
+	b = &Box{}
+	defer func() {
+		if err != nil {
+			b.Close()
+		}
+	}()
+	e := o.Env
+	if o.Off {
+		return b, Without(e, o.Settings)
+	}
+	if b.temp, err = diskfile.OpenScratch(e.Get("TMPDIR"), "holdfast-run-", os.RemoveAll); err != nil {
+		return b, fmt.Errorf("temporary folder of the run: %w", err)
+	}
+	home, err := e.Home()
+	if err != nil {
+		return b, err
+	}
+	b.Sandbox, err = sandbox.Open(o.Settings.Checkers(), &sandbox.OpenOptions{
+		Folders: o.Folders, Home: e.UserHome(), State: []string{home}, Temp: b.temp.Path, Ask: shell.AskHost, Contained: o.Contained,
+	})
+	if err != nil {
+		return b, outcome.NoSandbox(err)
+	}
+	if o.Loud {
+		for _, n := range b.Sandbox.Notices() {
+			e.Warn("sandbox: %s", n)
+		}
+	}
+	return b, nil
+}
+
+// Without says that nothing holds commands, or refuses that.
+func Without(e *env.Env, s *settings.Settings) error {
+	managed := func(b settings.Sandbox) bool {
+		return b.Origin.Layer == policy.LayerManaged && (b.Settings.Enabled == nil || *b.Settings.Enabled)
+	}
+	if i := slices.IndexFunc(s.Sandboxes, managed); i >= 0 {
+		return &outcome.Failure{
+			Message: "--no-sandbox: the administrator's settings want the sandbox (" + settings.Where(s.Sandboxes[i].Origin) + ")",
+			Advice:  "leave --no-sandbox out", Result: outcome.Denied,
+		}
+	}
+	e.Warn("commands run without the kernel sandbox (--no-sandbox)")
+	return nil
+}
+
+// OpenOutput makes the folder for the run's long outputs.
+func (b *Box) OpenOutput(e *env.Env) error {
+	home, err := e.Home()
+	if err != nil {
+		return nil //nolint:nilerr // without a home there is nowhere to keep them
+	}
+	parent := filepath.Join(home, "output")
+	if err := os.MkdirAll(parent, 0o700); err != nil {
+		return fmt.Errorf("folder for outputs: %w", err)
+	}
+	if b.kept, err = diskfile.OpenScratch(parent, "run-", os.Remove); err != nil { // a folder that is not empty stays
+		return fmt.Errorf("folder for outputs: %w", err)
+	}
+	b.Output = settings.Resolve(b.kept.Path)
+	return nil
+}
+
+// UseStore names the store that the run's session is kept in: outputs are kept as it keeps
+// records, and as long. Without one they end with the run.
+func (b *Box) UseStore(s *stores.Store) { b.store.Store(s) }
+
+// Store is what UseStore was called with, or nil.
+func (b *Box) Store() *stores.Store { return b.store.Load() }
+
+// forgetOutputs removes the outputs of a run whose sessions end with it, or are kept
+// elsewhere: in memory, or on the host of a container.
+func (b *Box) forgetOutputs() {
+	if s := b.Store(); b.Output == "" || s != nil && !s.Ref.InMemory() {
+		return
+	}
+	entries, _ := os.ReadDir(b.Output)
+	for _, e := range entries {
+		_ = os.RemoveAll(filepath.Join(b.Output, e.Name()))
+	}
+}
+
+// Status is what questions say about the sandbox, and the digest of what it holds to.
+func (b *Box) Status() (words, digest string) {
+	if b.Sandbox == nil {
+		return "", ""
+	}
+	return b.Sandbox.Status(), b.Sandbox.Digest()
+}
+
+// AutoAllow is where autoAllowBashIfSandboxed was set, when it holds.
+func (b *Box) AutoAllow() *policy.Origin {
+	if b.Sandbox == nil || !b.Sandbox.Merged().AutoAllow.On {
+		return nil
+	}
+	by := b.Sandbox.Merged().AutoAllow.By
+	by.Rule = "autoAllowBashIfSandboxed"
+	return &by
+}
+
+// Close ends what still runs and removes the folders.
+func (b *Box) Close() {
+	if b.Sandbox != nil {
+		_ = b.Sandbox.Close()
+	}
+	b.forgetOutputs()
+	for _, s := range []*diskfile.Scratch{b.temp, b.kept} {
+		if s != nil {
+			_ = s.Close()
+		}
+	}
+}

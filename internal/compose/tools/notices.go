@@ -1,0 +1,46 @@
+package tools
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/holdfast-dev/holdfast/internal/compose/env"
+)
+
+// Notices say what does not count in the run and why: instructions that were left out,
+// skills that nobody trusts, definitions of sub-agents that are wrong.
+func (b *Toolbox) Notices() (list []env.Notice) {
+	if b.Instructions != nil {
+		for _, n := range b.Instructions.Notices() {
+			list = append(list, env.Notice{Text: n})
+		}
+		list = append(list, b.skillNotices()...)
+	}
+	if b.crew == nil {
+		return list
+	}
+	for _, p := range b.crew.problems {
+		list = append(list, env.Notice{Text: fmt.Sprint(p), Hint: p.Hint})
+	}
+	return list
+}
+
+func (b *Toolbox) skillNotices() (list []env.Notice) {
+	if b.found == nil {
+		return nil
+	}
+	if what := b.found.Notice(); what != "" {
+		list = append(list, env.Notice{Text: what, Hint: "look at them (holdfast skills list), then holdfast trust"})
+	}
+	for _, p := range b.found.Set.Problems {
+		list = append(list, env.Notice{Text: fmt.Sprintf("%v: the skill is left out", p)})
+	}
+	return list
+}
+
+func now(e *env.Env) time.Time {
+	if e.Clock == nil {
+		return time.Now()
+	}
+	return e.Clock()
+}

@@ -1,0 +1,122 @@
+package tools
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/holdfast-dev/holdfast/internal/outcome"
+	"github.com/holdfast-dev/holdfast/policy"
+	"github.com/holdfast-dev/holdfast/runspec"
+	"github.com/holdfast-dev/holdfast/settings"
+	"github.com/holdfast-dev/holdfast/tool"
+)
+
+// Flags are what a spec says about permissions, as a layer of settings.
+func Flags(spec *runspec.Spec) (settings.Flags, error) {
+	p := &spec.Permissions
+	out := settings.Flags{Mode: policy.Mode(p.Mode), OnAsk: settings.OnAsk(p.OnAsk), NoHooks: spec.Hooks.Off}
+	var err error
+	if out.AskTimeout, err = p.Timeout(); err != nil {
+		return out, err
+	}
+	if out.Allow, err = splitRules("--allowed-tools", p.Allow); err != nil {
+		return out, err
+	}
+	out.Deny, err = splitRules("--disallowed-tools", p.Deny)
+	return out, err
+}
+
+// splitRules takes the rules of a flag apart.
+func splitRules(flag string, given []string) ([]settings.Flag, error) {
+	var rules []settings.Flag
+	for _, text := range given {
+		words := policy.SplitRules(text)
+		if len(words) == 0 {
+			return nil, outcome.Invalid(flag+" is empty", "name a tool, or leave the flag out")
+		}
+		for _, word := range words {
+			rules = append(rules, settings.Flag{Name: flag, Text: word})
+		}
+	}
+	return rules, nil
+}
+
+// RuleTool is the tool that a rule is about: what stands before its parenthesis.
+func RuleTool(rule string) (tool string, bare bool) {
+	tool, what, some := strings.Cut(rule, "(")
+	return tool, !some || strings.TrimSpace(strings.TrimSuffix(what, ")")) == "*"
+}
+
+// hidden reports which files are kept out of what Glob and Grep find: those that
+// rules and limits deny, and those that reading would be asked about, since a search
+// asks only about the folder. A question about the whole session's folder is asked
+// by the search itself and hides nothing. Nil hides nothing at all.
+func hidden(rules []policy.RuleSource, config *policy.Config) func(abs string) bool {
+	forbids := func(r policy.RuleSource) bool { return r.Effect != policy.Allow }
+	secrets := config.Mode != policy.ModeBypass
+	if !secrets && len(config.Limits) == 0 && !slices.ContainsFunc(rules, forbids) {
+		return nil
+	}
+	var limits []policy.Policy
+	for _, l := range config.Limits {
+		limits = append(limits, l.Policy)
+	}
+	read := func(abs string) policy.Request {
+		return policy.Request{Tool: "Read", Operation: policy.OpRead, Resource: abs, ReadOnly: true}
+	}
+	everywhere := len(config.Folders) > 0 && config.Rules.Evaluate(read(config.Folders[0])).Effect == policy.Ask
+	return func(abs string) bool {
+		r := read(abs)
+		for _, l := range limits {
+			if l.Evaluate(r).Effect == policy.Deny {
+				return true
+			}
+		}
+		switch config.Rules.Evaluate(r).Effect {
+		case policy.Deny:
+			return true
+		case policy.Ask:
+			return !everywhere || secrets && policy.IsSecret(abs)
+		case policy.Allow:
+			return false
+		case policy.None:
+		}
+		return secrets && policy.IsSecret(abs)
+	}
+}
+
+// WithoutDenied takes the tools away that a rule denies altogether, so that the
+// model does not try them. The name of a server is that of all its tools.
+func WithoutDenied(all *tool.Registry, rules []policy.RuleSource) *tool.Registry {
+	var gone []string
+	for _, s := range all.Specs() {
+		if slices.ContainsFunc(rules, func(r policy.RuleSource) bool {
+			name, bare := RuleTool(r.Text)
+			return r.Effect == policy.Deny && bare && (matchName(name, s.Name) || isMCPTool(name) && matchName(name+"__*", s.Name))
+		}) {
+			gone = append(gone, s.Name)
+		}
+	}
+	return all.Without(gone...)
+}
+
+// matchName compares a tool's name with one that may hold stars.
+func matchName(pattern, name string) bool {
+	parts := strings.Split(pattern, "*")
+	if len(parts) == 1 {
+		return pattern == name
+	}
+	rest, ok := strings.CutPrefix(name, parts[0])
+	if !ok {
+		return false
+	}
+	last := len(parts) - 1
+	for _, part := range parts[1:last] {
+		_, after, found := strings.Cut(rest, part)
+		if !found {
+			return false
+		}
+		rest = after
+	}
+	return strings.HasSuffix(rest, parts[last])
+}

@@ -1,0 +1,484 @@
+// Package tools makes the tools of a run: files, search, shell, background, worktrees, plan
+// mode, questions, web, skills, MCP servers, sub-agents and the list of tasks.
+//
+//	settings, spec ─► sandbox, hooks, folders ─► kits ─► registry ─► agent
+//
+// Each sub-agent gets a toolbox of its own over the same sandbox, hooks and rules.
+package tools
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/holdfast-dev/holdfast/agent"
+	"github.com/holdfast-dev/holdfast/instructions"
+	"github.com/holdfast-dev/holdfast/internal/compose/env"
+	"github.com/holdfast-dev/holdfast/internal/compose/hooks"
+	"github.com/holdfast-dev/holdfast/internal/compose/isolation"
+	"github.com/holdfast-dev/holdfast/internal/outcome"
+	"github.com/holdfast-dev/holdfast/model"
+	"github.com/holdfast-dev/holdfast/otel"
+	"github.com/holdfast-dev/holdfast/policy"
+	"github.com/holdfast-dev/holdfast/runspec"
+	"github.com/holdfast-dev/holdfast/settings"
+	"github.com/holdfast-dev/holdfast/tool"
+	"github.com/holdfast-dev/holdfast/tool/files"
+	"github.com/holdfast-dev/holdfast/tool/mcp"
+	"github.com/holdfast-dev/holdfast/tool/search"
+	"github.com/holdfast-dev/holdfast/tool/shell"
+	"github.com/holdfast-dev/holdfast/tool/skills"
+	"github.com/holdfast-dev/holdfast/tool/worktree"
+)
+
+// Options are what the tools of a run are made from.
+type Options struct {
+	Env      *env.Env
+	Settings *settings.Settings
+	Spec     *runspec.Spec
+	Cwd      string
+
+	// Model answers for the whole run when the host brings it: sub-agents get no other.
+	Model model.Model
+	// Own are the host's own tools. The guard judges them as all others.
+	Own []tool.Tool
+
+	Contained  bool // a container holds the whole process
+	NoShell    bool // there is no shell, and so no Bash
+	Foreground bool // nothing goes on in the background
+	Loud       bool // notices say what the sandbox cannot do
+}
+
+// Toolbox is what the model may call in a run, over the run's folders.
+//
+//	kits ─► tools ─► registry, without what is denied
+//	 │
+//	 └─ again for each sub-agent, over folders of its own: Toolbox.over
+type Toolbox struct {
+	Registry     *tool.Registry
+	Permissions  policy.Config
+	Background   *agent.Background // nil: every turn waits for its calls
+	Instructions *instructions.Set // nil: none are read
+	Telemetry    *otel.Telemetry   // observes the run and its sub-agents; nil: nothing is sent
+
+	// Form has a person fill in what a server asks for without a record of it; nil: nobody is there.
+	Form func(context.Context, *mcp.Elicitation) (mcp.Answer, error)
+
+	folders  *tool.Folders
+	held     *isolation.Box
+	hooks    *hooks.Hooks
+	host     *hostAgent
+	keep     func(*tool.Call, []byte) (*shell.KeptOutput, error)
+	worktree *worktree.Worktree // nil without a repository
+	own      *worktree.Checkout // that the agent works in from the beginning on, or nil
+
+	found  *Found         // nil: none were looked for
+	skills *skills.Skills // that the model may call, or nil
+
+	servers    *servers       // MCP, of the run; nil without any
+	serversOwn *servers       // of a sub-agent alone; nil without any
+	base       *tool.Registry // what there is without them
+	more       []tool.Tool    // of a sub-agent's: those of servers of its own
+
+	// What kits are made from. In a toolbox that is made for the names of its tools they
+	// may be missing.
+	env        *env.Env
+	settings   *settings.Settings
+	spec       *runspec.Spec
+	model      model.Model // see Options
+	only       []string    // the only tools; nil: all
+	contained  bool
+	noShell    bool
+	foreground bool
+	ownTools   []tool.Tool
+	hide       func(abs string) bool // from searches
+
+	memory string   // of a sub-agent's: the folder that its kind keeps; "" for none
+	crew   *crew    // whom the agent may give work to; nil: nobody
+	who    string   // of a teammate's: its name
+	wanted []string // of a sub-agent's: the tools that its kind names; nil: all
+
+	checks bool // it is made to look at MCP servers, whose problems the caller reports
+
+	sub  bool // it is a sub-agent's
+	mu   sync.Mutex
+	ends []func() // last first, when the toolbox is closed
+}
+
+// kit makes some of a run's tools. Kits are made side by side and do nothing but that:
+// what a tool needs besides, it opens when it is called first.
+type kit struct {
+	name string
+	make func(*Toolbox) ([]tool.Tool, error)
+}
+
+// kits are all that there are, in the order in which models see their tools.
+func kits() []kit {
+	return []kit{
+		{"files", (*Toolbox).filesKit},
+		{"search", (*Toolbox).searchKit},
+		{"shell", (*Toolbox).shellKit},
+		{"background", (*Toolbox).backgroundKit},
+		{"worktree", (*Toolbox).worktreeKit},
+		{"plan", (*Toolbox).planKit},
+		{"ask", (*Toolbox).askKit},
+		{"web", (*Toolbox).webKit},
+		{"skills", (*Toolbox).skillsKit},
+		{"own", (*Toolbox).ownKit},
+		{"mcp", (*Toolbox).mcpKit}, // last: what it has changes
+		{"agents", (*Toolbox).agentsKit},
+	}
+}
+
+func newToolbox(o *Options) *Toolbox {
+	return &Toolbox{
+		held: &isolation.Box{}, hooks: &hooks.Hooks{}, host: newHostAgent(), env: o.Env, settings: o.Settings, spec: o.Spec, model: o.Model,
+		only: o.Spec.Tools, contained: o.Contained, noShell: o.NoShell, foreground: o.Foreground, ownTools: o.Own,
+	}
+}
+
+// New makes the tools of a run as its settings want them. The caller closes the toolbox,
+// after the agent.
+func New(o *Options) (b *Toolbox, err error) {
+	b = newToolbox(o)
+	defer func() {
+		if err != nil {
+			b.Close()
+		}
+	}()
+	s, e := o.Settings, o.Env
+	if b.Permissions, err = s.Policy(); err != nil {
+		return b, err
+	}
+	work, err := WorkFolders(o.Cwd, s)
+	if err != nil {
+		return b, err
+	}
+	b.held, err = isolation.Open(&isolation.Options{Env: e, Settings: s, Folders: work, Off: o.Spec.Sandbox.Off, Contained: o.Contained, Loud: o.Loud})
+	if err != nil {
+		return b, err
+	}
+	b.hooks, err = hooks.Open(&hooks.Options{Env: e, Settings: s, Folders: work, NoSandbox: o.Spec.Sandbox.Off, Contained: o.Contained})
+	if err != nil {
+		return b, err
+	}
+	if err = b.held.OpenOutput(e); err != nil {
+		return b, err
+	}
+	if b.held.Output != "" {
+		work = append(work, b.held.Output)
+	}
+	if b.folders, err = tool.OpenFolders(work[0], work[1:]...); err != nil {
+		return b, err
+	}
+	if err = b.keepOutputs(); err != nil {
+		return b, err
+	}
+	if err = b.instruct(o.Cwd); err != nil {
+		return b, err
+	}
+	b.hide = hidden(s.Rules, &b.Permissions)
+	if !o.Foreground {
+		b.Background = agent.NewBackground(nil)
+	}
+	all, err := b.tools()
+	if err != nil {
+		return b, err
+	}
+	if err = checkRules(s, o.Spec, all); err != nil {
+		return b, err
+	}
+	if all, err = b.restrict(all); err != nil {
+		return b, err
+	}
+	b.Registry = WithoutDenied(all, s.Rules)
+	b.Permissions.Folders = b.folders.Roots()
+	b.Permissions.AutoAllowConfined = b.held.AutoAllow()
+	return b, nil
+}
+
+// over is a toolbox with the same parts over folders of its own, which starts in cwd, for a
+// sub-agent. The caller closes it.
+func (b *Toolbox) over(ctx context.Context, cwd string, w agent.Workplace) (*Toolbox, error) {
+	sub := &Toolbox{
+		Permissions: b.Permissions, held: b.held, hooks: b.hooks, host: b.host, crew: b.crew, who: w.Name, wanted: w.Definition.Tools,
+		env: b.env, settings: b.settings, spec: b.spec, model: b.model, only: b.only, contained: b.contained, noShell: b.noShell,
+		foreground: b.foreground, ownTools: b.ownTools, hide: b.hide, servers: b.servers, sub: true,
+	}
+	if b.Background != nil {
+		sub.Background = agent.NewBackground(nil)
+	}
+	roots := b.folders.Roots()
+	var err error
+	if sub.memory, err = b.memoryFolder(w.Definition); err != nil {
+		return nil, err
+	}
+	if sub.memory != "" {
+		roots = append(roots, sub.memory)
+	}
+	if sub.folders, err = tool.OpenFolders(roots[0], roots[1:]...); err != nil {
+		return nil, err
+	}
+	if err = sub.keepOutputs(); err != nil {
+		sub.Close()
+		return nil, err
+	}
+	if err = sub.folders.SetCwd(cwd); err == nil {
+		err = sub.instruct(cwd)
+	}
+	if err == nil {
+		err = sub.connectOwn(ctx, b, b.crew.servers(w.Definition.Name))
+	}
+	if err == nil {
+		sub.Registry, err = sub.tools()
+	}
+	if err == nil {
+		sub.Registry, err = sub.restrict(sub.Registry)
+	}
+	if err != nil {
+		sub.Close()
+		return nil, err
+	}
+	sub.Registry = WithoutDenied(sub.Registry, b.settings.Rules)
+	return sub, nil
+}
+
+// WorkFolders are the folders that the session works in. One that settings name and
+// that is not there is told with its place.
+func WorkFolders(cwd string, s *settings.Settings) ([]string, error) {
+	list := []string{cwd}
+	for _, f := range s.Folders {
+		if info, err := os.Stat(f.Value); err != nil || !info.IsDir() {
+			return nil, outcome.Invalid(fmt.Sprintf("%s: there is no folder %s", settings.Where(f.Origin), f.Value), "make it, or take it out of additionalDirectories")
+		}
+		list = append(list, f.Value)
+	}
+	return list, nil
+}
+
+// tools makes the tools side by side: inferring and resolving their schemas is
+// the longest part of a start.
+func (b *Toolbox) tools() (*tool.Registry, error) {
+	list := kits()
+	made := make([][]tool.Tool, len(list))
+	var g errgroup.Group
+	for i, k := range list {
+		g.Go(func() (err error) {
+			made[i], err = k.make(b)
+			return err
+		})
+	}
+	if err := g.Wait(); err != nil {
+		return nil, err
+	}
+	return tool.NewRegistry(slices.Concat(made...)...)
+}
+
+func (b *Toolbox) filesKit() ([]tool.Tool, error) {
+	f, err := files.New(b.folders, &files.Options{Override: b.overrides()})
+	if err != nil {
+		return nil, err
+	}
+	return b.withInstructions(f.Tools()), nil
+}
+
+func (b *Toolbox) searchKit() ([]tool.Tool, error) {
+	s, err := search.New(b.folders, &search.Options{Hide: b.hide})
+	if err != nil {
+		return nil, err
+	}
+	return s.Tools(), nil
+}
+
+func (b *Toolbox) shellKit() ([]tool.Tool, error) {
+	sh, err := shell.New(b.folders, &shell.Options{
+		OutputDir: b.held.Output, Keep: b.keep, Sandbox: b.held.Sandbox, EnvFile: b.hooks.EnvFile, Environ: b.environ(), Background: b.Background != nil,
+		Override: b.overrides(), Exec: b.offersExec(),
+	})
+	if err != nil {
+		return nil, err
+	}
+	return sh.Tools(), nil
+}
+
+// overrides reports whether the model may ask for exceptions from denies of the session.
+func (b *Toolbox) overrides() bool { return b.settings != nil && b.settings.AskToOverride.Value }
+
+// offersExec reports whether there is the tool Exec: a rule allows it or asks about it, or the
+// agent's tools name it.
+func (b *Toolbox) offersExec() bool {
+	names := b.wanted
+	names = append(slices.Clone(names), b.only...)
+	return slices.Contains(names, "Exec") || b.settings != nil && slices.ContainsFunc(b.settings.Rules, func(r policy.RuleSource) bool {
+		return r.Effect != policy.Deny && r.Text == "Exec"
+	})
+}
+
+// environ is the environment of whom the run is for; nil is our own.
+func (b *Toolbox) environ() []string {
+	if b.env == nil {
+		return nil
+	}
+	return b.env.Commands
+}
+
+// backgroundKit looks after what goes on in the background.
+func (b *Toolbox) backgroundKit() ([]tool.Tool, error) {
+	if b.Background == nil {
+		return nil, nil
+	}
+	return b.Background.Tools()
+}
+
+// ownKit are the tools that the host program brings.
+func (b *Toolbox) ownKit() ([]tool.Tool, error) { return b.ownTools, nil }
+
+// Names are the names of the run's tools.
+func (b *Toolbox) Names() []string { return Names(b.Registry) }
+
+// Isolation is what holds commands.
+func (b *Toolbox) Isolation() *isolation.Box { return b.held }
+
+// Hooks are the hooks of the run.
+func (b *Toolbox) Hooks() *hooks.Hooks { return b.hooks }
+
+// Folders are the folders that the tools work in.
+func (b *Toolbox) Folders() *tool.Folders { return b.folders }
+
+// restrict leaves the tools that the spec names, each of which must be there.
+func (b *Toolbox) restrict(all *tool.Registry) (*tool.Registry, error) {
+	if b.noShell {
+		all = all.Without("Bash")
+	}
+	if b.only == nil {
+		return all, nil
+	}
+	keep, gone := map[string]bool{}, []string{}
+	for _, name := range b.only {
+		if _, ok := all.Lookup(name); !ok && !isMCPTool(name) { // a server's may come later
+			return nil, outcome.Invalid("there is no tool "+name, "the tools are "+strings.Join(Names(all), ", "))
+		}
+		keep[name] = true
+	}
+	for _, name := range Names(all) {
+		if !keep[name] {
+			gone = append(gone, name)
+		}
+	}
+	return all.Without(gone...), nil
+}
+
+// Names are the names of tools.
+func Names(all *tool.Registry) []string {
+	names := []string{}
+	for _, s := range all.Specs() {
+		names = append(names, s.Name)
+	}
+	return names
+}
+
+// onClose has something done when the toolbox is closed. Kits call it.
+func (b *Toolbox) onClose(end func()) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.ends = append(b.ends, end)
+}
+
+// Close ends what the tools still do.
+func (b *Toolbox) Close() {
+	for _, end := range slices.Backward(b.ends) {
+		end()
+	}
+	if b.folders != nil {
+		_ = b.folders.Close()
+	}
+	if b.sub {
+		return
+	}
+	if b.hooks != nil {
+		b.hooks.Close()
+	}
+	if b.held != nil {
+		b.held.Close()
+	}
+}
+
+// checkRules refuses rules of the spec about tools that never exist: a rule that never
+// applies would be taken for one that does. Some tools exist in some folders only.
+func checkRules(s *settings.Settings, spec *runspec.Spec, all *tool.Registry) error {
+	flags, err := Flags(spec)
+	if err != nil {
+		return err
+	}
+	for _, f := range slices.Concat(flags.Allow, flags.Deny) {
+		name, _ := RuleTool(f.Text)
+		if _, ok := all.Lookup(name); ok || strings.Contains(name, "*") || strings.HasPrefix(name, "mcp__") || slices.Contains(Known(), name) {
+			continue
+		}
+		return outcome.Invalid(fmt.Sprintf("%s: there is no tool %q", f.Name, name), "the tools are "+strings.Join(Names(all), ", "))
+	}
+	return nil
+}
+
+// Look makes the tools of a run to look at them: nothing is started or connected to for it.
+func Look(o *Options) (b *Toolbox, err error) {
+	b = newToolbox(o)
+	defer func() {
+		if err != nil {
+			b.Close()
+		}
+	}()
+	if b.Permissions, err = o.Settings.Policy(); err != nil {
+		return b, err
+	}
+	work, err := WorkFolders(o.Cwd, o.Settings)
+	if err != nil {
+		return b, err
+	}
+	if b.folders, err = tool.OpenFolders(work[0], work[1:]...); err != nil {
+		return b, err
+	}
+	b.Background = agent.NewBackground(nil)
+	all, err := b.tools()
+	if err == nil {
+		b.Registry = WithoutDenied(all, o.Settings.Rules)
+	}
+	return b, err
+}
+
+// LookNotices are the notices that the tools of a run would give, found without starting it.
+func LookNotices(o *Options) ([]env.Notice, *instructions.Set, func(), error) {
+	b := newToolbox(o)
+	var err error
+	if b.Permissions, err = o.Settings.Policy(); err != nil {
+		return nil, nil, nil, err
+	}
+	fail := func(err error) ([]env.Notice, *instructions.Set, func(), error) {
+		b.Close()
+		return nil, nil, nil, err
+	}
+	work, err := WorkFolders(o.Cwd, o.Settings)
+	if err != nil {
+		return fail(err)
+	}
+	if b.folders, err = tool.OpenFolders(work[0], work[1:]...); err != nil {
+		return fail(err)
+	}
+	if err = b.instruct(o.Cwd); err != nil {
+		return fail(err)
+	}
+	if _, err = b.skillsKit(); err != nil {
+		return fail(err)
+	}
+	set, err := b.definitions()
+	if err != nil {
+		return fail(err)
+	}
+	b.crew = &crew{problems: set.Problems}
+	return b.Notices(), b.Instructions, b.Close, nil
+}

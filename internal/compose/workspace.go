@@ -1,0 +1,189 @@
+package compose
+
+import (
+	"cmp"
+	"context"
+	"os"
+
+	"github.com/holdfast-dev/holdfast/agent"
+	"github.com/holdfast-dev/holdfast/internal/compose/hooks"
+	"github.com/holdfast-dev/holdfast/internal/compose/models"
+	"github.com/holdfast-dev/holdfast/internal/logpipe"
+	"github.com/holdfast-dev/holdfast/internal/outcome"
+	"github.com/holdfast-dev/holdfast/runspec"
+	"github.com/holdfast-dev/holdfast/settings"
+	"github.com/holdfast-dev/holdfast/workspace"
+)
+
+// Space is a workspace that an agent works in.
+type Space struct {
+	All      *workspace.Workspaces
+	Settings *workspace.Settings
+	Project  string // the folder of this machine
+	Kind     string // of the agent
+}
+
+// OpenSpace opens a workspace for an agent of a kind; "" is the one of its settings.
+// The caller closes it.
+func OpenSpace(ctx context.Context, all *workspace.Workspaces, slug, kind string) (*Space, error) {
+	s, err := all.Get(ctx, slug)
+	if err != nil {
+		return nil, err
+	}
+	return &Space{all, s, all.ProjectFolder(s), cmp.Or(kind, s.Agent.Kind)}, nil
+}
+
+// Close closes the workspaces.
+func (s *Space) Close() { _ = s.All.Close() }
+
+// Own reports whether the agent is our own loop.
+func (s *Space) Own() bool { return s.Kind == workspace.KindHoldfast }
+
+// SpaceParts are what an agent in a workspace is made of.
+//
+//	spec ─► settings of the host ─┬─ our own loop: models here, all else told to the process inside
+//	                              └─ another agent: permissions, hooks and questions here
+type SpaceParts struct {
+	In       *Space
+	Settings *settings.Settings
+	Models   *models.Models         // of our own loop; nil otherwise
+	Options  workspace.AgentOptions // without a session, and without anybody to ask
+
+	hooks *hooks.Hooks
+	flush func()
+}
+
+// MakeIn makes the parts of an agent in a workspace. The caller closes them, after the agent.
+func MakeIn(ctx context.Context, r *Request, in *Space) (m *SpaceParts, err error) {
+	m = &SpaceParts{In: in, hooks: &hooks.Hooks{}}
+	defer func() {
+		if err != nil {
+			m.Close()
+		}
+	}()
+	in1 := *r
+	in1.Cwd = in.Project
+	r = &in1
+	if m.Settings, err = Settings(r); err != nil {
+		return m, err
+	}
+	mask, err := m.Settings.Masker()
+	if err != nil {
+		return m, err
+	}
+	m.Options = workspace.AgentOptions{
+		Options: agent.Options{
+			AskTimeout: m.Settings.AskTimeout.Value, Mask: mask, MaxTurns: r.Spec.Limits.MaxTurns, MaxBudgetUSD: budget(r.Spec),
+			Clock: r.Env.Clock, Retry: retries(m.Settings),
+		},
+		Environ: r.Env.Vars, Kind: in.Kind,
+	}
+	if _, m.flush, err = telemetry(ctx, r, &m.Options.Options); err != nil {
+		return m, err
+	}
+	if in.Own() {
+		return m, m.ownLoop(r)
+	}
+	return m, m.guest(r)
+}
+
+// ownLoop is our own loop: it reads the folder's settings inside, and is told the others.
+func (m *SpaceParts) ownLoop(r *Request) (err error) {
+	e, spec := r.Env, *r.Spec
+	if spec.Model == "" {
+		spec.Model = m.In.Settings.Model
+	}
+	own := *r
+	own.Spec = &spec
+	if m.Models, err = own.models(m.Settings); err != nil {
+		return err
+	}
+	m.Options.Model, m.Options.Options.Fallback = m.Models.Primary, m.Models.Fallback
+	p := &spec.Permissions
+	wait, err := p.Timeout()
+	if err != nil {
+		return err
+	}
+	inside := &m.Options.Inside
+	*inside = logpipe.Spec{
+		Cwd: workspace.WorkFolder, Tools: spec.Tools, Mode: p.Mode, Allow: p.Allow, Deny: p.Deny, AskTimeout: wait, NoHooks: spec.Hooks.Off,
+		MaxTokens: spec.ModelOptions.MaxTokens, Effort: spec.ModelOptions.Effort, MaxTurns: spec.Limits.MaxTurns, MaxBudgetUSD: spec.Limits.MaxBudgetUSD,
+		System: spec.Instructions.System, AppendSystem: spec.Instructions.AppendSystem,
+	}
+	for _, f := range p.Settings {
+		if !runspec.IsInline(f) {
+			text, err := os.ReadFile(f)
+			if err != nil {
+				return outcome.Invalid("--settings: "+err.Error(), "")
+			}
+			f = string(text)
+		}
+		inside.Settings = append(inside.Settings, f)
+	}
+	more, err := compactSettings(e, &spec)
+	if err != nil {
+		return err
+	}
+	inside.Settings = append(inside.Settings, more...)
+	o, err := e.SettingsOptions(m.In.Project, nil)
+	if err != nil {
+		return err
+	}
+	inside.Given, err = settings.Give(o)
+	return err
+}
+
+// guest is an agent of another make, which is judged and held back here.
+func (m *SpaceParts) guest(r *Request) (err error) {
+	o := &m.Options.Options
+	if o.Permissions, err = m.Settings.Policy(); err != nil {
+		return err
+	}
+	o.Permissions.Folders = []string{m.In.Project}
+	m.Options.ModelName, o.System = r.Spec.Model, r.Spec.Instructions.AppendSystem
+	if err := checkHooks(r.Spec, m.Settings); err != nil {
+		return err
+	}
+	if m.hooks, err = hooks.Open(&hooks.Options{Env: r.Env, Settings: m.Settings, Folders: []string{m.In.Project}}); err != nil {
+		return err
+	}
+	m.hooks.Attach(o)
+	return nil
+}
+
+// Attach tells the hooks whose transcript they read.
+func (m *SpaceParts) Attach(a *workspace.Agent) { m.hooks.Follow(a.Snapshot) }
+
+// Label is the model as people read it.
+func (m *SpaceParts) Label() string {
+	if m.Models != nil {
+		return m.Models.Primary.Info().String()
+	}
+	name := cmp.Or(m.Options.ModelName, m.In.Settings.Model)
+	if name == "" || m.In.Kind != m.In.Settings.Agent.Kind && m.Options.ModelName == "" {
+		return m.In.Kind
+	}
+	return m.In.Kind + "/" + name
+}
+
+// KeySource says where a key of the model came from.
+func (m *SpaceParts) KeySource() string {
+	if m.Models != nil {
+		return m.Models.KeySource
+	}
+	return "none"
+}
+
+// Lasting reports whether a later command can go on with the model.
+func (m *SpaceParts) Lasting() bool {
+	return m.Models == nil || m.Models.Primary.Info().Provider != "scripted"
+}
+
+func (m *SpaceParts) Close() {
+	if m.flush != nil {
+		m.flush()
+	}
+	if m.hooks != nil {
+		m.hooks.Close()
+	}
+}
