@@ -196,7 +196,7 @@ var heavy = map[string][]string{
 	"github.com/google/jsonschema-go":        {"tool", "approval", "runspec", "internal/daemon/wire", "daemon/api"}, // approval: what is filled in is to fit the schema that a server will check it by
 	"github.com/modelcontextprotocol/go-sdk": {"tool/mcp", "internal/mcpserver"},
 	"golang.org/x/oauth2":                    {"tool/mcp"},
-	"github.com/coder/websocket":             {"daemon", "daemon/client", "bench"},
+	"github.com/coder/websocket":             {"daemon", "bench"},
 	"github.com/coreos/go-systemd":           {"internal/cli"},
 	"github.com/anishathalye/porcupine":      {"session/sessiontest"},
 	"pgregory.net/rapid":                     {"session/sessiontest"},

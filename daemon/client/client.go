@@ -1,9 +1,8 @@
-// Package client calls a daemon: typed calls for everything that it serves over HTTP, its
-// event streams, and its WebSocket. The types are those of package daemon/api.
+// Package client calls a daemon: typed calls for everything that it serves over HTTP, and its
+// event streams. The types are those of package daemon/api.
 //
 //	Dial ─► finds socket and credential ─► Client ─┬─► Info, Sessions, Runs, Approvals, … (docs/http.md)
-//	                                               ├─► Events: records from a seq on, then live
-//	                                               └─► Socket: seed 002's messages (docs/wire.md)
+//	                                               └─► Events: records from a seq on, then live
 //
 //	c, err := client.Dial(ctx, nil)           // the daemon of $HOLDFAST_HOME
 //	run, err := c.CreateRun(ctx, &api.NewRun{Spec: runspec.Spec{Cwd: dir, Prompt: "fix the test"}})

@@ -70,7 +70,7 @@ func TestMethodsFitRoutes(t *testing.T) {
 	for i := range v.NumMethod() {
 		m := v.Method(i)
 		name := v.Type().Method(i).Name
-		if m.Type().NumIn() == 0 || m.Type().In(0) != reflect.TypeFor[context.Context]() || name == "Socket" || name == "Events" {
+		if m.Type().NumIn() == 0 || m.Type().In(0) != reflect.TypeFor[context.Context]() || name == "Events" {
 			continue
 		}
 		args := []reflect.Value{reflect.ValueOf(t.Context())}

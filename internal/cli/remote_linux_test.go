@@ -239,24 +239,4 @@ func everyDocument(t *testing.T, d *client.Client, dir string) {
 	if _, err := d.LoginLink(ctx); err != nil {
 		t.Error(err)
 	}
-	s, err := d.Socket(ctx)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer s.Close()
-	if err := s.Send(ctx, &wire.Ping{Head: wire.Head{RequestID: "p"}}); err != nil {
-		t.Fatal(err)
-	}
-	for {
-		m, err := s.Receive(ctx)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if pong, ok := m.(*wire.Pong); ok {
-			if pong.Common().RequestID != "p" {
-				t.Errorf("%+v", pong)
-			}
-			return
-		}
-	}
 }

@@ -1,7 +1,6 @@
 package auth
 
 import (
-	"bytes"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
@@ -15,6 +14,7 @@ import (
 
 	"github.com/holdfast-dev/holdfast/daemon/api"
 	"github.com/holdfast-dev/holdfast/internal/diskfile"
+	"github.com/holdfast-dev/holdfast/internal/jsontree"
 )
 
 // tokensDoc is the file: {"version":1,"tokens":[{…,"sha256":"HEX"}]}.
@@ -102,14 +102,9 @@ func parseTokens(b []byte) ([]kept, error) {
 	if len(b) > maxTokenFile {
 		return nil, fmt.Errorf("longer than %d bytes", maxTokenFile)
 	}
-	dec := json.NewDecoder(bytes.NewReader(b))
-	dec.DisallowUnknownFields()
 	var doc tokensDoc
-	if err := dec.Decode(&doc); err != nil {
+	if err := jsontree.Decode(b, &doc); err != nil {
 		return nil, err
-	}
-	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
-		return nil, errors.New("something follows the object")
 	}
 	if doc.Version != 1 {
 		return nil, fmt.Errorf("version %d is not known", doc.Version)

@@ -15,7 +15,7 @@
 //	req, bad := wire.Decode(frame)                       // the daemon reads
 //	frame := wire.Encode(&wire.Pong{…})                  // and answers
 //	frames := wire.Project(run, e.Seq, records...)       // and tells what happens
-//	msg, err := wire.ParseMessage(frame)                 // a client reads
+//	msg, err := wire.ParseMessage(frame)                 // a client of this version would read it
 //
 // docs/wire.md is the protocol, message by message. The package does no I/O, and
 // knows nothing of connections: those are package daemon's.

@@ -31,16 +31,6 @@ func ExampleEncode() {
 	// Output: {"type":"pong","ts":"2025-01-15T10:30:01.000Z","requestId":"r1"}
 }
 
-func ExampleEncodeRequest() {
-	frame, err := wire.EncodeRequest(&wire.StopRun{RunID: "run-1"})
-	fmt.Printf("%s %v\n", frame, err)
-	_, err = wire.EncodeRequest(&wire.SetMode{RunID: "run-1", Mode: "Plan"})
-	fmt.Println(err)
-	// Output:
-	// {"type":"stop_run","runId":"run-1"} <nil>
-	// Invalid message: mode: must be one of default, plan, auto, acceptEdits, dontAsk, bypassPermissions, restricted, silent, not "Plan", did you mean "plan"?
-}
-
 func ExampleProject() {
 	payload, _ := json.Marshal(wire.RunEvent{Event: wire.RunSteered, Text: "shorter", By: "ann", RequestID: "r1"})
 	r := session.Record{Seq: 9, Kind: session.KindRunEvent, Time: time.Date(2025, 1, 15, 10, 30, 1, 0, time.UTC), Payload: payload}

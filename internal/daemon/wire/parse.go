@@ -75,26 +75,3 @@ func ParseMessage(frame []byte) (Message, error) {
 	}
 	return m, nil
 }
-
-// EncodeRequest writes a message of a client as one frame; its type is filled in. The
-// error is a *[Error]: what the daemon would say to it.
-func EncodeRequest(r Request) ([]byte, error) {
-	v := reflect.Indirect(reflect.ValueOf(r))
-	for i := range requests {
-		if v.Kind() != reflect.Struct || reflect.TypeOf(requests[i].of).Elem() != v.Type() {
-			continue
-		}
-		of := reflect.New(v.Type()).Elem()
-		of.Set(v)
-		of.FieldByName("Kind").SetString(requests[i].name)
-		frame, err := marshal(of.Interface())
-		if err != nil {
-			return nil, &Error{Code: CodeValidation, Message: "Invalid message: " + err.Error()}
-		}
-		if _, e := Decode(frame); e != nil {
-			return nil, e
-		}
-		return frame, nil
-	}
-	return nil, &Error{Code: CodeInvalidMessage, Message: fmt.Sprintf("%T is no message of clients", r)}
-}
