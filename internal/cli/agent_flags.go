@@ -6,6 +6,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/holdfast-dev/holdfast/internal/compose"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
@@ -102,6 +103,9 @@ func (c *agentFlags) agentSpec(p *Program, cwd string) (*runspec.Spec, error) {
 		}
 		if *f.into, err = p.readFlagFile(f.flag, f.file); err != nil {
 			return nil, err
+		}
+		if strings.TrimSpace(*f.into) == "" {
+			return nil, usage(fmt.Sprintf("%s: %s is empty", f.flag, f.file), "write the prompt into it, or leave out the flag")
 		}
 	}
 	return s, nil

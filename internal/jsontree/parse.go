@@ -98,7 +98,7 @@ func (r *reader) value(depth int) (Node, error) {
 		}
 	case string:
 		n.Kind, n.Text = Text, t
-		if strings.ContainsRune(t, utf8.RuneError) {
+		if strings.Count(t, replacement) > written(r.source[at:r.dec.InputOffset()]) {
 			err = &Error{Offset: at, What: "the text holds half a character (U+FFFD)", Hint: "write the character itself"}
 		}
 	case json.Number:
@@ -110,6 +110,25 @@ func (r *reader) value(depth int) (Node, error) {
 	}
 	n.End = int(r.dec.InputOffset())
 	return n, err
+}
+
+// replacement is U+FFFD. The decoder puts it where a text has one half of a character
+// that takes two escapes.
+const replacement = string(utf8.RuneError)
+
+// written counts how often a text itself says U+FFFD, as a character or as an escape.
+func written(text []byte) int {
+	n := bytes.Count(text, []byte(replacement))
+	for i := 0; i < len(text); i++ {
+		if text[i] != '\\' {
+			continue
+		}
+		if len(text)-i >= 6 && bytes.EqualFold(text[i+1:i+6], []byte("ufffd")) {
+			n++
+		}
+		i++ // what is escaped
+	}
+	return n
 }
 
 func (r *reader) object(n *Node, depth int) error {

@@ -105,6 +105,8 @@ func TestParseErrors(t *testing.T) {
 		{"NaN", 0, "not JSON", ""},
 		{"\ufeff{}", 0, "not JSON", ""},
 		{"\"\xff\"", 1, "not UTF-8", "save the file as UTF-8"},
+		{`["\ud800 \ufffd"]`, 1, "the text holds half a character (U+FFFD)", "write the character itself"},
+		{`["\\ufffd\ud800"]`, 1, "the text holds half a character (U+FFFD)", "write the character itself"},
 		{`["\ud800"]`, 1, "the text holds half a character (U+FFFD)", "write the character itself"},
 		{`{"a": 1, "a": 2}`, 9, `"a" stands here twice`, "keep one of them"},
 		{`{"a": 1, "\u0061": 2}`, 9, `"a" stands here twice`, "keep one of them"},
@@ -157,4 +159,13 @@ func FuzzParse(f *testing.F) {
 			t.Errorf("%+v has no place", err)
 		}
 	})
+}
+
+// A text that says U+FFFD itself is as good as any other.
+func TestParseReplacementCharacter(t *testing.T) {
+	for _, text := range []string{"\"a\ufffdb\"", `"a\ufffdb"`, `"a\uFFFDb"`} {
+		if n, err := Parse([]byte(text)); err != nil || n.Text != "a\ufffdb" {
+			t.Errorf("%s: %q, %v", text, n.Text, err)
+		}
+	}
 }
