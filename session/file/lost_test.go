@@ -92,3 +92,27 @@ func TestALostSessionIsDamaged(t *testing.T) {
 		})
 	}
 }
+
+// A session that another program makes while this one looks for it is not a lost one: the
+// look at its log came too early, and the look at its mark did not.
+func TestASessionMadeMeanwhileIsNotLost(t *testing.T) {
+	dir := fastDir(t)
+	st := openStore(t, dir)
+	if err := session.New(st, nil).Save(t.Context(), "A", []transcript.Item{transcript.UserText("u")}, nil); err != nil {
+		t.Fatal(err)
+	}
+	d, err := openDir(st.root, "A")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.Close()
+	if lost, _, err := st.lost(d); lost || err != nil {
+		t.Errorf("lost %v, %v", lost, err)
+	}
+	if err := os.Truncate(filepath.Join(dir, "A", logName), 0); err != nil {
+		t.Fatal(err)
+	}
+	if lost, _, err := st.lost(d); !lost || err != nil {
+		t.Errorf("its log is empty: lost %v, %v", lost, err)
+	}
+}
