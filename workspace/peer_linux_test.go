@@ -10,7 +10,8 @@ import (
 )
 
 func TestImposter(t *testing.T) {
-	sh := exec.Command("sh", "-c", "cat & echo $!; wait")
+	// A shell gives what it starts in the background /dev/null to read, and cat would end at once.
+	sh := exec.Command("sh", "-c", "exec 3<&0; cat <&3 & echo $!; wait")
 	in, err := sh.StdinPipe()
 	if err != nil {
 		t.Fatal(err)
