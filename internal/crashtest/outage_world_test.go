@@ -338,67 +338,45 @@ func (r *awayRun) began(lines int) {
 	within(r.d.t, 30*time.Second, fmt.Sprint(lines, " commands of ", r.id), func() bool { return len(strings.Fields(r.ran())) >= lines })
 }
 
-// loggedEvent is a record of the run as HTTP serves it.
-type loggedEvent struct {
-	Kind, Agent string
-	Payload     json.RawMessage
-}
-
-// log calls do with each record of the run.
-func (r *awayRun) log(do func(loggedEvent)) {
-	r.d.t.Helper()
-	for after := int64(0); ; {
-		var page struct {
-			Items []loggedEvent
-			Next  int64 `json:"next_after"`
-			Head  int64
-		}
-		r.d.get(fmt.Sprintf("/v1/sessions/%s/events?limit=500&after=%d", r.id, after), &page)
-		for _, e := range page.Items {
-			do(e)
-		}
-		if after = page.Next; after == 0 || after >= page.Head || len(page.Items) == 0 {
-			return
-		}
-	}
-}
-
-// unknown counts the calls whose outcome is unknown: their start is on record, and what
-// became of them is not.
-func (r *awayRun) unknown() (n int) {
-	r.d.t.Helper()
-	r.log(func(e loggedEvent) {
-		if e.Kind == "item" && bytes.Contains(e.Payload, []byte("interrupted, outcome unknown")) {
-			n++
-		}
-	})
-	return n
-}
-
 // checkLog looks at what is on record: one answer to each question, a person's; one start of
 // each command.
 func (r *awayRun) checkLog() {
 	t := r.d.t
 	t.Helper()
+	type event struct {
+		Kind, Agent string
+		Payload     json.RawMessage
+	}
 	asked, started := map[string]int{}, map[string]int{}
-	r.log(func(e loggedEvent) {
-		var p struct {
-			approval.Answer
-			UseID string `json:"use_id"`
+	for after := int64(0); ; {
+		var page struct {
+			Items []event
+			Next  int64 `json:"next_after"`
+			Head  int64
 		}
-		if err := json.Unmarshal(e.Payload, &p); err != nil {
-			return
-		}
-		switch e.Kind {
-		case "approval.resolved":
-			asked[p.Question]++
-			if p.By == "" || p.By == "nobody" || p.By == "timeout" || !p.Decision.Allows() {
-				t.Errorf("%s: question %s is %s by %q: %s", r.id, p.Question, p.Decision, p.By, p.Message)
+		r.d.get(fmt.Sprintf("/v1/sessions/%s/events?limit=500&after=%d", r.id, after), &page)
+		for _, e := range page.Items {
+			var p struct {
+				approval.Answer
+				UseID string `json:"use_id"`
 			}
-		case "tool.started":
-			started[e.Agent+" "+p.UseID]++
+			if err := json.Unmarshal(e.Payload, &p); err != nil {
+				continue
+			}
+			switch e.Kind {
+			case "approval.resolved":
+				asked[p.Question]++
+				if p.By == "" || p.By == "nobody" || p.By == "timeout" || !p.Decision.Allows() {
+					t.Errorf("%s: question %s is %s by %q: %s", r.id, p.Question, p.Decision, p.By, p.Message)
+				}
+			case "tool.started":
+				started[e.Agent+" "+p.UseID]++
+			}
 		}
-	})
+		if after = page.Next; after == 0 || after >= page.Head || len(page.Items) == 0 {
+			break
+		}
+	}
 	for what, n := range asked {
 		if n != 1 {
 			t.Errorf("%s: %d answers to %s", r.id, n, what)
