@@ -3,6 +3,7 @@
 package crashtest
 
 import (
+	"bytes"
 	"context"
 	"math/rand/v2"
 	"net"
@@ -23,6 +24,8 @@ const (
 	// A connection that is reset in the middle of a request, or of an answer: now and then.
 	resetRequest fault = "reset-request"
 	resetAnswer  fault = "reset-answer"
+	// The server takes the start of a tool, and is down before it answers.
+	loseStart fault = "lose-start"
 )
 
 // away reports whether nothing at all can be done while it lasts.
@@ -42,6 +45,7 @@ type proxy struct {
 type pipe struct {
 	client, server net.Conn
 	dead           bool // half-open, for good
+	lost           bool // its next answer
 }
 
 func newProxy(t *testing.T, store string) (p *proxy, through string) {
@@ -100,10 +104,17 @@ func (c *pipe) reset() {
 	c.close()
 }
 
-func (p *proxy) is(c *pipe) (f fault, dead bool) {
+func (p *proxy) is(c *pipe) (f fault, dead, lost bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.fault, c != nil && c.dead
+	return p.fault, c != nil && c.dead, c != nil && c.lost
+}
+
+// lose marks a connection whose next answer is lost.
+func (p *proxy) lose(c *pipe) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	c.lost = true
 }
 
 func (p *proxy) serve() {
@@ -112,7 +123,7 @@ func (p *proxy) serve() {
 		if err != nil {
 			return
 		}
-		if f, _ := p.is(nil); f == refuse {
+		if f, _, _ := p.is(nil); f == refuse {
 			_ = c.Close()
 			continue
 		}
@@ -152,7 +163,7 @@ func (p *proxy) copy(c *pipe, to, from net.Conn, reset fault) {
 	b := make([]byte, 64<<10)
 	for {
 		n, err := from.Read(b)
-		f, dead := p.is(c)
+		f, dead, lost := p.is(c)
 		switch {
 		case err != nil && dead: // nobody hears of it
 			return
@@ -161,6 +172,11 @@ func (p *proxy) copy(c *pipe, to, from net.Conn, reset fault) {
 			return
 		case dead || f == hang:
 			continue
+		case lost && reset == resetAnswer: // it is done, and nobody hears of it
+			p.set(refuse)
+			return
+		case f == loseStart && reset == resetRequest && bytes.Contains(b[:n], []byte("tool.started")):
+			p.lose(c)
 		case f == reset && rand.IntN(12) == 0:
 			_, _ = to.Write(b[:n/2])
 			c.reset()

@@ -20,6 +20,7 @@ import (
 	"time"
 
 	"github.com/holdfast-dev/holdfast/approval"
+	"github.com/holdfast-dev/holdfast/transcript"
 )
 
 // served is a daemon on a home of its own, in whose log and answers a test looks.
@@ -338,45 +339,84 @@ func (r *awayRun) began(lines int) {
 	within(r.d.t, 30*time.Second, fmt.Sprint(lines, " commands of ", r.id), func() bool { return len(strings.Fields(r.ran())) >= lines })
 }
 
-// checkLog looks at what is on record: one answer to each question, a person's; one start of
-// each command.
-func (r *awayRun) checkLog() {
-	t := r.d.t
-	t.Helper()
-	type event struct {
-		Kind, Agent string
-		Payload     json.RawMessage
-	}
-	asked, started := map[string]int{}, map[string]int{}
+// loggedEvent is a record of the run as HTTP serves it.
+type loggedEvent struct {
+	Kind, Agent string
+	Payload     json.RawMessage
+}
+
+// log calls do with each record of the run.
+func (r *awayRun) log(do func(loggedEvent)) {
+	r.d.t.Helper()
 	for after := int64(0); ; {
 		var page struct {
-			Items []event
+			Items []loggedEvent
 			Next  int64 `json:"next_after"`
 			Head  int64
 		}
 		r.d.get(fmt.Sprintf("/v1/sessions/%s/events?limit=500&after=%d", r.id, after), &page)
 		for _, e := range page.Items {
-			var p struct {
-				approval.Answer
-				UseID string `json:"use_id"`
-			}
-			if err := json.Unmarshal(e.Payload, &p); err != nil {
-				continue
-			}
-			switch e.Kind {
-			case "approval.resolved":
-				asked[p.Question]++
-				if p.By == "" || p.By == "nobody" || p.By == "timeout" || !p.Decision.Allows() {
-					t.Errorf("%s: question %s is %s by %q: %s", r.id, p.Question, p.Decision, p.By, p.Message)
-				}
-			case "tool.started":
-				started[e.Agent+" "+p.UseID]++
-			}
+			do(e)
 		}
 		if after = page.Next; after == 0 || after >= page.Head || len(page.Items) == 0 {
-			break
+			return
 		}
 	}
+}
+
+// unknown are the commands whose start is on record, and what became of them is not: the
+// model is told so, and nobody runs them again.
+func (r *awayRun) unknown() (list []string) {
+	r.d.t.Helper()
+	commands := map[string]string{}
+	r.log(func(e loggedEvent) {
+		if e.Kind != "item" {
+			return
+		}
+		var payload struct{ Item transcript.Item }
+		if err := json.Unmarshal(e.Payload, &payload); err != nil {
+			r.d.t.Fatal(err)
+		}
+		for _, use := range payload.Item.ToolUses() {
+			commands[use.ID] = string(use.Input)
+		}
+		for _, part := range payload.Item.Parts {
+			result, ok := part.(transcript.ToolResult)
+			if !ok || len(result.Content) != 1 {
+				continue
+			}
+			if text, ok := result.Content[0].(transcript.Text); ok && text.Text == transcript.OutcomeUnknown {
+				list = append(list, commands[result.UseID])
+			}
+		}
+	})
+	return list
+}
+
+// checkLog looks at what is on record: one answer to each question, a person's; one start of
+// each command.
+func (r *awayRun) checkLog() {
+	t := r.d.t
+	t.Helper()
+	asked, started := map[string]int{}, map[string]int{}
+	r.log(func(e loggedEvent) {
+		var p struct {
+			approval.Answer
+			UseID string `json:"use_id"`
+		}
+		if err := json.Unmarshal(e.Payload, &p); err != nil {
+			return
+		}
+		switch e.Kind {
+		case "approval.resolved":
+			asked[p.Question]++
+			if p.By == "" || p.By == "nobody" || p.By == "timeout" || !p.Decision.Allows() {
+				t.Errorf("%s: question %s is %s by %q: %s", r.id, p.Question, p.Decision, p.By, p.Message)
+			}
+		case "tool.started":
+			started[e.Agent+" "+p.UseID]++
+		}
+	})
 	for what, n := range asked {
 		if n != 1 {
 			t.Errorf("%s: %d answers to %s", r.id, n, what)
