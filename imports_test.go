@@ -74,24 +74,24 @@ var floors = map[string]int{
 	"model/scripted":                2,
 	"sandbox":                       2,
 	"runspec":                       2, // what a run is, as data
-	"session/convert":               2,
+	"internal/session/convert":      2,
 	"session/encrypted":             2,
-	"session/internal/heads":        2,
-	"session/internal/rows":         2,
-	"session/internal/searchtext":   2,
-	"session/mirror":                2,
+	"internal/session/heads":        2,
+	"internal/session/rows":         2,
+	"internal/session/searchtext":   2,
+	"internal/session/mirror":       2,
 	"session/redacting":             2,
-	"session/retry":                 2,
+	"internal/session/retry":        2,
 	"session/sessiontest":           2,
 	"tool":                          2,
 
 	// stores, models, tools, hooks, evidence
 	"audit":                            3, // it reads what the floors below have recorded
 	"bench/spawn":                      3,
-	"checkpoint":                       3,
+	"internal/checkpoint":              3,
 	"event":                            3, // what a run tells
 	"hook":                             3,
-	"instructions":                     3,
+	"internal/instructions":            3,
 	"internal/supervisor/first":        3,
 	"internal/supervisor/reaper/first": 3, // for cmd/holdfast, as internal/confine/first
 	"internal/workspace/acp":           3,
@@ -105,23 +105,23 @@ var floors = map[string]int{
 	"session/object":                   3,
 	"session/postgres":                 3,
 	"session/redis":                    3,
-	"session/search":                   3, // an index in a file of its own
+	"internal/session/search":          3, // an index in a file of its own
 	"session/sqlite":                   3,
-	"tool/ask":                         3,
-	"tool/files":                       3,
-	"tool/plan":                        3,
-	"tool/search":                      3,
-	"tool/shell":                       3,
-	"tool/skills":                      3,
-	"tool/tasks":                       3,
-	"tool/web":                         3,
-	"tool/worktree":                    3,
+	"internal/tool/ask":                3,
+	"internal/tool/files":              3,
+	"internal/tool/plan":               3,
+	"internal/tool/search":             3,
+	"internal/tool/shell":              3,
+	"internal/tool/skills":             3,
+	"internal/tool/tasks":              3,
+	"internal/tool/web":                3,
+	"internal/tool/worktree":           3,
 
 	// the loop; settings
-	"agent":         4,
-	"bench/spawner": 4,
-	"settings":      4,
-	"tool/mcp":      4, // hooks are told about what servers ask
+	"agent":             4,
+	"bench/spawner":     4,
+	"internal/settings": 4,
+	"internal/tool/mcp": 4, // hooks are told about what servers ask
 
 	// what stands on the loop
 	"internal/confine":         5,
@@ -130,8 +130,8 @@ var floors = map[string]int{
 	"internal/logpipe":         5, // it knows an agent, and whom it may ask
 	"internal/outcome":         5,
 	"internal/workspace/guest": 5, // agents of another make in our loop
-	"otel":                     5, // it watches an agent
-	"tool/team":                5, // it leads agents
+	"internal/otel":            5, // it watches an agent
+	"internal/tool/team":       5, // it leads agents
 
 	// parts of workspaces and of the daemon
 	"internal/confine/first":   6, // for cmd/holdfast: what it runs, it runs before other packages start
@@ -144,7 +144,7 @@ var floors = map[string]int{
 	"internal/compose/models":      7,
 	"internal/compose/stores":      7,
 	"internal/workspace/testimage": 7, // for tests
-	"workspace":                    7,
+	"internal/workspace":           7,
 
 	// the daemon's HTTP interface: types and routes, no server
 	"daemon/api":           7,
@@ -182,7 +182,7 @@ var floors = map[string]int{
 // import path starts with. Whoever does not import these packages does not pay.
 var heavy = map[string][]string{
 	"mvdan.cc/sh":                            {"internal/shellread"},
-	"modernc.org/sqlite":                     {"session/sqlite", "session/search", "bench", "examples/persistence"},
+	"modernc.org/sqlite":                     {"session/sqlite", "internal/session/search", "bench", "examples/persistence"},
 	"github.com/jackc/pgx":                   {"session/postgres", "bench"},
 	"github.com/go-sql-driver/mysql":         {"session/mysql", "bench"},
 	"github.com/redis/go-redis":              {"session/redis", "bench"},
@@ -194,8 +194,8 @@ var heavy = map[string][]string{
 	"github.com/alecthomas/kong":             {"internal/cli"},
 	"github.com/goccy/go-yaml":               {"model/scripted", "internal/cli", "internal/yamltree"},
 	"github.com/google/jsonschema-go":        {"tool", "approval", "runspec", "internal/daemon/wire", "daemon/api"}, // approval: what is filled in is to fit the schema that a server will check it by
-	"github.com/modelcontextprotocol/go-sdk": {"tool/mcp", "internal/mcpserver"},
-	"golang.org/x/oauth2":                    {"tool/mcp"},
+	"github.com/modelcontextprotocol/go-sdk": {"internal/tool/mcp", "internal/mcpserver"},
+	"golang.org/x/oauth2":                    {"internal/tool/mcp"},
 	"github.com/coder/websocket":             {"daemon", "bench"},
 	"github.com/coreos/go-systemd":           {"internal/cli"},
 	"github.com/anishathalye/porcupine":      {"session/sessiontest"},
@@ -210,12 +210,12 @@ var heavy = map[string][]string{
 	"github.com/dlclark/regexp2":             {"hook"},
 	"golang.org/x/mod":                       {"audit"},
 	"github.com/gowebpki/jcs":                {"audit"},
-	"go.opentelemetry.io":                    {"otel", "internal/otelwire"},
+	"go.opentelemetry.io":                    {"internal/otel", "internal/otelwire"},
 	"github.com/moby/moby":                   {"internal/workspace/engine"},
 	"github.com/coder/acp-go-sdk":            {"internal/workspace/acp"},
 	"github.com/containerd/errdefs":          {"internal/workspace/engine"},
-	"github.com/JohannesKaufmann":            {"tool/web"},
-	"golang.org/x/net":                       {"tool/web"},
+	"github.com/JohannesKaufmann":            {"internal/tool/web"},
+	"golang.org/x/net":                       {"internal/tool/web"},
 }
 
 // light names the libraries that any package above floor 0 may import.

@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"github.com/holdfast-dev/holdfast/internal/claudedir"
+	"github.com/holdfast-dev/holdfast/internal/session/convert"
 	"github.com/holdfast-dev/holdfast/session"
-	"github.com/holdfast-dev/holdfast/session/convert"
 	"github.com/holdfast-dev/holdfast/session/memory"
 )
 

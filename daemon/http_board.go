@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"github.com/holdfast-dev/holdfast/daemon/api"
+	"github.com/holdfast-dev/holdfast/internal/session/retry"
 	"github.com/holdfast-dev/holdfast/session"
-	"github.com/holdfast-dev/holdfast/session/retry"
 )
 
 // lookEvery is how often the board looks for what other programs asked or answered.

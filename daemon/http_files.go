@@ -13,7 +13,7 @@ import (
 
 	"github.com/holdfast-dev/holdfast/daemon/api"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
-	"github.com/holdfast-dev/holdfast/workspace"
+	"github.com/holdfast-dev/holdfast/internal/workspace"
 )
 
 const (

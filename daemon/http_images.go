@@ -7,8 +7,8 @@ import (
 
 	"github.com/holdfast-dev/holdfast/daemon/api"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
+	"github.com/holdfast-dev/holdfast/internal/workspace"
 	"github.com/holdfast-dev/holdfast/internal/workspace/image"
-	"github.com/holdfast-dev/holdfast/workspace"
 )
 
 // buildTime bounds the building of an image: a Debian and agents are a lot to get.

@@ -13,7 +13,7 @@ import (
 	"github.com/holdfast-dev/holdfast/daemon/api"
 	"github.com/holdfast-dev/holdfast/internal/daemon/auth"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
-	"github.com/holdfast-dev/holdfast/session/retry"
+	"github.com/holdfast-dev/holdfast/internal/session/retry"
 )
 
 // route is an operation and what serves it. The mux and the OpenAPI document are made from

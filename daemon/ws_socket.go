@@ -14,7 +14,7 @@ import (
 
 	"github.com/holdfast-dev/holdfast/internal/daemon/auth"
 	"github.com/holdfast-dev/holdfast/internal/daemon/wire"
-	"github.com/holdfast-dev/holdfast/session/retry"
+	"github.com/holdfast-dev/holdfast/internal/session/retry"
 )
 
 // socket is one client. One goroutine reads; requests and subscriptions run beside it

@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/holdfast-dev/holdfast/internal/daemon/runs"
-	"github.com/holdfast-dev/holdfast/workspace"
+	"github.com/holdfast-dev/holdfast/internal/workspace"
 )
 
 // A run that is prepared over the socket works in the workspace that it names.

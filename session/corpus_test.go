@@ -24,7 +24,7 @@ func decode[T any](t testing.TB, raw json.RawMessage) (v T) {
 
 // Why a case is not run here.
 const (
-	convertOwns = "the format of the seed's transcript.json belongs to the issue that adds session/convert"
+	convertOwns = "the format of the seed's transcript.json belongs to the issue that adds internal/session/convert"
 	fileOwns    = "what lies on disk is checked by session/file and session/sqlite"
 	agentOwns   = "needs a running agent: package agent"
 	benchOwns   = "a figure in milliseconds; bench/ measures it"

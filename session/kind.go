@@ -28,7 +28,7 @@ const (
 	KindMetaChanged      Kind = "meta.changed"      // MetaPatch
 	KindVendorMapped     Kind = "vendor.mapped"     // package workspace
 	KindWorkspaceEvent   Kind = "workspace.event"   // package workspace
-	KindTaskChanged      Kind = "task.changed"      // package tool/tasks
+	KindTaskChanged      Kind = "task.changed"      // package internal/tool/tasks
 	KindFileSaved        Kind = "file.saved"        // FileSaved
 	KindModelCalled      Kind = "model.called"      // ModelCalled
 	KindRedacted         Kind = "redacted"          // Redacted

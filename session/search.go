@@ -46,7 +46,7 @@ type Hits struct {
 	Behind int `json:"behind,omitempty"`
 }
 
-// Searcher is a store that has an index of its own. Package session/search has one for
+// Searcher is a store that has an index of its own. Package internal/session/search has one for
 // every other store. An index runs behind the append and is brought up to date by
 // Index; what was erased or deleted is not found any more once Index has returned.
 type Searcher interface {

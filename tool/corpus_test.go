@@ -11,10 +11,10 @@ import (
 	"testing"
 
 	"github.com/holdfast-dev/holdfast/internal/corpus"
+	"github.com/holdfast-dev/holdfast/internal/tool/files"
+	"github.com/holdfast-dev/holdfast/internal/tool/search"
+	"github.com/holdfast-dev/holdfast/internal/tool/shell"
 	"github.com/holdfast-dev/holdfast/tool"
-	"github.com/holdfast-dev/holdfast/tool/files"
-	"github.com/holdfast-dev/holdfast/tool/search"
-	"github.com/holdfast-dev/holdfast/tool/shell"
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
@@ -434,7 +434,7 @@ func TestToolExecutorCorpus(t *testing.T) {
 	}, map[string]string{
 		"tool_executor-001": agents,
 		"tool_executor-002": agents,
-		"tool_executor-013": "a tool of a server is never read-only: TestToolsOfAServer of tool/mcp has this case",
+		"tool_executor-013": "a tool of a server is never read-only: TestToolsOfAServer of internal/tool/mcp has this case",
 	})
 }
 

@@ -3,8 +3,8 @@ package cli
 import (
 	"context"
 
-	"github.com/holdfast-dev/holdfast/instructions"
 	"github.com/holdfast-dev/holdfast/internal/compose/tools"
+	"github.com/holdfast-dev/holdfast/internal/instructions"
 )
 
 // contextCmd is `holdfast context`.

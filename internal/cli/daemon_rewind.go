@@ -6,8 +6,8 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/holdfast-dev/holdfast/checkpoint"
 	"github.com/holdfast-dev/holdfast/daemon/api"
+	"github.com/holdfast-dev/holdfast/internal/checkpoint"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
 )
 

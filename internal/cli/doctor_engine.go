@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/holdfast-dev/holdfast/internal/outcome"
-	"github.com/holdfast-dev/holdfast/workspace"
+	"github.com/holdfast-dev/holdfast/internal/workspace"
 )
 
 // engine is what workspaces have to run in. Who has no workspace needs none.

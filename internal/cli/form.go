@@ -10,7 +10,7 @@ import (
 
 	"github.com/holdfast-dev/holdfast/approval"
 	"github.com/holdfast-dev/holdfast/internal/compose/tools"
-	"github.com/holdfast-dev/holdfast/tool/mcp"
+	"github.com/holdfast-dev/holdfast/internal/tool/mcp"
 )
 
 // form prints what a server asks.

@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"github.com/holdfast-dev/holdfast/hook"
+	"github.com/holdfast-dev/holdfast/internal/settings"
 	"github.com/holdfast-dev/holdfast/policy"
-	"github.com/holdfast-dev/holdfast/settings"
 )
 
 // hooksCmd is `holdfast hooks`.

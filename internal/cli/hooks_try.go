@@ -12,7 +12,7 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/compose/hooks"
 	"github.com/holdfast-dev/holdfast/internal/compose/tools"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
-	"github.com/holdfast-dev/holdfast/settings"
+	"github.com/holdfast-dev/holdfast/internal/settings"
 )
 
 // hooksTestCmd is `holdfast hooks test`.

@@ -10,7 +10,7 @@ import (
 
 	"github.com/holdfast-dev/holdfast/internal/compose/tools"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
-	"github.com/holdfast-dev/holdfast/settings"
+	"github.com/holdfast-dev/holdfast/internal/settings"
 )
 
 // mcpScopeFlags say where a server is written down.

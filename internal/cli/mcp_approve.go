@@ -8,7 +8,7 @@ import (
 
 	"github.com/holdfast-dev/holdfast/internal/compose/tools"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
-	"github.com/holdfast-dev/holdfast/settings"
+	"github.com/holdfast-dev/holdfast/internal/settings"
 )
 
 // mcpNames are servers that are decided about.

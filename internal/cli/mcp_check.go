@@ -10,8 +10,8 @@ import (
 
 	"github.com/holdfast-dev/holdfast/internal/compose/tools"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
-	"github.com/holdfast-dev/holdfast/settings"
-	"github.com/holdfast-dev/holdfast/tool/mcp"
+	"github.com/holdfast-dev/holdfast/internal/settings"
+	"github.com/holdfast-dev/holdfast/internal/tool/mcp"
 )
 
 // checkedDoc is what came of connecting to a server.

@@ -6,8 +6,8 @@ import (
 	"strings"
 
 	"github.com/holdfast-dev/holdfast/internal/compose/tools"
+	"github.com/holdfast-dev/holdfast/internal/settings"
 	"github.com/holdfast-dev/holdfast/policy"
-	"github.com/holdfast-dev/holdfast/settings"
 )
 
 // policyCmd is `holdfast policy`.

@@ -9,12 +9,12 @@ import (
 	"strings"
 
 	"github.com/holdfast-dev/holdfast/agent"
+	"github.com/holdfast-dev/holdfast/internal/settings"
+	"github.com/holdfast-dev/holdfast/internal/tool/mcp"
+	"github.com/holdfast-dev/holdfast/internal/tool/shell"
+	"github.com/holdfast-dev/holdfast/internal/tool/web"
+	"github.com/holdfast-dev/holdfast/internal/tool/worktree"
 	"github.com/holdfast-dev/holdfast/policy"
-	"github.com/holdfast-dev/holdfast/settings"
-	"github.com/holdfast-dev/holdfast/tool/mcp"
-	"github.com/holdfast-dev/holdfast/tool/shell"
-	"github.com/holdfast-dev/holdfast/tool/web"
-	"github.com/holdfast-dev/holdfast/tool/worktree"
 )
 
 // touch says what a tool touches and which field of its input names it.

@@ -9,7 +9,7 @@ import (
 	"github.com/holdfast-dev/holdfast/agent"
 	"github.com/holdfast-dev/holdfast/internal/compose/tools"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
-	"github.com/holdfast-dev/holdfast/tool/worktree"
+	"github.com/holdfast-dev/holdfast/internal/tool/worktree"
 )
 
 // worktreeFlag is --worktree, whose name may be left out: what follows is taken for it when

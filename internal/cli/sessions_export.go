@@ -7,8 +7,8 @@ import (
 	"io"
 
 	"github.com/holdfast-dev/holdfast/internal/compose/stores"
+	"github.com/holdfast-dev/holdfast/internal/session/convert"
 	"github.com/holdfast-dev/holdfast/session"
-	"github.com/holdfast-dev/holdfast/session/convert"
 )
 
 // exportCmd is `holdfast sessions export`.

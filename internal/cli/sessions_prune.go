@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"github.com/holdfast-dev/holdfast/internal/compose/stores"
+	"github.com/holdfast-dev/holdfast/internal/settings"
 	"github.com/holdfast-dev/holdfast/session"
-	"github.com/holdfast-dev/holdfast/settings"
 )
 
 // pruneCmd is `holdfast sessions prune`.

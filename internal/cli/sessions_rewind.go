@@ -11,11 +11,11 @@ import (
 	"strings"
 
 	"github.com/holdfast-dev/holdfast/audit/secret"
-	"github.com/holdfast-dev/holdfast/checkpoint"
+	"github.com/holdfast-dev/holdfast/internal/checkpoint"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
+	"github.com/holdfast-dev/holdfast/internal/workspace"
 	"github.com/holdfast-dev/holdfast/session"
 	"github.com/holdfast-dev/holdfast/tool"
-	"github.com/holdfast-dev/holdfast/workspace"
 )
 
 // rewindCmd is `holdfast sessions rewind`.

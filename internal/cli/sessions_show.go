@@ -8,9 +8,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/holdfast-dev/holdfast/internal/workspace"
 	"github.com/holdfast-dev/holdfast/session"
 	"github.com/holdfast-dev/holdfast/transcript"
-	"github.com/holdfast-dev/holdfast/workspace"
 )
 
 // showCmd is `holdfast sessions show`.

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/holdfast-dev/holdfast/internal/compose/tools"
-	"github.com/holdfast-dev/holdfast/tool/skills"
+	"github.com/holdfast-dev/holdfast/internal/tool/skills"
 )
 
 // skillsCmd is `holdfast skills`.

@@ -10,10 +10,10 @@ import (
 
 	"github.com/holdfast-dev/holdfast/event"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
+	"github.com/holdfast-dev/holdfast/internal/settings"
+	"github.com/holdfast-dev/holdfast/internal/tool/mcp"
 	"github.com/holdfast-dev/holdfast/internal/version"
 	"github.com/holdfast-dev/holdfast/policy"
-	"github.com/holdfast-dev/holdfast/settings"
-	"github.com/holdfast-dev/holdfast/tool/mcp"
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 

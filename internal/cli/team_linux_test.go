@@ -16,9 +16,9 @@ import (
 	"time"
 
 	"github.com/holdfast-dev/holdfast/internal/missing"
+	"github.com/holdfast-dev/holdfast/internal/tool/tasks"
 	"github.com/holdfast-dev/holdfast/session"
 	"github.com/holdfast-dev/holdfast/session/sqlite"
-	"github.com/holdfast-dev/holdfast/tool/tasks"
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 

@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/holdfast-dev/holdfast/internal/workspace"
 	"github.com/holdfast-dev/holdfast/session"
-	"github.com/holdfast-dev/holdfast/workspace"
 )
 
 // workspaceCmd is `holdfast workspace`.

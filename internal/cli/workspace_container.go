@@ -3,7 +3,7 @@ package cli
 import (
 	"context"
 
-	"github.com/holdfast-dev/holdfast/workspace"
+	"github.com/holdfast-dev/holdfast/internal/workspace"
 )
 
 // workspaceStartCmd is `holdfast workspace start`.

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/holdfast-dev/holdfast/internal/outcome"
-	"github.com/holdfast-dev/holdfast/workspace"
+	"github.com/holdfast-dev/holdfast/internal/workspace"
 )
 
 // workspaceFlags are what a person decides about a workspace. What is not given stays

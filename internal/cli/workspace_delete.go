@@ -6,8 +6,8 @@ import (
 	"fmt"
 
 	"github.com/holdfast-dev/holdfast/internal/outcome"
+	"github.com/holdfast-dev/holdfast/internal/workspace"
 	"github.com/holdfast-dev/holdfast/session"
-	"github.com/holdfast-dev/holdfast/workspace"
 )
 
 // workspaceDeleteCmd is `holdfast workspace delete`.

@@ -12,7 +12,7 @@ import (
 
 	"github.com/holdfast-dev/holdfast/internal/outcome"
 	"github.com/holdfast-dev/holdfast/internal/supervisor"
-	"github.com/holdfast-dev/holdfast/workspace"
+	"github.com/holdfast-dev/holdfast/internal/workspace"
 )
 
 // workspaceExecCmd is `holdfast workspace exec`.

@@ -6,8 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/holdfast-dev/holdfast/internal/workspace"
 	"github.com/holdfast-dev/holdfast/internal/workspace/image"
-	"github.com/holdfast-dev/holdfast/workspace"
 )
 
 // workspaceImageCmd is `holdfast workspace image`.

@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/holdfast-dev/holdfast/internal/workspace"
 	"github.com/holdfast-dev/holdfast/session"
-	"github.com/holdfast-dev/holdfast/workspace"
 )
 
 // workspaceListCmd is `holdfast workspace list`.

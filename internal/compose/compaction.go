@@ -10,8 +10,8 @@ import (
 	"github.com/holdfast-dev/holdfast/audit/secret"
 	"github.com/holdfast-dev/holdfast/internal/compose/env"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
+	"github.com/holdfast-dev/holdfast/internal/settings"
 	"github.com/holdfast-dev/holdfast/runspec"
-	"github.com/holdfast-dev/holdfast/settings"
 )
 
 // compaction is when and how a run makes its transcript smaller: what the spec says, then

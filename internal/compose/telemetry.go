@@ -5,9 +5,9 @@ import (
 
 	"github.com/holdfast-dev/holdfast/agent"
 	"github.com/holdfast-dev/holdfast/internal/compose/env"
+	"github.com/holdfast-dev/holdfast/internal/otel"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
 	"github.com/holdfast-dev/holdfast/internal/version"
-	"github.com/holdfast-dev/holdfast/otel"
 )
 
 // telemetry adds an observer that sends spans and metrics when the environment says

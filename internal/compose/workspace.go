@@ -10,9 +10,9 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/compose/models"
 	"github.com/holdfast-dev/holdfast/internal/logpipe"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
+	"github.com/holdfast-dev/holdfast/internal/settings"
+	"github.com/holdfast-dev/holdfast/internal/workspace"
 	"github.com/holdfast-dev/holdfast/runspec"
-	"github.com/holdfast-dev/holdfast/settings"
-	"github.com/holdfast-dev/holdfast/workspace"
 )
 
 // Space is a workspace that an agent works in.

@@ -4,7 +4,7 @@ import (
 	"slices"
 
 	"github.com/holdfast-dev/holdfast/internal/jsontree"
-	"github.com/holdfast-dev/holdfast/settings"
+	"github.com/holdfast-dev/holdfast/internal/settings"
 )
 
 // maxServers bounds the MCP servers of one definition.

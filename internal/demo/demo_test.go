@@ -14,14 +14,14 @@ import (
 
 	"github.com/holdfast-dev/holdfast/agent"
 	"github.com/holdfast-dev/holdfast/event"
+	"github.com/holdfast-dev/holdfast/internal/tool/files"
+	"github.com/holdfast-dev/holdfast/internal/tool/search"
+	"github.com/holdfast-dev/holdfast/internal/tool/shell"
 	"github.com/holdfast-dev/holdfast/model/scripted"
 	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/session"
 	"github.com/holdfast-dev/holdfast/session/memory"
 	"github.com/holdfast-dev/holdfast/tool"
-	"github.com/holdfast-dev/holdfast/tool/files"
-	"github.com/holdfast-dev/holdfast/tool/search"
-	"github.com/holdfast-dev/holdfast/tool/shell"
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 

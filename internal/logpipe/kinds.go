@@ -6,9 +6,9 @@ import (
 	"fmt"
 
 	"github.com/holdfast-dev/holdfast/approval"
+	"github.com/holdfast-dev/holdfast/internal/tool/tasks"
 	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/session"
-	"github.com/holdfast-dev/holdfast/tool/tasks"
 )
 
 // A log outlives the container, and may be gone on with outside of it: what permits

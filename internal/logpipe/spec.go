@@ -7,8 +7,8 @@ import (
 	"io"
 	"time"
 
+	"github.com/holdfast-dev/holdfast/internal/settings"
 	"github.com/holdfast-dev/holdfast/model"
-	"github.com/holdfast-dev/holdfast/settings"
 )
 
 // Spec says what the process inside is to do: one turn of one session. It comes on its

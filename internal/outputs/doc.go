@@ -1,7 +1,7 @@
 // Package outputs keeps the long outputs of commands below $HOLDFAST_HOME/output, beside the
 // store: masked as records are, sealed when the store is, and erased with their session.
 //
-//	tool/shell ─ text ─► Keeper.Keep ─ masked, sealed ─► output/run-…/SESSION-USE-RANDOM.txt
+//	internal/tool/shell ─ text ─► Keeper.Keep ─ masked, sealed ─► output/run-…/SESSION-USE-RANDOM.txt
 //	Read, Grep ◄──────── Keeper.Open ◄───────────────────┘
 //	session.Redact, session.Delete ─► Holder.Find, Erase, Forget
 //

@@ -12,8 +12,8 @@ import (
 
 	"github.com/fsnotify/fsnotify"
 
+	"github.com/holdfast-dev/holdfast/internal/session/heads"
 	"github.com/holdfast-dev/holdfast/session"
-	"github.com/holdfast-dev/holdfast/session/internal/heads"
 )
 
 // How often the logs that are watched are looked at without a reason.

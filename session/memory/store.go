@@ -7,8 +7,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/holdfast-dev/holdfast/internal/session/heads"
 	"github.com/holdfast-dev/holdfast/session"
-	"github.com/holdfast-dev/holdfast/session/internal/heads"
 )
 
 // Store keeps sessions in memory. It is safe for concurrent use. Create one

@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/holdfast-dev/holdfast/internal/session/rows"
 	"github.com/holdfast-dev/holdfast/session"
-	"github.com/holdfast-dev/holdfast/session/internal/rows"
 )
 
 // dialect is MySQL's and MariaDB's. Text is sent as bytes, so that no character set is

@@ -3,8 +3,8 @@ package mysql
 import (
 	"context"
 
+	"github.com/holdfast-dev/holdfast/internal/session/rows"
 	"github.com/holdfast-dev/holdfast/session"
-	"github.com/holdfast-dev/holdfast/session/internal/rows"
 )
 
 const insertSession = "INSERT INTO sessions (" + rows.Columns + ", epoch) VALUES (" + rows.Marks + ", 0)"

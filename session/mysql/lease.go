@@ -1,8 +1,8 @@
 package mysql
 
 import (
+	"github.com/holdfast-dev/holdfast/internal/session/rows"
 	"github.com/holdfast-dev/holdfast/session"
-	"github.com/holdfast-dev/holdfast/session/internal/rows"
 )
 
 // take gives a lease the next of all epochs and commits it. That is one text, so that the

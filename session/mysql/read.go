@@ -4,8 +4,8 @@ import (
 	"context"
 	"iter"
 
+	"github.com/holdfast-dev/holdfast/internal/session/rows"
 	"github.com/holdfast-dev/holdfast/session"
-	"github.com/holdfast-dev/holdfast/session/internal/rows"
 )
 
 // Records are fetched in chunks and handed out between them, so that a reader who takes

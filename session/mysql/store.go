@@ -10,9 +10,9 @@ import (
 
 	"github.com/go-sql-driver/mysql"
 
+	"github.com/holdfast-dev/holdfast/internal/session/heads"
+	"github.com/holdfast-dev/holdfast/internal/session/rows"
 	"github.com/holdfast-dev/holdfast/session"
-	"github.com/holdfast-dev/holdfast/session/internal/heads"
-	"github.com/holdfast-dev/holdfast/session/internal/rows"
 )
 
 // Options adjusts [Open]. The zero value works.

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/holdfast-dev/holdfast/session/internal/heads"
+	"github.com/holdfast-dev/holdfast/internal/session/heads"
 )
 
 // Watch implements [session.Watcher]. What other programs append is seen within

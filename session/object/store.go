@@ -10,8 +10,8 @@ import (
 
 	"github.com/minio/minio-go/v7"
 
+	"github.com/holdfast-dev/holdfast/internal/session/heads"
 	"github.com/holdfast-dev/holdfast/session"
-	"github.com/holdfast-dev/holdfast/session/internal/heads"
 )
 
 var (

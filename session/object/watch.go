@@ -5,8 +5,8 @@ import (
 	"iter"
 	"time"
 
+	"github.com/holdfast-dev/holdfast/internal/session/heads"
 	"github.com/holdfast-dev/holdfast/session"
-	"github.com/holdfast-dev/holdfast/session/internal/heads"
 )
 
 // Watch implements [session.Watcher]. What this store appends is told at once; for what other

@@ -8,8 +8,8 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
+	"github.com/holdfast-dev/holdfast/internal/session/rows"
 	"github.com/holdfast-dev/holdfast/session"
-	"github.com/holdfast-dev/holdfast/session/internal/rows"
 )
 
 // maxPayload bounds the payloads of a batch together: a message of the protocol, and a

@@ -9,9 +9,9 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/holdfast-dev/holdfast/internal/session/rows"
+	"github.com/holdfast-dev/holdfast/internal/session/searchtext"
 	"github.com/holdfast-dev/holdfast/session"
-	"github.com/holdfast-dev/holdfast/session/internal/rows"
-	"github.com/holdfast-dev/holdfast/session/internal/searchtext"
 )
 
 // A step of indexing is a transaction of so many texts, or bytes of them, or records.

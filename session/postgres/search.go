@@ -10,9 +10,9 @@ import (
 
 	"github.com/jackc/pgx/v5/pgxpool"
 
+	"github.com/holdfast-dev/holdfast/internal/session/rows"
+	"github.com/holdfast-dev/holdfast/internal/session/searchtext"
 	"github.com/holdfast-dev/holdfast/session"
-	"github.com/holdfast-dev/holdfast/session/internal/rows"
-	"github.com/holdfast-dev/holdfast/session/internal/searchtext"
 )
 
 // defaultHits is how many hits a page has when the question does not say.

@@ -7,7 +7,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 
-	"github.com/holdfast-dev/holdfast/session/internal/rows"
+	"github.com/holdfast-dev/holdfast/internal/session/rows"
 )
 
 // tx is a [rows.Tx] on a connection or in a transaction.

@@ -172,7 +172,7 @@ func (s *Store) PutMeta(ctx context.Context, m session.Meta) error {
 // what is masked.
 func (s *Store) Index(context.Context) error { return noSearch() }
 
-// Search implements [session.Searcher] by refusing. Package session/search indexes what
+// Search implements [session.Searcher] by refusing. Package internal/session/search indexes what
 // this store reads.
 func (s *Store) Search(context.Context, session.Search) (*session.Hits, error) {
 	return nil, noSearch()

@@ -11,11 +11,11 @@ import (
 
 	"filippo.io/age"
 
+	"github.com/holdfast-dev/holdfast/internal/session/mirror"
 	"github.com/holdfast-dev/holdfast/session"
 	"github.com/holdfast-dev/holdfast/session/encrypted"
 	"github.com/holdfast-dev/holdfast/session/file"
 	"github.com/holdfast-dev/holdfast/session/memory"
-	"github.com/holdfast-dev/holdfast/session/mirror"
 	"github.com/holdfast-dev/holdfast/session/redacting"
 	"github.com/holdfast-dev/holdfast/session/sessiontest"
 	"github.com/holdfast-dev/holdfast/transcript"

@@ -3,8 +3,8 @@ package sqlite
 import (
 	"context"
 
+	"github.com/holdfast-dev/holdfast/internal/session/rows"
 	"github.com/holdfast-dev/holdfast/session"
-	"github.com/holdfast-dev/holdfast/session/internal/rows"
 )
 
 // The end of the statement of every append: it compares head and lease and changes the

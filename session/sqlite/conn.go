@@ -13,7 +13,7 @@ import (
 
 	modernc "modernc.org/sqlite"
 
-	"github.com/holdfast-dev/holdfast/session/internal/rows"
+	"github.com/holdfast-dev/holdfast/internal/session/rows"
 )
 
 // conn is one connection with its prepared statements. One goroutine uses it at

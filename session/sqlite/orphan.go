@@ -5,8 +5,8 @@ import (
 	"encoding/json"
 	"fmt"
 
+	"github.com/holdfast-dev/holdfast/internal/session/rows"
 	"github.com/holdfast-dev/holdfast/session"
-	"github.com/holdfast-dev/holdfast/session/internal/rows"
 )
 
 // selectBounds is enough to know that no log has lost its session's row: the numbers of

@@ -5,8 +5,8 @@ import (
 	"database/sql/driver"
 	"time"
 
+	"github.com/holdfast-dev/holdfast/internal/session/rows"
 	"github.com/holdfast-dev/holdfast/session"
-	"github.com/holdfast-dev/holdfast/session/internal/rows"
 )
 
 // Records are fetched in chunks, each in a short transaction, and handed out

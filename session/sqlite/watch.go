@@ -10,7 +10,7 @@ import (
 
 	"github.com/fsnotify/fsnotify"
 
-	"github.com/holdfast-dev/holdfast/session/internal/heads"
+	"github.com/holdfast-dev/holdfast/internal/session/heads"
 )
 
 // How often the file is asked whether another program has committed.

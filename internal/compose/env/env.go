@@ -21,7 +21,7 @@ import (
 	"time"
 
 	"github.com/holdfast-dev/holdfast/internal/outcome"
-	"github.com/holdfast-dev/holdfast/settings"
+	"github.com/holdfast-dev/holdfast/internal/settings"
 )
 
 // Env is the environment of a run. The zero value has no variables, works in the

@@ -10,11 +10,11 @@ import (
 
 	"github.com/holdfast-dev/holdfast/internal/compose/env"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
+	"github.com/holdfast-dev/holdfast/internal/settings"
 	"github.com/holdfast-dev/holdfast/model"
 	"github.com/holdfast-dev/holdfast/model/anthropic"
 	"github.com/holdfast-dev/holdfast/model/openai"
 	"github.com/holdfast-dev/holdfast/model/scripted"
-	"github.com/holdfast-dev/holdfast/settings"
 )
 
 // OllamaURL is where Ollama listens by default.

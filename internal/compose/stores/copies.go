@@ -10,8 +10,8 @@ import (
 
 	"github.com/holdfast-dev/holdfast/internal/compose/env"
 	"github.com/holdfast-dev/holdfast/internal/outputs"
+	"github.com/holdfast-dev/holdfast/internal/session/search"
 	"github.com/holdfast-dev/holdfast/session"
-	"github.com/holdfast-dev/holdfast/session/search"
 )
 
 // copies are all that this home keeps of a store's sessions beside it, for erasing and

@@ -8,16 +8,16 @@ import (
 
 	"github.com/holdfast-dev/holdfast/internal/compose/env"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
+	"github.com/holdfast-dev/holdfast/internal/session/mirror"
+	"github.com/holdfast-dev/holdfast/internal/session/retry"
 	"github.com/holdfast-dev/holdfast/session"
 	"github.com/holdfast-dev/holdfast/session/encrypted"
 	"github.com/holdfast-dev/holdfast/session/file"
 	"github.com/holdfast-dev/holdfast/session/memory"
-	"github.com/holdfast-dev/holdfast/session/mirror"
 	"github.com/holdfast-dev/holdfast/session/mysql"
 	"github.com/holdfast-dev/holdfast/session/object"
 	"github.com/holdfast-dev/holdfast/session/postgres"
 	"github.com/holdfast-dev/holdfast/session/redis"
-	"github.com/holdfast-dev/holdfast/session/retry"
 	"github.com/holdfast-dev/holdfast/session/sqlite"
 )
 

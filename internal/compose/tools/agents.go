@@ -12,16 +12,16 @@ import (
 	"github.com/holdfast-dev/holdfast/hook"
 	"github.com/holdfast-dev/holdfast/internal/compose/models"
 	"github.com/holdfast-dev/holdfast/internal/define"
+	"github.com/holdfast-dev/holdfast/internal/otel"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
+	"github.com/holdfast-dev/holdfast/internal/settings"
+	"github.com/holdfast-dev/holdfast/internal/tool/skills"
+	"github.com/holdfast-dev/holdfast/internal/tool/tasks"
+	"github.com/holdfast-dev/holdfast/internal/tool/team"
 	"github.com/holdfast-dev/holdfast/model"
-	"github.com/holdfast-dev/holdfast/otel"
 	"github.com/holdfast-dev/holdfast/session"
 	"github.com/holdfast-dev/holdfast/session/memory"
-	"github.com/holdfast-dev/holdfast/settings"
 	"github.com/holdfast-dev/holdfast/tool"
-	"github.com/holdfast-dev/holdfast/tool/skills"
-	"github.com/holdfast-dev/holdfast/tool/tasks"
-	"github.com/holdfast-dev/holdfast/tool/team"
 )
 
 // crew is whom a run's agent may give work to, and the list of what is to be done.

@@ -6,7 +6,7 @@ import (
 
 	"github.com/holdfast-dev/holdfast/internal/compose/env"
 	"github.com/holdfast-dev/holdfast/internal/define"
-	"github.com/holdfast-dev/holdfast/settings"
+	"github.com/holdfast-dev/holdfast/internal/settings"
 )
 
 // Definitions are the kinds of sub-agents that a run has, of files and of --agents. Of their

@@ -9,9 +9,9 @@ import (
 	"strings"
 
 	"github.com/holdfast-dev/holdfast/approval"
+	"github.com/holdfast-dev/holdfast/internal/tool/mcp"
 	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/tool"
-	"github.com/holdfast-dev/holdfast/tool/mcp"
 )
 
 // elicit puts what a server asks to the person: as a question of the call that the server

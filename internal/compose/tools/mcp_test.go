@@ -11,8 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/holdfast-dev/holdfast/internal/tool/mcp"
 	"github.com/holdfast-dev/holdfast/session"
-	"github.com/holdfast-dev/holdfast/tool/mcp"
 )
 
 // The person hears of a server that is waited for no longer: it may be one that never answers.

@@ -4,8 +4,8 @@ import (
 	"context"
 
 	"github.com/holdfast-dev/holdfast/internal/outputs"
+	"github.com/holdfast-dev/holdfast/internal/tool/shell"
 	"github.com/holdfast-dev/holdfast/tool"
-	"github.com/holdfast-dev/holdfast/tool/shell"
 )
 
 // keepOutputs has long outputs kept as the store keeps records: masked, and sealed when it

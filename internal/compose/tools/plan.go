@@ -4,10 +4,10 @@ import (
 	"context"
 
 	"github.com/holdfast-dev/holdfast/approval"
+	"github.com/holdfast-dev/holdfast/internal/tool/ask"
+	"github.com/holdfast-dev/holdfast/internal/tool/plan"
 	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/tool"
-	"github.com/holdfast-dev/holdfast/tool/ask"
-	"github.com/holdfast-dev/holdfast/tool/plan"
 )
 
 // planKit begins and ends plan mode. A sub-agent plans as long as its parent does, and in a

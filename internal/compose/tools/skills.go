@@ -8,15 +8,15 @@ import (
 	"strings"
 
 	"github.com/holdfast-dev/holdfast/agent"
-	"github.com/holdfast-dev/holdfast/instructions"
 	"github.com/holdfast-dev/holdfast/internal/compose/env"
 	"github.com/holdfast-dev/holdfast/internal/define"
+	"github.com/holdfast-dev/holdfast/internal/instructions"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
+	"github.com/holdfast-dev/holdfast/internal/settings"
 	"github.com/holdfast-dev/holdfast/internal/spelling"
+	"github.com/holdfast-dev/holdfast/internal/tool/skills"
 	"github.com/holdfast-dev/holdfast/policy"
-	"github.com/holdfast-dev/holdfast/settings"
 	"github.com/holdfast-dev/holdfast/tool"
-	"github.com/holdfast-dev/holdfast/tool/skills"
 )
 
 // skillPlaces are where skills and commands lie; a later one counts before those above it.

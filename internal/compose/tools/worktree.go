@@ -13,9 +13,9 @@ import (
 	"github.com/holdfast-dev/holdfast/agent"
 	"github.com/holdfast-dev/holdfast/hook"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
+	"github.com/holdfast-dev/holdfast/internal/tool/worktree"
 	"github.com/holdfast-dev/holdfast/session"
 	"github.com/holdfast-dev/holdfast/tool"
-	"github.com/holdfast-dev/holdfast/tool/worktree"
 )
 
 // worktreeKit lets the agent work in a checkout of its own, where its folder is a

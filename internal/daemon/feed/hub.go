@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"github.com/holdfast-dev/holdfast/event"
+	"github.com/holdfast-dev/holdfast/internal/session/retry"
 	"github.com/holdfast-dev/holdfast/session"
-	"github.com/holdfast-dev/holdfast/session/retry"
 )
 
 // Options adjusts [New]. The zero value works.

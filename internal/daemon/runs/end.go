@@ -9,7 +9,7 @@ import (
 	"github.com/holdfast-dev/holdfast/agent"
 	"github.com/holdfast-dev/holdfast/internal/daemon/strategy"
 	"github.com/holdfast-dev/holdfast/internal/daemon/wire"
-	"github.com/holdfast-dev/holdfast/session/retry"
+	"github.com/holdfast-dev/holdfast/internal/session/retry"
 )
 
 // awayMessage begins the reason of a run that has ended since it could not put on record what

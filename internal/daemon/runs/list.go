@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"github.com/holdfast-dev/holdfast/internal/daemon/wire"
+	"github.com/holdfast-dev/holdfast/internal/workspace"
 	"github.com/holdfast-dev/holdfast/session"
-	"github.com/holdfast-dev/holdfast/workspace"
 )
 
 // ListOptions filter [Runs.List]. Empty fields do not.

@@ -7,7 +7,7 @@ import (
 
 	"github.com/holdfast-dev/holdfast/internal/daemon/strategy"
 	"github.com/holdfast-dev/holdfast/internal/daemon/wire"
-	"github.com/holdfast-dev/holdfast/session/retry"
+	"github.com/holdfast-dev/holdfast/internal/session/retry"
 )
 
 // step is [strategy.Do]: it makes a step, unless the record says what came of it.

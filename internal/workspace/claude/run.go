@@ -10,9 +10,9 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/holdfast-dev/holdfast/internal/session/convert"
 	"github.com/holdfast-dev/holdfast/internal/workspace/lines"
 	"github.com/holdfast-dev/holdfast/internal/workspace/vendor"
-	"github.com/holdfast-dev/holdfast/session/convert"
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 

@@ -1,0 +1,68 @@
+package checkpoint_test
+
+import (
+	"context"
+	"fmt"
+	"log"
+	"os"
+	"path/filepath"
+
+	"github.com/holdfast-dev/holdfast/internal/checkpoint"
+	"github.com/holdfast-dev/holdfast/session"
+	"github.com/holdfast-dev/holdfast/session/memory"
+	"github.com/holdfast-dev/holdfast/tool"
+)
+
+// A tool has made a file; going back to before that removes it.
+func ExampleNew() {
+	ctx := context.Background()
+	dir, err := os.MkdirTemp("", "")
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer os.RemoveAll(dir)
+	folders, err := tool.OpenFolders(dir)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer folders.Close()
+
+	// What an agent does when a tool is about to write.
+	sessions := session.New(memory.New(), nil)
+	l, err := sessions.Create(ctx, session.Opened{SessionID: "s"})
+	if err != nil {
+		log.Fatal(err)
+	}
+	saved := session.FileSaved{
+		Path: filepath.Join(folders.Roots()[0], "notes.txt"), Digest: session.FileAbsent, After: session.Sum([]byte("hello")).String(),
+	}
+	d, err := saved.Draft()
+	if err != nil {
+		log.Fatal(err)
+	}
+	if _, err := l.Append(ctx, d); err != nil {
+		log.Fatal(err)
+	}
+	if err := os.WriteFile(saved.Path, []byte("hello"), 0o644); err != nil {
+		log.Fatal(err)
+	}
+	if err := l.Close(); err != nil {
+		log.Fatal(err)
+	}
+
+	plan, err := checkpoint.New(ctx, sessions, "s", checkpoint.Options{To: 1, Folders: folders, By: "ann"})
+	if err != nil {
+		log.Fatal(err)
+	}
+	for _, f := range plan.Files {
+		fmt.Println(f.Action, filepath.Base(f.Path))
+	}
+	if _, err := plan.Apply(ctx); err != nil {
+		log.Fatal(err)
+	}
+	_, err = os.Stat(saved.Path)
+	fmt.Println("gone:", os.IsNotExist(err))
+	// Output:
+	// delete notes.txt
+	// gone: true
+}

@@ -1,0 +1,59 @@
+package convert_test
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/holdfast-dev/holdfast/internal/session/convert"
+	"github.com/holdfast-dev/holdfast/session"
+)
+
+// A log that would allow things again is taken in only by who says that it is trusted.
+func TestPermissionsInRecords(t *testing.T) {
+	draft := func(k session.Kind, payload string) session.Draft {
+		return session.Draft{Kind: k, Payload: []byte(payload)}
+	}
+	mode, ended := draft(session.KindPolicyChanged, `{"mode":"auto"}`), draft(session.KindPolicyChanged, `{"ended":true}`)
+	opened, closed := draft(session.KindTurnOpened, `{"turn":"t"}`), draft(session.KindTurnClosed, `{"turn":"t","reason":"completed"}`)
+	asked, answered := draft(session.KindApprovalAsked, `{"id":"q"}`), draft(session.KindApprovalResolved, `{"id":"q"}`)
+	for name, c := range map[string]struct {
+		drafts []session.Draft
+		bad    bool
+	}{
+		"nothing":          {[]session.Draft{opened, closed}, false},
+		"a mode":           {[]session.Draft{mode}, true},
+		"a mode that was":  {[]session.Draft{mode, ended}, false},
+		"a mode again":     {[]session.Draft{mode, ended, mode}, true},
+		"an answer":        {[]session.Draft{opened, asked, answered}, true},
+		"an answer before": {[]session.Draft{opened, asked, answered, closed}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			from := newSessions()
+			l, err := from.Create(t.Context(), session.Opened{SessionID: "s"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := l.Append(t.Context(), c.drafts...); err != nil {
+				t.Fatal(err)
+			}
+			if err := l.Close(); err != nil {
+				t.Fatal(err)
+			}
+			src := write(t, "s.jsonl", string(export(t, from, "s", convert.JSONL)))
+			to := newSessions()
+			_, err = convert.Import(t.Context(), to, src, nil)
+			if errors.Is(err, session.ErrInvalid) != c.bad || !c.bad && err != nil {
+				t.Errorf("%v", err)
+			}
+			if c.bad {
+				if session.Hint(err) == "" {
+					t.Error("no hint")
+				}
+				if _, err := to.Get(t.Context(), "s"); !errors.Is(err, session.ErrNotFound) {
+					t.Errorf("something was written: %v", err)
+				}
+				bring(t, to, src, &convert.Options{Trusted: true})
+			}
+		})
+	}
+}

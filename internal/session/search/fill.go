@@ -1,0 +1,359 @@
+package search
+
+import (
+	"bytes"
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"strings"
+
+	"github.com/holdfast-dev/holdfast/internal/session/searchtext"
+	"github.com/holdfast-dev/holdfast/session"
+)
+
+// batch bounds the text that goes into one transaction.
+const batch = 4 << 20
+
+// Index brings the index up to date with the store: what is new of each log, what was
+// erased, what was deleted. Of several that do so at once one does the work of a
+// session. It can be cut short at any time, and goes on where it was. A session that is
+// sealed with another key is left out, and stays among those that are behind.
+func (x *Index) Index(ctx context.Context) error {
+	page, err := x.store.List(ctx, session.Query{Worktrees: true, Trash: session.TrashToo})
+	if err != nil {
+		return err
+	}
+	known, err := x.known(ctx)
+	if err != nil {
+		return failed("index", err)
+	}
+	erased := false
+	for i := range page.Sessions {
+		m := &page.Sessions[i]
+		was, ok := known[m.ID]
+		delete(known, m.ID)
+		if ok && was.is(m) || m.Lost() {
+			continue
+		}
+		cleared, err := x.session(ctx, m)
+		erased = erased || cleared
+		if err != nil && !passed(err) {
+			return failed("index", err)
+		}
+	}
+	for _, gone := range known {
+		if err := x.within(ctx, func(tx *sql.Tx) error { return forget(ctx, tx, gone.num) }); err != nil {
+			return failed("index", err)
+		}
+		erased = true
+	}
+	if !erased {
+		return nil
+	}
+	if err := x.purge(ctx); err != nil {
+		return failed("index", err)
+	}
+	return nil
+}
+
+// Forget takes a session out at once, and its words out of the file. When the session is still
+// there, the next Index reads it anew.
+func (x *Index) Forget(ctx context.Context, id string) error {
+	found := false
+	err := x.within(ctx, func(tx *sql.Tx) error {
+		_, s, err := scanState(tx.QueryRowContext(ctx, selectState+" WHERE id = ?", id))
+		if errors.Is(err, sql.ErrNoRows) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		found = true
+		return forget(ctx, tx, s.num)
+	})
+	if err == nil && found {
+		err = x.purge(ctx)
+	}
+	if err != nil {
+		return failed("forget", err)
+	}
+	return nil
+}
+
+// purge removes from the file what was taken out of words: it is really gone only when its
+// parts are merged, and the journal is written back.
+func (x *Index) purge(ctx context.Context) error {
+	for _, s := range []string{"INSERT INTO words (words) VALUES ('optimize')", "PRAGMA wal_checkpoint(TRUNCATE)"} {
+		if _, err := x.db.ExecContext(ctx, s); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// passed reports whether an error only keeps one session out: it was deleted meanwhile,
+// or is sealed with a key that is not there.
+func passed(err error) bool {
+	return errors.Is(err, session.ErrNotFound) || errors.Is(err, session.ErrSealed)
+}
+
+// state is what the index knows of a session.
+type state struct {
+	num, head  int64
+	digest     session.Digest
+	title, cwd string
+	project    string
+	trashed    bool
+	uses       string // of searchtext.Reader, as JSON
+}
+
+// is reports whether nothing is new.
+func (s *state) is(m *session.Meta) bool {
+	return s.head == m.Head && s.digest == m.HeadDigest &&
+		s.title == titleOf(m) && s.cwd == m.CWD && s.project == m.Project && s.trashed == (m.Trashed != "")
+}
+
+func titleOf(m *session.Meta) string {
+	if m.Title != "" {
+		return m.Title
+	}
+	return m.FirstPrompt
+}
+
+const selectState = "SELECT num, id, head, digest, uses, title, project, cwd, trashed FROM sessions"
+
+func scanState(row interface{ Scan(...any) error }) (id string, s state, err error) {
+	var digest []byte
+	err = row.Scan(&s.num, &id, &s.head, &digest, &s.uses, &s.title, &s.project, &s.cwd, &s.trashed)
+	copy(s.digest[:], digest)
+	return id, s, err
+}
+
+// known is what the index knows, by session.
+func (x *Index) known(ctx context.Context) (map[string]state, error) {
+	rows, err := x.db.QueryContext(ctx, selectState)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	known := map[string]state{}
+	for rows.Next() {
+		id, s, err := scanState(rows)
+		if err != nil {
+			return nil, err
+		}
+		known[id] = s
+	}
+	return known, rows.Err()
+}
+
+func (x *Index) within(ctx context.Context, do func(*sql.Tx) error) error {
+	tx, err := x.db.BeginTx(ctx, nil)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = tx.Rollback() }() // nothing, once it is committed
+	if err := do(tx); err != nil {
+		return err
+	}
+	return tx.Commit()
+}
+
+// session takes in what is new of a log, piece by piece. erased: words were taken out.
+func (x *Index) session(ctx context.Context, m *session.Meta) (erased bool, err error) {
+	for done := false; !done; {
+		err := x.within(ctx, func(tx *sql.Tx) error {
+			f := filler{ctx: ctx, tx: tx, m: m}
+			err := f.begin()
+			if err == nil {
+				done, err = f.read(x.store)
+			}
+			if err == nil {
+				err = f.end()
+			}
+			erased = erased || f.erased
+			return err
+		})
+		if err != nil {
+			return erased, err
+		}
+	}
+	return erased, nil
+}
+
+// filler takes in one piece of a log.
+type filler struct {
+	ctx    context.Context
+	tx     *sql.Tx
+	m      *session.Meta
+	s      state
+	reader searchtext.Reader
+	erased bool
+}
+
+// begin finds where the index stands, which somebody may have moved meanwhile.
+func (f *filler) begin() error {
+	_, s, err := scanState(f.tx.QueryRowContext(f.ctx, selectState+" WHERE id = ?", f.m.ID))
+	switch {
+	case errors.Is(err, sql.ErrNoRows):
+		return f.create()
+	case err != nil:
+		return err
+	case s.head > f.m.Head || s.head == f.m.Head && s.digest != f.m.HeadDigest: // another session of this id
+		f.erased = true
+		if err := forget(f.ctx, f.tx, s.num); err != nil {
+			return err
+		}
+		return f.create()
+	}
+	f.s = s
+	return json.Unmarshal([]byte(s.uses), &f.reader.Uses)
+}
+
+func (f *filler) create() error {
+	r, err := f.tx.ExecContext(f.ctx, "INSERT INTO sessions (id, head, digest, uses, title, project, cwd, trashed) VALUES (?, ?, x'', '{}', '', '', '', 0)",
+		f.m.ID, f.m.ParentSeq)
+	if err != nil {
+		return err
+	}
+	f.s = state{head: f.m.ParentSeq}
+	f.s.num, err = r.LastInsertId()
+	return err
+}
+
+// read takes in records until the log ends or the piece is large enough.
+func (f *filler) read(store session.Store) (done bool, err error) {
+	size := 0
+	for r, err := range store.Read(f.ctx, f.m.ID, session.Range{After: f.s.head, Until: f.m.Head}) {
+		if e, ok := errors.AsType[*session.Error](err); ok && errors.Is(err, session.ErrCorrupt) {
+			if e.Seq > f.s.head { // the rest can be found all the same
+				f.s.head, f.s.digest = e.Seq, session.Digest{}
+			}
+			continue
+		}
+		if err != nil {
+			return false, err
+		}
+		if f.s.head == r.Seq-1 && !f.s.digest.IsZero() && f.s.digest != r.Prev {
+			return false, f.again()
+		}
+		n, err := f.take(&r)
+		if err != nil {
+			return false, err
+		}
+		f.s.head, f.s.digest = r.Seq, r.Digest
+		if size += n; size >= batch {
+			return r.Seq >= f.m.Head, nil
+		}
+	}
+	if f.s.head == f.m.Head { // also when the last one is damaged
+		f.s.digest = f.m.HeadDigest
+	}
+	return true, nil
+}
+
+// again throws away what is known of a session: there is another one of its id.
+func (f *filler) again() error {
+	f.erased = true
+	if err := forget(f.ctx, f.tx, f.s.num); err != nil {
+		return err
+	}
+	f.reader = searchtext.Reader{}
+	return f.create()
+}
+
+// take indexes a record and returns about how much text it had.
+func (f *filler) take(r *session.Record) (int, error) {
+	for _, seq := range searchtext.Erased(r) {
+		f.erased = true
+		if err := drop(f.ctx, f.tx, "num = ? AND seq = ?", f.s.num, seq); err != nil {
+			return 0, err
+		}
+	}
+	size := 64
+	for _, e := range f.reader.Read(r) {
+		size += len(e.Text)
+		if err := f.add(r, &e); err != nil {
+			return size, err
+		}
+	}
+	return size, nil
+}
+
+func (f *filler) add(r *session.Record, e *searchtext.Entry) error {
+	parts, err := json.Marshal(e.Parts)
+	if err != nil {
+		return err
+	}
+	row, err := f.tx.ExecContext(f.ctx, "INSERT INTO entries (num, seq, origin, time_ms, role, tool, whole, parts) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+		f.s.num, e.Seq, e.From, r.Time.UnixMilli(), e.Role, e.Tool, e.Whole, string(parts))
+	if err != nil {
+		return err
+	}
+	at, err := row.LastInsertId()
+	if err != nil {
+		return err
+	}
+	_, err = f.tx.ExecContext(f.ctx, "INSERT INTO words (rowid, text) VALUES (?, ?)", at, folded(e.Text))
+	return err
+}
+
+// folded is a text as its words, one space between.
+func folded(text string) string {
+	var b bytes.Buffer
+	for t := range searchtext.Tokens(text) {
+		if b.Len() > 0 {
+			b.WriteByte(' ')
+		}
+		b.Write(t.Word)
+	}
+	return b.String()
+}
+
+// end notes how far the index is.
+func (f *filler) end() error {
+	uses := "{}"
+	if len(f.reader.Uses) > 0 {
+		b, err := json.Marshal(f.reader.Uses)
+		if err != nil {
+			return err
+		}
+		uses = string(b)
+	}
+	_, err := f.tx.ExecContext(f.ctx, "UPDATE sessions SET head = ?, digest = ?, uses = ?, title = ?, project = ?, cwd = ?, trashed = ? WHERE num = ?",
+		f.s.head, f.s.digest[:], uses, titleOf(f.m), f.m.Project, f.m.CWD, f.m.Trashed != "", f.s.num)
+	return err
+}
+
+// drop takes entries out.
+func drop(ctx context.Context, tx *sql.Tx, where string, args ...any) error {
+	for _, s := range []string{"DELETE FROM words WHERE rowid IN (SELECT row FROM entries WHERE " + where + ")", "DELETE FROM entries WHERE " + where} {
+		if _, err := tx.ExecContext(ctx, s, args...); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// forget takes a session out.
+func forget(ctx context.Context, tx *sql.Tx, num int64) error {
+	if err := drop(ctx, tx, "num = ?", num); err != nil {
+		return err
+	}
+	_, err := tx.ExecContext(ctx, "DELETE FROM sessions WHERE num = ?", num)
+	return err
+}
+
+// match is the words as FTS5 wants them: every token is quoted, so that nothing in it
+// has a meaning.
+func match(words searchtext.Words) string {
+	terms := make([]string, len(words))
+	for i, t := range words {
+		terms[i] = `"` + strings.Join(t.Tokens, " ") + `"`
+		if t.Prefix {
+			terms[i] += " *"
+		}
+	}
+	return strings.Join(terms, " AND ")
+}

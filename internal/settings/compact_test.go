@@ -1,0 +1,81 @@
+package settings_test
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/holdfast-dev/holdfast/internal/settings"
+	"github.com/holdfast-dev/holdfast/policy"
+)
+
+func TestCompaction(t *testing.T) {
+	p := newPlace(t)
+	if c := p.load().Compaction; !c.Auto.Value || c.Share.Value != 0 || c.Steps.Value != nil {
+		t.Errorf("nobody says %+v", c)
+	}
+	p.write("home/settings.json", `{"compact": {"share": 0.5, "items": 400, "keep": 9000, "steps": ["dropThinking", {"keepRecent": 40}, "redact", "summarise"]}}`)
+	p.write("etc/settings.json", `{"compact": {"items": 100}}`)
+	o := p.options()
+	o.Files = []string{`{"autoCompactEnabled": false, "compact": {"share": 1}}`}
+	s, err := settings.Load(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := s.Compaction
+	want := []settings.CompactionStep{{Name: "dropThinking"}, {Name: "keepRecent", Items: 40}, {Name: "redact"}, {Name: "summarise"}}
+	if c.Auto.Value || c.Share.Value != 1 || c.Items.Value != 100 || c.Keep.Value != 9000 || !slices.Equal(c.Steps.Value, want) {
+		t.Errorf("%+v", c)
+	}
+	if c.Items.Origin.Layer != policy.LayerManaged || c.Keep.Origin.File != p.path("home/settings.json") || c.Auto.Origin.Layer != policy.LayerFlag {
+		t.Errorf("it is said in %+v", c)
+	}
+}
+
+// A folder that nobody trusts does not have the agent forget.
+func TestCompactionOfAnUntrustedFolder(t *testing.T) {
+	p := newPlace(t)
+	p.write("project/.holdfast/settings.json", `{"compact": {"auto": false, "share": 0.1, "items": 4, "keep": 1, "steps": ["summarise"]}}`)
+	s := p.load()
+	if c := s.Compaction; !c.Auto.Value || c.Share.Value != 0 || c.Items.Value != 0 || c.Keep.Value != 0 || c.Steps.Value != nil {
+		t.Errorf("it counts: %+v", c)
+	}
+	what, _ := s.Notice()
+	if !strings.Contains(what, "compact.auto false, compact.share 0.1, compact.items 4, compact.keep 1, compact.steps summarise do not count") {
+		t.Errorf("the notice is %q", what)
+	}
+	p.trust()
+	if c := p.load().Compaction; c.Auto.Value || c.Items.Value != 4 {
+		t.Errorf("trusted, it does not count: %+v", c)
+	}
+}
+
+func TestCompactionThatIsRefused(t *testing.T) {
+	for text, want := range map[string]string{
+		`{"compact": {"share": 80}}`:                               "compact.share: that is no share",
+		`{"compact": {"share": 0}}`:                                "compact.share: that is no share",
+		`{"compact": {"share": "0.5"}}`:                            "compact.share: that is no share",
+		`{"compact": {"items": 3}}`:                                "compact.items: that is no number from 4 on",
+		`{"compact": {"items": 4.5}}`:                              "compact.items: that is no number from 4 on",
+		`{"compact": {"keep": -1}}`:                                "compact.keep: that is no number from 1 on",
+		`{"compact": {"steps": []}}`:                               "compact.steps is empty",
+		`{"compact": {"steps": "summarise"}}`:                      "compact.steps is a text, want a list",
+		`{"compact": {"steps": ["summarize"]}}`:                    "compact.steps[0] is no step",
+		`{"compact": {"steps": ["keepRecent"]}}`:                   "compact.steps[0] is no step",
+		`{"compact": {"steps": [{"keepRecent": 0}]}}`:              "compact.steps[0].keepRecent: that is no number from 1 on",
+		`{"compact": {"steps": [{"keepRecent": 5, "x": 1}]}}`:      "compact.steps[0] is no step",
+		`{"compact": {"steps": ["redact", "redact"]}}`:             "compact.steps[1]: redact stands there twice",
+		`{"compact": {"keep": 10, "steps": ["dropThinking"]}}`:     "compact.keep has no effect",
+		`{"compact": {"auto": "yes"}}`:                             "compact.auto is a text",
+		`{"compact": {"auto": true}, "autoCompactEnabled": false}`: "say the same",
+		`{"compact": {"enabled": true}}`:                           `unknown key "compact.enabled"`,
+	} {
+		p := newPlace(t)
+		p.write("home/settings.json", text)
+		_, err := settings.Load(p.options())
+		if !errors.Is(err, settings.ErrInvalid) || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", text, err, want)
+		}
+	}
+}

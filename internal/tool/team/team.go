@@ -1,0 +1,353 @@
+package team
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/holdfast-dev/holdfast/agent"
+	"github.com/holdfast-dev/holdfast/event"
+	"github.com/holdfast-dev/holdfast/internal/tool/tasks"
+	"github.com/holdfast-dev/holdfast/session"
+	"github.com/holdfast-dev/holdfast/tool"
+	"github.com/holdfast-dev/holdfast/transcript"
+)
+
+// Options adjust [New].
+type Options struct {
+	// Board is the list of tasks that the team shares, asked for when it is needed; nil:
+	// nobody is told that a task is free to begin.
+	Board func() *tasks.Board
+	// Max is how many teammates there may be; default 16.
+	Max int
+}
+
+// Team is the team of one agent, its lead: one at a time. It is safe for concurrent use.
+type Team struct {
+	o Options
+
+	mu      sync.Mutex
+	subs    *agent.Subagents // once there is a teammate
+	name    string           // "" while there is no team
+	about   string
+	members map[string]*mate         // by name
+	joining map[string]chan struct{} // who is about to be a member; closed when that is settled
+}
+
+// mate is a teammate.
+type mate struct {
+	*agent.Mate
+	member
+	ending bool // it leaves when it has nothing to do
+	kept   int  // how often in a row hooks have kept it at work
+}
+
+// maxKept is how often in a row hooks may keep a teammate at work.
+const maxKept = 8
+
+// New returns a team without anybody.
+func New(o *Options) *Team {
+	t := &Team{members: map[string]*mate{}, joining: map[string]chan struct{}{}}
+	if o != nil {
+		t.o = *o
+	}
+	if t.o.Max <= 0 {
+		t.o.Max = 16
+	}
+	return t
+}
+
+// Name is the team's, or "" while there is none.
+func (t *Team) Name() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.name
+}
+
+// Of is who works in a session: "team-lead", the name of a teammate, or "".
+func (t *Team) Of(sessionID string) string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.subs == nil {
+		return ""
+	}
+	if lead := t.subs.Agent(); lead != nil && lead.SessionID() == sessionID {
+		return leadName
+	}
+	for name, m := range t.members {
+		if m.Session() == sessionID {
+			return name
+		}
+	}
+	return ""
+}
+
+// lead is the agent that leads; there is one when there are teammates.
+func (t *Team) lead() *agent.Agent {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.subs.Agent()
+}
+
+// roster lists the teammates by name.
+func (t *Team) roster() []*mate {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	var list []*mate
+	for _, m := range t.members {
+		list = append(list, m)
+	}
+	slices.SortFunc(list, func(a, b *mate) int { return strings.Compare(a.name, b.name) })
+	return list
+}
+
+// Join is for [agent.SubagentOptions].Named: the sub-agent becomes a teammate.
+func (t *Team) Join(ctx context.Context, s *agent.Subagents, c *tool.Call, n agent.Newcomer) (tool.Result, error) {
+	who := member{team: n.Team, name: n.Name, kind: n.Kind.Name, mode: n.Mode, model: n.Kind.Model}
+	for _, d := range s.Definitions() {
+		if d.Name == who.kind && d.Model == who.model {
+			who.model = ""
+		}
+	}
+	if err := t.admit(s, &who); err != nil {
+		return tool.Failure(err.Error()), nil
+	}
+	defer t.settled(who.name)
+	text := "Message from " + leadName + ":\n" + n.Prompt
+	if about := t.purpose(); about != "" {
+		text = "What the team is for: " + about + "\n\n" + text
+	}
+	m, err := t.hire(ctx, s, agent.Hire{Title: n.Title, Use: c.ID, Before: func(ctx context.Context, m *agent.Mate) error {
+		_, err := m.TellOnce(ctx, "task-of-"+m.Session(), transcript.Text{Text: text}) // the first that it hears
+		return err
+	}}, who, n.Kind)
+	if err != nil {
+		return tool.Failure("the teammate could not be started: " + err.Error()), nil
+	}
+	if err := t.Ready(ctx); err != nil {
+		return tool.Result{}, err
+	}
+	return tool.Text(fmt.Sprintf("%s has joined the team %s, in session %s. SendMessage reaches it; you are told when it has nothing to do.",
+		who.name, who.team, m.Session())), nil
+}
+
+func (t *Team) purpose() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.about
+}
+
+// admit says whether somebody may join, and to which team.
+func (t *Team) admit(s *agent.Subagents, who *member) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if who.team == "" {
+		who.team = t.name
+	}
+	if who.team == "" {
+		who.team = "team"
+	}
+	lead := s.Agent()
+	switch {
+	case lead == nil || lead.Snapshot().Seq == 0: // of no log
+		return errors.New("a team needs a session that is kept")
+	case checkName(who.name) != nil:
+		return checkName(who.name)
+	case checkName(who.team) != nil:
+		return checkName(who.team)
+	case strings.ContainsAny(who.kind+who.model, ";\n"):
+		return fmt.Errorf("a sub-agent of kind %q and model %q cannot be a teammate: there is a semicolon in its name", who.kind, who.model)
+	case t.name != "" && who.team != t.name:
+		return fmt.Errorf("there is a team, %s: one at a time. TeamDelete ends it", t.name)
+	case t.members[who.name] != nil || t.joining[who.name] != nil:
+		return fmt.Errorf("there is a teammate %s already: SendMessage reaches it", who.name)
+	case len(t.members)+len(t.joining) >= t.o.Max:
+		return fmt.Errorf("a team has at most %d teammates", t.o.Max)
+	}
+	t.subs, t.name, t.joining[who.name] = s, who.team, make(chan struct{})
+	return nil
+}
+
+// settled says that somebody is a member now, or will not be.
+func (t *Team) settled(name string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	close(t.joining[name])
+	delete(t.joining, name)
+}
+
+// settle waits for those who are about to be members: several are hired in one answer, and
+// the first may write to the last.
+func (t *Team) settle(ctx context.Context) error {
+	for {
+		t.mu.Lock()
+		var one chan struct{}
+		for _, one = range t.joining {
+			break
+		}
+		t.mu.Unlock()
+		if one == nil {
+			return nil
+		}
+		select {
+		case <-one:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+}
+
+// hire starts a teammate.
+func (t *Team) hire(ctx context.Context, s *agent.Subagents, h agent.Hire, who member, kind agent.Definition) (*mate, error) {
+	if h.Session == "" {
+		kind = who.briefed(kind)
+	}
+	send, err := t.sendTool()
+	if err != nil {
+		return nil, err
+	}
+	m := &mate{member: who}
+	h.Name, h.Kind, h.Mode, h.Tag = who.name, kind, who.mode, who.tag(actorPrefix)
+	h.Tools = []tool.Tool{send}
+	ready := make(chan struct{}) // it is on the list before it can have nothing to do
+	h.Idle = func(ctx context.Context, _ *agent.Mate, last *event.Result) string {
+		<-ready
+		return t.idle(ctx, m, last)
+	}
+	h.Broken = func(_ *agent.Mate, err error) {
+		<-ready
+		t.forget(m)
+		t.tellLead(context.Background(), "broken-"+m.Session(), fmt.Sprintf("The teammate %s has stopped: %v", who.name, err))
+	}
+	defer close(ready)
+	if m.Mate, err = s.Hire(ctx, h); err != nil {
+		return nil, err
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.subs, t.name, t.members[who.name] = s, who.team, m
+	return m, nil
+}
+
+func (t *Team) forget(m *mate) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.members[m.name] == m {
+		delete(t.members, m.name)
+	}
+}
+
+// Resume is for [agent.SubagentOptions].Resumed: the teammates of the lead's session go on
+// with what they had left open. The texts are for people.
+func (t *Team) Resume(ctx context.Context, s *agent.Subagents) []string {
+	lead := s.Agent()
+	if lead == nil || lead.Sessions() == nil {
+		return nil
+	}
+	begun, err := lead.Sessions().Begun(ctx, lead.SessionID())
+	if err != nil {
+		return []string{"the teammates of this session are not there: " + err.Error()}
+	}
+	names := map[string]string{leadName: lead.SessionID()}
+	for _, b := range begun {
+		if who, ok := parse(b.Meta.Tag); ok {
+			names[who.name] = b.Meta.ID
+		}
+	}
+	if len(names) == 1 {
+		return nil
+	}
+	var notices []string
+	if err := t.doubts(ctx, lead, names); err != nil {
+		notices = append(notices, "it is not known what became of messages: "+err.Error())
+	}
+	for _, b := range begun {
+		at := b.Meta
+		who, ok := parse(at.Tag)
+		if !ok {
+			continue
+		}
+		if err := t.resume(ctx, s, at, who, names); err != nil {
+			notices = append(notices, fmt.Sprintf("the teammate %s (%s) is not there: %v", who.name, at.ID, err))
+			continue
+		}
+		notices = append(notices, fmt.Sprintf("the teammate %s goes on in session %s", who.name, at.ID))
+	}
+	if err := t.Ready(ctx); err != nil {
+		notices = append(notices, "the teammates were not told of their tasks: "+err.Error())
+	}
+	return notices
+}
+
+func (t *Team) resume(ctx context.Context, s *agent.Subagents, at session.Meta, who member, names map[string]string) error {
+	kind, err := who.find(s)
+	if err != nil {
+		return err
+	}
+	m, err := t.hire(ctx, s, agent.Hire{Title: at.Title, Session: at.ID, Before: func(ctx context.Context, m *agent.Mate) error {
+		return t.doubts(ctx, m.Agent(), names)
+	}}, who, kind)
+	if err != nil {
+		return err
+	}
+	if snap := m.Agent().Snapshot(); len(snap.Items) == 0 && len(snap.Pending) == 0 {
+		t.tellLead(ctx, "untold-"+m.Session(), fmt.Sprintf("The teammate %s was started and has not been told its task: tell it with SendMessage.", who.name))
+	}
+	return nil
+}
+
+// Ready tells the owners of tasks that are free to begin, each of them once. It is to be
+// called when the list of tasks has changed.
+func (t *Team) Ready(ctx context.Context) error {
+	var err error
+	for _, m := range t.roster() {
+		_, one := t.readyFor(ctx, m)
+		err = errors.Join(err, one)
+	}
+	return err
+}
+
+// readyFor tells a teammate of its tasks that are free to begin.
+func (t *Team) readyFor(ctx context.Context, m *mate) (told bool, err error) {
+	if t.o.Board == nil {
+		return false, nil
+	}
+	board := t.o.Board()
+	if board == nil {
+		return false, nil
+	}
+	list, err := board.List(ctx)
+	if err != nil {
+		return false, err
+	}
+	for _, task := range list {
+		if task.Owner != m.name || task.Status != tasks.Pending || len(tasks.Waits(list, task)) > 0 {
+			continue
+		}
+		text := fmt.Sprintf("Task %s is yours, and free to begin: %s", task.ID, task.Subject)
+		if task.Description != "" {
+			text += "\n" + task.Description
+		}
+		one, err := m.TellOnce(ctx, "task-"+task.ID+"-is-free", transcript.Text{Text: text})
+		if err != nil && !errors.Is(err, agent.ErrClosed) {
+			return told, err
+		}
+		told = told || one
+	}
+	return told, nil
+}
+
+// tellLead tells the lead something once. While the lead ends nobody hears it: then it is
+// told when the session is gone on with.
+func (t *Team) tellLead(ctx context.Context, id, text string) {
+	t.mu.Lock()
+	subs := t.subs
+	t.mu.Unlock()
+	if subs == nil || subs.Agent() == nil {
+		return
+	}
+	_, _ = subs.Agent().TellOnce(ctx, id, transcript.Text{Text: text})
+}
