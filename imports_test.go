@@ -188,7 +188,7 @@ var heavy = map[string][]string{
 	"github.com/redis/go-redis":              {"session/redis", "bench"},
 	"github.com/minio/minio-go":              {"session/object", "bench"},
 	"filippo.io/age":                         {"session/encrypted", "internal/cli"},
-	"github.com/zalando/go-keyring":          {"session/encrypted", "internal/cli"},
+	"github.com/zalando/go-keyring":          {"session/encrypted", "internal/compose/env"},
 	"github.com/fsnotify/fsnotify":           {"session/sqlite", "session/file", "internal/watch"},
 	"github.com/hanwen/go-fuse":              {"internal/crashtest"},
 	"github.com/alecthomas/kong":             {"internal/cli"},

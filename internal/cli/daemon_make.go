@@ -136,13 +136,8 @@ func (m *maker) environment(ctx context.Context, n *runs.Need) (e *env.Env, miss
 		e.Vars = append(withoutServiceVariables(n.Environ), "HOLDFAST_HOME="+m.home)
 		e.Commands = e.Vars
 	}
-	more, err := fetchVariables(ctx, e, n.Spec.Environment.From)
-	if err != nil {
+	if err := e.Fetch(ctx, n.Spec.Environment.From); err != nil {
 		return nil, nil, err
-	}
-	if len(more) > 0 {
-		e.Vars = slices.Concat(e.Vars, more)
-		e.Commands = e.Vars
 	}
 	if n.Environ == nil {
 		missing = slices.DeleteFunc(slices.Clone(n.Spec.Environment.Variables), func(name string) bool {

@@ -15,6 +15,7 @@ import (
 
 	"github.com/holdfast-dev/holdfast/agent"
 	"github.com/holdfast-dev/holdfast/internal/compose"
+	"github.com/holdfast-dev/holdfast/internal/compose/env"
 	"github.com/holdfast-dev/holdfast/internal/compose/stores"
 	"github.com/holdfast-dev/holdfast/internal/compose/tools"
 	"github.com/holdfast-dev/holdfast/internal/daemon/auth"
@@ -184,8 +185,8 @@ func (d *served) open(ctx context.Context, client string, as model.Model) (mcpse
 	m.UseStore(d.store)
 	o := m.Options
 	o.Tools, o.Sessions = all, d.store.Sessions
-	o.Session.Opened = session.Opened{CWD: d.cwd, Title: "MCP: " + client, User: account()}
-	o.Ask = unattended(m.Settings.OnAsk.Value)
+	o.Session.Opened = session.Opened{CWD: d.cwd, Title: "MCP: " + client, User: env.Account()}
+	o.Ask = compose.Unattended(m.Settings.OnAsk.Value)
 	done := m.Close
 	if person := d.p.asker(); person != nil && d.c.HTTP != "" {
 		o.Ask = person.ask

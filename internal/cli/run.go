@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
-	"os/user"
 	"runtime/debug"
 	"slices"
 	"strings"
@@ -19,6 +17,7 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/outcome"
 	"github.com/holdfast-dev/holdfast/internal/workspace"
 	"github.com/holdfast-dev/holdfast/policy"
+	"github.com/holdfast-dev/holdfast/runspec"
 	"github.com/holdfast-dev/holdfast/session"
 	"github.com/holdfast-dev/holdfast/transcript"
 )
@@ -100,74 +99,77 @@ func (c *runCmd) start(ctx context.Context, p *Program, view view, settle func()
 			return out, err
 		}
 	}
-	if in != nil {
-		return c.runIn(ctx, p, in, input, view, settle)
-	}
 	r, err := c.composed(p, cwd)
 	if err != nil {
 		return outcome.Of(err), err
 	}
-	r.Loud = c.Verbose
-	m, err := compose.Make(ctx, r)
-	if err != nil {
-		return outcome.Of(err), err
+	return c.runHere(ctx, p, r, in, input, view, settle)
+}
+
+// runHere runs the agent in this process and shows it.
+func (c *runCmd) runHere(ctx context.Context, p *Program, r *compose.Request, in *compose.Space, input []transcript.Part, view view, settle func()) (outcome.Outcome, error) {
+	r.Loud, r.Spec.Session = c.Verbose, c.sessionSpec()
+	r.Spec.Container = runspec.Container{Agent: c.Agent, Ephemeral: c.Ephemeral}
+	r.Spec.Worktree = runspec.Worktree{Enabled: c.Worktree.wanted, Name: c.Worktree.name}
+	var store *stores.Store
+	defer func() { store.Close() }()
+	open := func(ctx context.Context) (*stores.Store, error) {
+		wait, err := stores.Patient(r.Env)
+		if err == nil {
+			store, err = stores.Open(ctx, r.Env, c.Store, &stores.Options{Mirror: true, Wait: wait})
+		}
+		return store, err
 	}
-	defer m.Close()
-	c.Name, _ = m.Options.Mask.Text(c.Name)
-	wait, err := stores.Patient(p.environment())
-	if err != nil {
-		return outcome.Of(err), err
-	}
-	store, err := stores.Open(ctx, r.Env, c.Store, &stores.Options{Mirror: true, Wait: wait})
-	if err != nil {
-		return outcome.Failed, err
-	}
-	defer store.Close()
-	m.UseStore(store)
-	sessions := store.Sessions
-	o := m.Options
-	o.Sessions, o.NoPersist = sessions, c.NoPersist
-	if o.Session, err = c.session(ctx, sessions, cwd); err != nil {
-		return outcome.Of(err), err
-	}
-	o.Ask = unattended(m.Settings.OnAsk.Value)
+	who := compose.People{Entered: c.entered(p)}
 	if c.OutputFormat == "text" {
 		if person := p.asker(); person != nil {
 			defer person.close()
-			o.Ask, m.Tools.Form = person.ask, person.form
+			who.Ask, who.Form = person.ask, person.form
 		}
 	}
-	leave, err := c.apart(p, m.Tools, &o)
+	a, err := compose.New(ctx, r, in, open, who)
 	if err != nil {
 		return outcome.Of(err), err
 	}
-	a, err := agent.New(m.Models.Primary, &o)
-	if err != nil {
-		return outcome.Usage, err
-	}
-	m.Attach(a)
 	defer func() { _ = a.Close() }()
+	c.Name = a.Masked(c.Name)
 	if !c.Quiet {
-		p.runNotices(m, c.Verbose)
+		p.runNotices(a, c.Verbose)
 	}
-	view.begin(scene{
-		cwd: cwd, model: m.Models.Primary.Info().String(), keySource: m.Models.KeySource,
-		mode: a.Mode, tools: m.Tools.Names(), servers: wireServers(m.Tools), offered: m.Tools.Offered(), args: c.again(),
-		again: c.Store != stores.InMemory && !c.NoPersist && m.Models.Primary.Info().Provider != "scripted", // a play has an end
-	})
-	defer func() { p.leftBehind(m.Tools.Background, c.Quiet) }()
-	out, err := c.drive(ctx, sessions, agent.Working{Agent: a}, input, view, settle)
-	leave(ctx, out)
+	view.begin(c.scene(a, r.Cwd))
+	if a.Parts != nil {
+		defer func() { p.leftBehind(a.Parts.Tools.Background, c.Quiet) }()
+	}
+	out, err := c.drive(ctx, store.Sessions, a, input, view, settle)
+	c.leave(ctx, p, a, out)
 	return out, err
 }
 
-// runNotices tells what does not count in a run, and with all which instructions were read.
-func (p *Program) runNotices(m *compose.Parts, all bool) {
-	p.notice(m.Settings)
-	if all && m.Tools.Instructions != nil {
-		p.showInstructions(p.err, m.Tools.Instructions.Files())
+// scene is what the view is told about an agent.
+func (c *runCmd) scene(a *compose.Agent, cwd string) scene {
+	if a.Space != nil {
+		return c.sceneIn(a.Space, a.Mode)
 	}
-	p.notices(m.Tools.Notices())
+	m := a.Parts
+	info := m.Models.Primary.Info()
+	return scene{
+		cwd: cwd, model: info.String(), keySource: m.Models.KeySource,
+		mode: a.Mode, tools: m.Tools.Names(), servers: wireServers(m.Tools), offered: m.Tools.Offered(), args: c.again(),
+		again: c.Store != stores.InMemory && !c.NoPersist && info.Provider != "scripted", // a play has an end
+	}
+}
+
+// runNotices tells what does not count in a run, and with all which instructions were read.
+func (p *Program) runNotices(a *compose.Agent, all bool) {
+	p.notice(a.Settings())
+	if a.Parts == nil {
+		return
+	}
+	b := a.Parts.Tools
+	if all && b.Instructions != nil {
+		p.showInstructions(p.err, b.Instructions.Files())
+	}
+	p.notices(b.Notices())
 }
 
 // wireServers are the states of MCP servers as a stream tells them.
@@ -208,7 +210,7 @@ const openingGC = 400
 
 // drive runs one turn and shows it. The end of ctx interrupts the turn, which
 // is then saved.
-func (c *runCmd) drive(ctx context.Context, sessions *session.Sessions, a turns, input []transcript.Part, view view, settle func()) (outcome.Outcome, error) {
+func (c *runCmd) drive(ctx context.Context, sessions *session.Sessions, a *compose.Agent, input []transcript.Part, view view, settle func()) (outcome.Outcome, error) {
 	for e, err := range a.Run(ctx, input...) {
 		if err != nil {
 			return outcome.Of(err), err
@@ -255,74 +257,16 @@ func ending(ctx context.Context, r *event.Result) outcome.Outcome {
 	return out
 }
 
-// account is the name of the account that the process runs as, or its number.
-func account() string {
-	u, err := user.Current()
-	if err != nil {
-		return fmt.Sprintf("uid %d", os.Getuid())
+// sessionSpec is what the flags say about the session.
+func (c *runCmd) sessionSpec() runspec.Session {
+	return runspec.Session{
+		ID: c.SessionID, Resume: c.Resume, Continue: c.Continue, Fork: c.ForkSession, WithGrants: c.WithGrants, At: c.At, Title: c.Name,
+		Takeover: c.Takeover, NoPersist: c.NoPersist,
 	}
-	return u.Username
 }
 
 // session says which session the agent goes on with.
 func (c *runCmd) session(ctx context.Context, sessions *session.Sessions, cwd string) (session.RestoreOptions, error) {
-	o := session.RestoreOptions{
-		Fork: c.ForkSession, ForkGrants: c.WithGrants, At: c.At, Takeover: c.Takeover, SessionID: c.SessionID,
-		Opened: session.Opened{CWD: cwd, Title: c.Name, User: account()},
-	}
-	switch {
-	case c.Resume != "":
-		m, err := sessions.Find(ctx, c.Resume)
-		if err != nil {
-			return o, err
-		}
-		if err := c.belongs(&m); err != nil {
-			return o, err
-		}
-		o.SessionID, o.MustExist = m.ID, true
-	case c.Continue:
-		project, err := c.project(cwd)
-		if err != nil {
-			return o, err
-		}
-		switch newest, err := sessions.Newest(ctx, project); {
-		case err != nil:
-			return o, err
-		case newest == "":
-			return o, c.noSession()
-		}
-		o.ContinueRecent, o.Project = true, project
-	case c.SessionID != "":
-		o.MustExist = c.At != "" || c.ForkSession
-		m, err := sessions.Get(ctx, c.SessionID)
-		if err == nil {
-			err = c.belongs(&m)
-		} else if errors.Is(err, session.ErrNotFound) {
-			err = nil // it is made, or missed later
-		}
-		return o, err
-	}
-	return o, nil
-}
-
-// project is that of the sessions that the run could go on with.
-func (c *runCmd) project(cwd string) (string, error) {
-	if c.space != nil {
-		return c.space.SessionProject(), nil
-	}
-	project, _, err := session.ProjectID(cwd)
-	return project, err
-}
-
-func (c *runCmd) noSession() error {
-	if c.space != nil {
-		return &failure{
-			msg: "there is no session of workspace " + c.space.Slug + " to go on with", out: outcome.NotFound,
-			hint: "start one: holdfast run --workspace " + c.space.Slug + " PROMPT",
-		}
-	}
-	return &failure{
-		msg: "there is no session of this project to go on with", out: outcome.NotFound,
-		hint: "start one: holdfast run PROMPT; or look at all: holdfast sessions list --all",
-	}
+	s := c.sessionSpec()
+	return compose.Choose(ctx, sessions, &s, cwd, c.space)
 }

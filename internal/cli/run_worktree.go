@@ -2,12 +2,10 @@ package cli
 
 import (
 	"context"
-	"path/filepath"
 
 	"github.com/alecthomas/kong"
 
-	"github.com/holdfast-dev/holdfast/agent"
-	"github.com/holdfast-dev/holdfast/internal/compose/tools"
+	"github.com/holdfast-dev/holdfast/internal/compose"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
 	"github.com/holdfast-dev/holdfast/internal/tool/worktree"
 )
@@ -35,32 +33,21 @@ func (f *worktreeFlag) Decode(ctx *kong.DecodeContext) error {
 // IsBool says to kong that there need be no value.
 func (worktreeFlag) IsBool() bool { return true }
 
-// apart has the run happen in a worktree. What it returns is called when it is over, before
-// the agent is closed.
-func (c *runCmd) apart(p *Program, b *tools.Toolbox, o *agent.Options) (leave func(context.Context, outcome.Outcome), err error) {
-	leave = func(context.Context, outcome.Outcome) {}
-	if !c.Worktree.wanted {
-		return leave, nil
-	}
-	if err := b.CheckApart(); err != nil {
-		return leave, err
-	}
-	enter := b.Apart(c.Worktree.name, "run")
-	o.Enter = func(ctx context.Context) (dir, told string, err error) {
-		dir, told, err = enter(ctx)
-		if err == nil && !c.Quiet {
-			p.err.line("%s", p.err.term.dim("in the worktree "+shown(b.Checkout().Path)+", on the branch "+shown(b.Checkout().Branch)))
+// entered says that the run happens in a worktree.
+func (c *runCmd) entered(p *Program) func(path, branch string) {
+	return func(path, branch string) {
+		if !c.Quiet {
+			p.err.line("%s", p.err.term.dim("in the worktree "+shown(path)+", on the branch "+shown(branch)))
 		}
-		return dir, told, err
 	}
-	return func(ctx context.Context, out outcome.Outcome) {
-		at := b.Checkout()
-		text := b.LeaveApart(context.WithoutCancel(ctx), out != outcome.OK)
-		if text == "" || c.Quiet {
-			return
-		}
-		p.warn("%s", shown(text))
-		name := filepath.Base(at.Path)
-		p.err.line("%s go on there: holdfast run %s--worktree=%s PROMPT; take it away: git worktree remove %s", p.err.term.bold("hint:"), c.again(), name, filepath.Join(worktree.Place, name))
-	}, nil
+}
+
+// leave takes the run's worktree away, or says why it stays.
+func (c *runCmd) leave(ctx context.Context, p *Program, a *compose.Agent, out outcome.Outcome) {
+	left := a.LeaveWorktree(ctx, out != outcome.OK)
+	if left.Text == "" || c.Quiet {
+		return
+	}
+	p.warn("%s", shown(left.Text))
+	p.err.line("%s go on there: holdfast run %s--worktree=%s PROMPT; take it away: %s", p.err.term.bold("hint:"), c.again(), left.Worktree, left.Remove)
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/holdfast-dev/holdfast/internal/compose/env"
 	"github.com/holdfast-dev/holdfast/internal/compose/stores"
 	"github.com/holdfast-dev/holdfast/session"
 )
@@ -91,7 +92,7 @@ type forkCmd struct {
 
 func (c *forkCmd) run(ctx context.Context, p *Program) error {
 	return c.with(ctx, p, c.Store, func(s *session.Sessions, m session.Meta) error {
-		id, err := s.Fork(ctx, m.ID, &session.ForkOptions{ID: c.ID, UpTo: c.UpTo, First: c.First, At: c.At, Title: c.Name, User: account(), Grants: c.WithGrants})
+		id, err := s.Fork(ctx, m.ID, &session.ForkOptions{ID: c.ID, UpTo: c.UpTo, First: c.First, At: c.At, Title: c.Name, User: env.Account(), Grants: c.WithGrants})
 		if err != nil {
 			return err
 		}

@@ -15,6 +15,7 @@ package env
 import (
 	"fmt"
 	"os"
+	"os/user"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -175,4 +176,13 @@ func (e *Env) Trust() (*settings.Trust, error) {
 		return nil, err
 	}
 	return settings.OpenTrust(home)
+}
+
+// Account is the name of the account that the process runs as, or its number.
+func Account() string {
+	u, err := user.Current()
+	if err != nil {
+		return fmt.Sprintf("uid %d", os.Getuid())
+	}
+	return u.Username
 }

@@ -97,8 +97,11 @@ func around(ctx context.Context, e *env.Env, ref Ref, store session.Store, with 
 	return s, nil
 }
 
-// Close closes the trail and the store. What goes wrong is a notice.
+// Close closes the trail and the store. What goes wrong is a notice. A nil store is closed.
 func (s *Store) Close() {
+	if s == nil {
+		return
+	}
 	if err := s.trail.Close(); err != nil {
 		s.env.Warn("close the audit trail: %v", err)
 	}

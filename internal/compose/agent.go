@@ -1,0 +1,228 @@
+package compose
+
+import (
+	"context"
+	"iter"
+	"path/filepath"
+
+	"github.com/holdfast-dev/holdfast/agent"
+	"github.com/holdfast-dev/holdfast/approval"
+	"github.com/holdfast-dev/holdfast/audit/secret"
+	"github.com/holdfast-dev/holdfast/event"
+	"github.com/holdfast-dev/holdfast/internal/compose/stores"
+	"github.com/holdfast-dev/holdfast/internal/settings"
+	"github.com/holdfast-dev/holdfast/internal/tool/mcp"
+	"github.com/holdfast-dev/holdfast/internal/tool/worktree"
+	"github.com/holdfast-dev/holdfast/policy"
+	"github.com/holdfast-dev/holdfast/transcript"
+)
+
+// Loop is an agent as those see it who run it: [agent.Agent], by shape and with its contracts.
+type Loop interface {
+	Start(ctx context.Context) (event.SessionOpened, error)
+	Run(ctx context.Context, input ...transcript.Part) iter.Seq2[event.Event, error]
+	Submit(ctx context.Context, input ...transcript.Part) error
+	Interrupt()
+	Change(ctx context.Context, c policy.Change) (policy.Change, error)
+	Mode() policy.Mode
+	Snapshot() agent.Snapshot
+	SessionID() string
+	Close() error
+}
+
+// Agent is an agent that is put together with its session: here, or in a workspace.
+//
+//	Request ─► Make or MakeIn ─► Choose a session ─► Agent
+type Agent struct {
+	Loop
+	Parts *Parts      // of one that works here; nil otherwise
+	Space *SpaceParts // of one that works in a workspace; nil otherwise
+
+	worktree bool
+}
+
+// People are who may be asked. The zero value is nobody: the settings decide what happens to
+// a question then.
+type People struct {
+	Ask func(ctx context.Context, q approval.Question) (approval.Answer, error)
+	// Form has a person fill in what an MCP server asks for, without a record of it.
+	Form func(ctx context.Context, e *mcp.Elicitation) (mcp.Answer, error)
+	// Entered is called when the agent works in a worktree; nil is not called.
+	Entered func(path, branch string)
+}
+
+// Opener opens the store of an agent's session.
+type Opener func(ctx context.Context) (*stores.Store, error)
+
+// New puts an agent together: in a workspace, or with nil here. It starts nothing but MCP servers,
+// and calls open for the store when all else is there, so that a spec with a mistake leaves no
+// store behind. The caller closes the agent and then the store.
+func New(ctx context.Context, r *Request, in *Space, open Opener, who People) (a *Agent, err error) {
+	a = &Agent{}
+	defer func() {
+		if err != nil {
+			a.end()
+		}
+	}()
+	if in != nil {
+		return a, a.makeIn(ctx, r, in, open, who)
+	}
+	return a, a.make(ctx, r, open, who)
+}
+
+func (a *Agent) make(ctx context.Context, r *Request, open Opener, who People) (err error) {
+	if a.Parts, err = Make(ctx, r); err != nil {
+		return err
+	}
+	m := a.Parts
+	s, err := open(ctx)
+	if err != nil {
+		return err
+	}
+	m.UseStore(s)
+	o := m.Options
+	o.Sessions, o.NoPersist = s.Sessions, r.Spec.Session.NoPersist
+	chosen := r.Spec.Session
+	chosen.Title, _ = o.Mask.Text(chosen.Title)
+	if o.Session, err = Choose(ctx, s.Sessions, &chosen, r.Cwd, nil); err != nil {
+		return err
+	}
+	o.Ask, m.Tools.Form = who.ask(m.Settings), who.Form
+	if a.worktree = r.Spec.Worktree.Enabled; a.worktree {
+		if err := m.Tools.CheckApart(); err != nil {
+			return err
+		}
+		o.Enter = a.entering(r.Spec.Worktree.Name, who.Entered)
+	}
+	made, err := agent.New(m.Models.Primary, &o)
+	if err != nil {
+		return err
+	}
+	m.Attach(made)
+	a.Loop = agent.Working{Agent: made}
+	return nil
+}
+
+// entering is [agent.Options].Enter of an agent that works in a worktree.
+func (a *Agent) entering(name string, entered func(path, branch string)) func(context.Context) (string, string, error) {
+	enter := a.Parts.Tools.Apart(name, "run")
+	return func(ctx context.Context) (dir, told string, err error) {
+		dir, told, err = enter(ctx)
+		if at := a.Parts.Tools.Checkout(); err == nil && entered != nil {
+			entered(at.Path, at.Branch)
+		}
+		return dir, told, err
+	}
+}
+
+func (a *Agent) makeIn(ctx context.Context, r *Request, in *Space, open Opener, who People) (err error) {
+	if a.Space, err = MakeIn(ctx, r, in); err != nil {
+		return err
+	}
+	m := a.Space
+	s, err := open(ctx)
+	if err != nil {
+		return err
+	}
+	o := m.Options
+	o.Ephemeral, o.Options.Sessions = r.Spec.Container.Ephemeral, s.Sessions
+	chosen := r.Spec.Session
+	chosen.Title, _ = o.Options.Mask.Text(chosen.Title)
+	if o.Options.Session, err = Choose(ctx, s.Sessions, &chosen, in.Project, in.Settings); err != nil {
+		return err
+	}
+	o.Options.Ask = who.ask(m.Settings)
+	made, err := in.All.Agent(ctx, in.Settings.Slug, o)
+	if err != nil {
+		return err
+	}
+	m.Attach(made)
+	a.Loop = made
+	return nil
+}
+
+// ask is who answers questions, or what the settings want when nobody does. Nil denies.
+func (p *People) ask(s *settings.Settings) func(context.Context, approval.Question) (approval.Answer, error) {
+	if p.Ask != nil {
+		return p.Ask
+	}
+	return Unattended(s.OnAsk.Value)
+}
+
+// Unattended answers questions when nobody is there. Nil denies.
+func Unattended(way settings.OnAsk) func(context.Context, approval.Question) (approval.Answer, error) {
+	switch way {
+	case settings.OnAskWait:
+		return func(ctx context.Context, _ approval.Question) (approval.Answer, error) {
+			<-ctx.Done() // somebody has answered elsewhere, time is up, or the run is interrupted
+			return approval.Answer{}, context.Cause(ctx)
+		}
+	case settings.OnAskFail:
+		return func(context.Context, approval.Question) (approval.Answer, error) {
+			return approval.Answer{}, approval.ErrLeave
+		}
+	case settings.OnAskDeny:
+	}
+	return nil
+}
+
+// Settings are those that apply to the agent.
+func (a *Agent) Settings() *settings.Settings {
+	if a.Space != nil {
+		return a.Space.Settings
+	}
+	return a.Parts.Settings
+}
+
+// Masked is a text without the secrets in it.
+func (a *Agent) Masked(text string) string {
+	mask := a.mask()
+	masked, _ := mask.Text(text)
+	return masked
+}
+
+func (a *Agent) mask() *secret.Masker {
+	if a.Space != nil {
+		return a.Space.Options.Options.Mask
+	}
+	return a.Parts.Options.Mask
+}
+
+// Left says what stays of a run that worked in a worktree.
+type Left struct {
+	Text     string // what stays, and why; "" when the worktree is gone
+	Worktree string // its name
+	Remove   string // the command that takes it away
+}
+
+// LeaveWorktree takes the worktree away that the agent has worked in, if nothing in it would be
+// lost. With keep it stays. It is called before Close.
+func (a *Agent) LeaveWorktree(ctx context.Context, keep bool) (left Left) {
+	if !a.worktree || a.Parts.Tools.Checkout() == nil {
+		return left
+	}
+	at := *a.Parts.Tools.Checkout()
+	left.Text = a.Parts.Tools.LeaveApart(context.WithoutCancel(ctx), keep)
+	left.Worktree = filepath.Base(at.Path)
+	left.Remove = "git worktree remove " + filepath.Join(worktree.Place, left.Worktree)
+	return left
+}
+
+// Close ends the agent and what was made for it.
+func (a *Agent) Close() error {
+	var err error
+	if a.Loop != nil {
+		err = a.Loop.Close()
+	}
+	a.end()
+	return err
+}
+
+func (a *Agent) end() {
+	if a.Parts != nil {
+		a.Parts.Close()
+	}
+	if a.Space != nil {
+		a.Space.Close()
+	}
+}

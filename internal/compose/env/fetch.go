@@ -1,0 +1,82 @@
+package env
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"maps"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/zalando/go-keyring"
+
+	"github.com/holdfast-dev/holdfast/internal/outcome"
+)
+
+// helperTimeout bounds how long a credential helper may take.
+const helperTimeout = time.Minute
+
+// Fetch adds variables to the environment, with their values from where they are kept. Each
+// reference is env:NAME, keyring:SERVICE/USER or command:PROGRAM ARGUMENTS.
+func (e *Env) Fetch(ctx context.Context, from map[string]string) error {
+	var list []string
+	for _, name := range slices.Sorted(maps.Keys(from)) {
+		value, err := e.fetch(ctx, from[name])
+		if err != nil {
+			return &outcome.Failure{
+				Message: fmt.Sprintf("variable %s: %s: %v", name, from[name], err), Cause: err, Result: outcome.Usage,
+				Advice: "see that it is there, or give another reference: --env-from " + name + "=env:NAME, keyring:SERVICE/USER or command:PROGRAM",
+			}
+		}
+		list = append(list, name+"="+value)
+	}
+	if len(list) > 0 {
+		e.Vars = slices.Concat(e.Vars, list)
+		e.Commands = e.Vars
+	}
+	return nil
+}
+
+func (e *Env) fetch(ctx context.Context, ref string) (string, error) {
+	kind, rest, _ := strings.Cut(ref, ":")
+	switch kind {
+	case "env":
+		if value := e.Get(rest); value != "" {
+			return value, nil
+		}
+		return "", fmt.Errorf("%s is not set", rest)
+	case "keyring":
+		service, user, _ := strings.Cut(rest, "/")
+		return keyring.Get(service, user)
+	case "command":
+		return e.helper(ctx, strings.Fields(rest))
+	}
+	return "", fmt.Errorf("%q is no kind of reference", kind)
+}
+
+// helper runs a credential helper, which prints a value. It runs without a shell.
+func (e *Env) helper(ctx context.Context, args []string) (string, error) {
+	ctx, stop := context.WithTimeout(ctx, helperTimeout)
+	defer stop()
+	if len(args) == 0 {
+		return "", fmt.Errorf("no program is named")
+	}
+	var errs bytes.Buffer
+	cmd := exec.CommandContext(ctx, args[0], args[1:]...)
+	cmd.Env, cmd.Stderr = e.Vars, &errs
+	if cmd.Env == nil {
+		cmd.Env = os.Environ()
+	}
+	out, err := cmd.Output()
+	if err != nil {
+		return "", fmt.Errorf("%w: %s", err, strings.TrimSpace(errs.String()))
+	}
+	value := strings.TrimRight(string(out), "\r\n")
+	if value == "" || strings.ContainsRune(value, 0) {
+		return "", fmt.Errorf("it printed no value")
+	}
+	return value, nil
+}
