@@ -134,9 +134,9 @@ var floors = map[string]int{
 	"internal/tool/team":       5, // it leads agents
 
 	// parts of workspaces and of the daemon
+	"daemon/api":               6, // types and routes of the HTTP interface, no server
 	"internal/confine/first":   6, // for cmd/holdfast: what it runs, it runs before other packages start
 	"internal/compose/env":     6, // whose run it is
-	"internal/daemon/wire":     6,
 	"internal/workspace/image": 6, // what containers are made of
 
 	// parts of a run; workspaces
@@ -145,10 +145,8 @@ var floors = map[string]int{
 	"internal/compose/stores":      7,
 	"internal/workspace/testimage": 7, // for tests
 	"internal/workspace":           7,
-
-	// the daemon's HTTP interface: types and routes, no server
-	"daemon/api":           7,
-	"internal/daemon/auth": 8,
+	"internal/daemon/auth":         7,
+	"internal/daemon/wire":         7,
 
 	// how commands of a run are held
 	"internal/compose/isolation": 8,

@@ -70,7 +70,7 @@ func TestAccessesAreEvidence(t *testing.T) {
 	}
 	want := []string{"3004 Create", "3002 Logon", "3002 Logon", "3002 Logoff", "3004 Delete"}
 	var b bytes.Buffer
-	if err := audit.Export(&b, audit.FormatOCSF, audit.Read(t.Context(), s, audit.AccessID, only)); err != nil {
+	if err := audit.Export(&b, "ocsf", audit.Read(t.Context(), s, audit.AccessID, only)); err != nil {
 		t.Fatal(err)
 	}
 	for i, ev := range objects(t, b.String()) {

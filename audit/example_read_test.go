@@ -51,7 +51,7 @@ func ExampleExport() {
 	ctx := context.Background()
 	sessions, err := decided(ctx)
 	if err == nil {
-		err = audit.Export(os.Stdout, audit.FormatJSONL, audit.Read(ctx, sessions, "s1", &audit.ReadOptions{Kinds: []string{audit.KindSession}}))
+		err = audit.Export(os.Stdout, "jsonl", audit.Read(ctx, sessions, "s1", &audit.ReadOptions{Kinds: []string{audit.KindSession}}))
 	}
 	if err != nil {
 		fmt.Println(err)

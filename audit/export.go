@@ -11,16 +11,16 @@ import (
 
 // Formats of [Export].
 const (
-	FormatJSONL       = "jsonl"       // entries, one canonical JSON object a line
+	formatJSONL       = "jsonl"       // entries, one canonical JSON object a line
 	FormatCSV         = "csv"         // a table with a header (RFC 4180); nothing in it is a formula
-	FormatOCSF        = "ocsf"        // Open Cybersecurity Schema Framework 1.3 events, one a line
-	FormatCloudEvents = "cloudevents" // CloudEvents 1.0 in JSON, one a line
+	formatOCSF        = "ocsf"        // Open Cybersecurity Schema Framework 1.3 events, one a line
+	formatCloudEvents = "cloudevents" // CloudEvents 1.0 in JSON, one a line
 	FormatHTML        = "html"        // one page that needs nothing else
 )
 
 // Formats lists the formats.
 func Formats() []string {
-	return []string{FormatJSONL, FormatCSV, FormatOCSF, FormatCloudEvents, FormatHTML}
+	return []string{formatJSONL, FormatCSV, formatOCSF, formatCloudEvents, FormatHTML}
 }
 
 // exporter writes one format.
@@ -62,11 +62,11 @@ func Export(w io.Writer, format string, entries iter.Seq2[Entry, error]) error {
 
 func newExporter(format string) (exporter, error) {
 	switch format {
-	case FormatJSONL:
+	case formatJSONL:
 		return objects(func(e *Entry) any { return e }), nil
-	case FormatOCSF:
+	case formatOCSF:
 		return objects(ocsf), nil
-	case FormatCloudEvents:
+	case formatCloudEvents:
 		return objects(cloudEvent), nil
 	case FormatCSV:
 		return table{}, nil

@@ -105,7 +105,7 @@ func objects(t *testing.T, text string) (list []map[string]any) {
 // An export can be checked by itself.
 func TestJSONLChecksItself(t *testing.T) {
 	prev := ""
-	for line := range strings.Lines(export(t, audit.FormatJSONL)) {
+	for line := range strings.Lines(export(t, "jsonl")) {
 		var e audit.Entry
 		if err := json.Unmarshal([]byte(line), &e); err != nil {
 			t.Fatal(err)
@@ -149,7 +149,7 @@ func TestCSVIsInert(t *testing.T) {
 
 // Each event has what its class requires (schema.ocsf.io, 1.3.0).
 func TestOCSF(t *testing.T) {
-	list := objects(t, export(t, audit.FormatOCSF))
+	list := objects(t, export(t, "ocsf"))
 	types := map[string]int{}
 	for _, ev := range list {
 		required := []string{"activity_id", "category_uid", "class_uid", "metadata", "severity_id", "time", "type_uid", "actor"}
@@ -200,7 +200,7 @@ func TestOCSF(t *testing.T) {
 
 func TestCloudEvents(t *testing.T) {
 	seen := map[string]bool{}
-	for _, ev := range objects(t, export(t, audit.FormatCloudEvents)) {
+	for _, ev := range objects(t, export(t, "cloudevents")) {
 		for _, name := range []string{"id", "source", "type", "time"} {
 			if s, _ := ev[name].(string); s == "" {
 				t.Errorf("no %s: %v", name, ev)

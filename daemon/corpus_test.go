@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/holdfast-dev/holdfast/audit/secret"
+	"github.com/holdfast-dev/holdfast/daemon/api"
 	"github.com/holdfast-dev/holdfast/internal/corpus"
 	"github.com/holdfast-dev/holdfast/internal/daemon/runs"
 	"github.com/holdfast-dev/holdfast/internal/daemon/wire"
@@ -165,7 +166,7 @@ func testOneEnd(t *testing.T) {
 			t.Errorf("it was told of %s, and on record is %v", end, ends)
 		}
 	}
-	list, _, err := w.runs.List(t.Context(), runs.ListOptions{Status: wire.Running})
+	list, _, err := w.runs.List(t.Context(), runs.ListOptions{Status: api.StatusRunning})
 	if err != nil || len(list) != 0 {
 		t.Errorf("%v run, %v", list, err)
 	}

@@ -11,7 +11,6 @@ import (
 
 	"github.com/holdfast-dev/holdfast/approval"
 	"github.com/holdfast-dev/holdfast/daemon/api"
-	"github.com/holdfast-dev/holdfast/internal/daemon/wire"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
 	"github.com/holdfast-dev/holdfast/session"
 )
@@ -261,7 +260,7 @@ func (a *service) decide(c *call) error {
 // goOnAfter continues a run that was interrupted, whose question has its answer.
 func (a *service) goOnAfter(c *call, run string) error {
 	info, err := a.o.Runs.Get(c.ctx(), run)
-	if err == nil && info.Status == wire.Interrupted {
+	if err == nil && info.Status == api.StatusInterrupted {
 		err = a.o.Runs.Continue(c.ctx(), run, "", "", c.actor())
 	}
 	if err != nil {

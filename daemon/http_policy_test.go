@@ -5,7 +5,6 @@ import (
 	"testing"
 
 	"github.com/holdfast-dev/holdfast/daemon/api"
-	"github.com/holdfast-dev/holdfast/internal/daemon/wire"
 	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/session"
 )
@@ -73,7 +72,7 @@ func TestLivePolicy(t *testing.T) {
 		t.Errorf("%+v", list)
 	}
 	w.want(200, nil, "POST", "/v1/approvals/"+q.ID+"/decision", `{"decision":"deny"}`)
-	w.status("r1", wire.Completed)
+	w.status("r1", api.StatusCompleted)
 }
 
 // Relative paths that were ruled on while a run ran are known afterwards, too.
@@ -83,7 +82,7 @@ func TestRecordedPolicy(t *testing.T) {
 	w.want(200, nil, "PATCH", "/v1/sessions/r1/policy", `{"patch":{"mode":"write","deny":["secrets/**"]}}`, "If-Match: *")
 	w.want(200, nil, "POST", "/v1/approvals/"+q.ID+"/decision", `{"decision":"deny","stop":true}`)
 	eventually(t, "the run has ended", func() bool {
-		var r wire.RunInfo
+		var r api.RunInfo
 		w.want(200, &r, "GET", "/v1/runs/r1", "")
 		return r.Status.Ended() && !w.runs.Busy("r1")
 	})

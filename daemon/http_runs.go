@@ -11,7 +11,6 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/daemon/auth"
 	"github.com/holdfast-dev/holdfast/internal/daemon/runs"
 	"github.com/holdfast-dev/holdfast/internal/daemon/strategy"
-	"github.com/holdfast-dev/holdfast/internal/daemon/wire"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
 	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/runspec"
@@ -38,12 +37,12 @@ func (a *service) listRuns(c *call) error {
 		return err
 	}
 	list, next, err := a.o.Runs.List(c.ctx(), runs.ListOptions{
-		Cwd: c.query["cwd"], Status: wire.Status(c.query["status"]), Limit: c.limit(), Cursor: after,
+		Cwd: c.query["cwd"], Status: api.Status(c.query["status"]), Limit: c.limit(), Cursor: after,
 	})
 	if err != nil {
 		return err
 	}
-	return c.json(api.Page[wire.RunInfo]{Items: append([]wire.RunInfo{}, list...), Next: c.cursor(next)})
+	return c.json(api.Page[api.RunInfo]{Items: append([]api.RunInfo{}, list...), Next: c.cursor(next)})
 }
 
 func (a *service) tellRun(c *call, status int, id string) error {
@@ -102,7 +101,7 @@ func (a *service) begun(c *call, p *runs.Prepared, input string, by runs.Actor) 
 	if err == nil {
 		return nil
 	}
-	if r, e := a.o.Runs.Get(c.ctx(), p.Run); e == nil && r.Status == wire.Pending {
+	if r, e := a.o.Runs.Get(c.ctx(), p.Run); e == nil && r.Status == api.StatusPending {
 		if e := a.o.Runs.Stop(c.ctx(), p.Run, "", by); e != nil {
 			a.log.WarnContext(c.ctx(), "a run that did not start stays prepared", "run", p.Run, "error", e)
 		}

@@ -7,13 +7,12 @@ import (
 
 	"github.com/holdfast-dev/holdfast/approval"
 	"github.com/holdfast-dev/holdfast/daemon/api"
-	"github.com/holdfast-dev/holdfast/internal/daemon/wire"
 )
 
 // started makes a run that asks about git push, and returns its question.
-func (w *site) started(id string) (wire.RunInfo, api.Approval) {
+func (w *site) started(id string) (api.RunInfo, api.Approval) {
 	w.t.Helper()
-	var r wire.RunInfo
+	var r api.RunInfo
 	w.want(201, &r, "POST", "/v1/runs", `{"session_id":"`+id+`","cwd":"`+w.t.TempDir()+`","input":"push it","title":"my run"}`, w.as(api.ScopeRun))
 	return r, w.question(id, "git push")
 }
@@ -29,9 +28,9 @@ func (w *site) question(id, about string) api.Approval {
 	return list.Items[0]
 }
 
-func (w *site) status(id string, want wire.Status) wire.RunInfo {
+func (w *site) status(id string, want api.Status) api.RunInfo {
 	w.t.Helper()
-	var r wire.RunInfo
+	var r api.RunInfo
 	eventually(w.t, "run "+id+" is "+string(want), func() bool {
 		w.want(200, &r, "GET", "/v1/runs/"+id, "")
 		return r.Status == want
@@ -45,19 +44,19 @@ func TestRun(t *testing.T) {
 	if r.RunID != "r1" || q.State != api.StatePending || q.RunID != "r1" || q.Title != "my run" || q.Run == "" || q.Tool != "Bash" {
 		t.Errorf("%+v\n%+v", r, q)
 	}
-	w.status("r1", wire.Waiting)
+	w.status("r1", api.StatusWaiting)
 	var got api.Approval
 	w.want(200, &got, "POST", "/v1/approvals/"+q.ID+"/decision",
 		`{"decision":"allow","message":"fine","digest":"`+q.Digest+`"}`, w.as(api.ScopeApprove))
 	if got.State != api.StateApproved || got.Answer.By != "approveer" || got.Answer.Via != "http" || got.Answer.Message != "fine" {
 		t.Errorf("%+v %+v", got, got.Answer)
 	}
-	r = w.status("r1", wire.Completed)
+	r = w.status("r1", api.StatusCompleted)
 	if r.Segment != 1 || r.CompletedAt == nil || !strings.Contains(r.Result, "ran git push") {
 		t.Errorf("%+v", r)
 	}
 	w.want(200, &got, "GET", "/v1/approvals/"+q.ID, "")
-	if got.State != api.StateApproved || got.Run != string(wire.Completed) {
+	if got.State != api.StateApproved || got.Run != string(api.StatusCompleted) {
 		t.Errorf("%+v", got)
 	}
 	w.want(200, &got, "GET", "/v1/approvals/"+q.ID+"?session=r1", "")
@@ -65,7 +64,7 @@ func TestRun(t *testing.T) {
 	w.want(404, nil, "GET", "/v1/approvals/"+q.ID[:len(q.ID)-1], "")
 
 	w.want(200, &r, "POST", "/v1/runs/r1/continue", `{"input":"more"}`)
-	r = w.status("r1", wire.Completed)
+	r = w.status("r1", api.StatusCompleted)
 	if r.Segment != 2 {
 		t.Errorf("%+v", r)
 	}
@@ -73,8 +72,8 @@ func TestRun(t *testing.T) {
 	if a.header.Get("Location") != "/v1/runs/r1" {
 		t.Errorf("%v", a.header)
 	}
-	eventually(t, "a third segment", func() bool { r = w.status("r1", wire.Completed); return r.Segment == 3 })
-	var list api.Page[wire.RunInfo]
+	eventually(t, "a third segment", func() bool { r = w.status("r1", api.StatusCompleted); return r.Segment == 3 })
+	var list api.Page[api.RunInfo]
 	for query, want := range map[string]int{"": 1, "?status=completed": 1, "?status=failed": 0, "?cwd=/nowhere": 0} {
 		if w.want(200, &list, "GET", "/v1/runs"+query, ""); len(list.Items) != want {
 			t.Errorf("%s: %d runs, want %d", query, len(list.Items), want)
@@ -89,9 +88,9 @@ func TestRun(t *testing.T) {
 // A run can be prepared first, stopped, and deleted when it has ended.
 func TestRunSteps(t *testing.T) {
 	w := newSite(t)
-	var r wire.RunInfo
+	var r api.RunInfo
 	w.want(201, &r, "POST", "/v1/runs", `{"session_id":"r1","cwd":"`+t.TempDir()+`"}`)
-	if r.Status != wire.Pending {
+	if r.Status != api.StatusPending {
 		t.Errorf("%+v", r)
 	}
 	w.want(409, nil, "POST", "/v1/runs", `{"session_id":"r1","cwd":"/"}`).problem(t)
@@ -100,7 +99,7 @@ func TestRunSteps(t *testing.T) {
 		t.Errorf("%v", got)
 	}
 	w.want(200, &r, "POST", "/v1/runs/r1/start", `{"input":"push"}`)
-	w.status("r1", wire.Waiting)
+	w.status("r1", api.StatusWaiting)
 	if got := early.until("record"); got[len(got)-1].id != "1" {
 		t.Errorf("%v", got)
 	}
@@ -113,7 +112,7 @@ func TestRunSteps(t *testing.T) {
 	w.want(403, nil, "POST", "/v1/runs/r1/mode", `{"mode":"plan"}`, w.as(api.ScopeRun))
 	w.want(409, nil, "POST", "/v1/runs/r1/input", `{"agent":"agent","text":"x"}`).problem(t)
 	w.want(200, &r, "POST", "/v1/runs/r1/stop", "")
-	if r.Status != wire.Cancelled {
+	if r.Status != api.StatusCancelled {
 		t.Errorf("%+v", r)
 	}
 	w.want(404, nil, "POST", "/v1/runs/r1/stop", "").problem(t)
@@ -183,7 +182,7 @@ func TestDecideAtOnce(t *testing.T) {
 		if again.Answer.By != first.Answer.By || !again.Answer.At.Equal(first.Answer.At) {
 			t.Errorf("again: %+v, first %+v", again.Answer, first.Answer)
 		}
-		w.status(id, wire.Completed)
+		w.status(id, api.StatusCompleted)
 	}
 }
 
@@ -215,7 +214,7 @@ func TestDecideRefused(t *testing.T) {
 			t.Errorf("%s: %d questions, want %d", state, len(list.Items), want)
 		}
 	}
-	w.status("r1", wire.Completed)
+	w.status("r1", api.StatusCompleted)
 	_, q = w.started("r2")
 	w.want(200, &got, "POST", "/v1/approvals/"+q.ID+"/decision", `{"decision":"deny","stop":true}`)
 	if got.State != api.StateDenied || got.Answer.Decision != approval.Deny || !got.Answer.Stop {

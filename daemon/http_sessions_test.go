@@ -12,7 +12,6 @@ import (
 
 	"github.com/holdfast-dev/holdfast/approval"
 	"github.com/holdfast-dev/holdfast/daemon/api"
-	"github.com/holdfast-dev/holdfast/internal/daemon/wire"
 	"github.com/holdfast-dev/holdfast/internal/policylog"
 	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/session"
@@ -54,7 +53,7 @@ func TestListSessionsByStatus(t *testing.T) {
 	for _, s := range []string{"waiting", "pending", "done", "Running"} {
 		var p api.Problem
 		w.want(400, &p, "GET", "/v1/sessions?run="+s, "")
-		if !strings.Contains(p.Advice, string(wire.Running)) || strings.Contains(p.Advice, string(wire.Waiting)) {
+		if !strings.Contains(p.Advice, string(api.StatusRunning)) || strings.Contains(p.Advice, string(api.StatusWaiting)) {
 			t.Errorf("%s: %+v", s, p)
 		}
 		if s == "waiting" || s == "pending" {

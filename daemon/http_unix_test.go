@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/holdfast-dev/holdfast/internal/daemon/wire"
+	"github.com/holdfast-dev/holdfast/daemon/api"
 )
 
 // On the unix socket the peer's account is the credential; only there a client brings
@@ -51,7 +51,7 @@ func TestUnixSocket(t *testing.T) {
 	if status, body = send("POST", "/v1/approvals/"+q.ID+"/decision", `{"decision":"allow"}`); status != 200 || !strings.Contains(body, `"via":"cli"`) {
 		t.Error(status, body)
 	}
-	w.status("r1", wire.Completed)
+	w.status("r1", api.StatusCompleted)
 	for body, want := range map[string]int{`{"cwd":"/","environ":["A"]}`: 400, `{"cwd":"/","environ":["=b"]}`: 400} {
 		if status, got := send("POST", "/v1/runs", body); status != want {
 			t.Error(body, status, got)

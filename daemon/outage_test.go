@@ -109,12 +109,12 @@ func TestStoreAway(t *testing.T) {
 	w.refused(503, "unavailable", "GET", "/v1/sessions", "", api.ScopeRead)
 	w.refused(503, "unavailable", "GET", "/v1/sessions/r1/events", "", api.ScopeRead)
 	store.all.Store(nil)
-	w.status("r1", wire.Waiting)
+	w.status("r1", api.StatusWaiting)
 	if got := w.question("r1", "git push"); got.ID != q.ID {
 		t.Errorf("%+v", got)
 	}
 	w.want(200, nil, "POST", "/v1/approvals/"+q.ID+"/decision", `{"decision":"allow"}`, w.as(api.ScopeApprove))
-	w.status("r1", wire.Completed)
+	w.status("r1", api.StatusCompleted)
 	if w.mu.Lock(); len(w.ran) != 1 {
 		t.Errorf("ran %v", w.ran)
 	}
@@ -154,10 +154,10 @@ func TestStoreWithoutSpace(t *testing.T) {
 	w.refused(507, "no_space", "POST", "/v1/runs", `{"cwd":"/","input":"x"}`, api.ScopeRun)
 	w.refused(507, "no_space", "POST", "/v1/approvals/"+q.ID+"/decision", `{"decision":"allow"}`, api.ScopeApprove)
 	eventually(t, "not ready", func() bool { return w.do("GET", "/readyz", "").status == 503 })
-	w.status("r1", wire.Waiting)
+	w.status("r1", api.StatusWaiting)
 	store.writes.Store(nil)
 	w.want(200, nil, "POST", "/v1/approvals/"+q.ID+"/decision", `{"decision":"allow"}`, w.as(api.ScopeApprove))
-	w.status("r1", wire.Completed)
+	w.status("r1", api.StatusCompleted)
 }
 
 // A daemon that is about to end refuses new runs for now.
@@ -226,13 +226,13 @@ func TestAnswerContinues(t *testing.T) {
 		t.Errorf("without the scope run: %d", status)
 	}
 	token := w.token(api.ScopeRun, api.ScopeApprove)
-	if status, a := decide(token, ""); status != http.StatusOK || a.State != api.StateApproved || a.Run != string(wire.Interrupted) {
+	if status, a := decide(token, ""); status != http.StatusOK || a.State != api.StateApproved || a.Run != string(api.StatusInterrupted) {
 		t.Errorf("%d %+v", status, a)
 	}
 	if ran := w.did(); len(ran) != 0 {
 		t.Errorf("ran %v", ran)
 	}
-	if status, a := decide(token, `,"continue":true`); status != http.StatusOK || a.State != api.StateApproved || a.Run == string(wire.Interrupted) {
+	if status, a := decide(token, `,"continue":true`); status != http.StatusOK || a.State != api.StateApproved || a.Run == string(api.StatusInterrupted) {
 		t.Errorf("%d %+v", status, a)
 	}
 	w.eventually("it ran", func() bool { return len(w.did()) == 1 })

@@ -122,7 +122,7 @@ func TestTheSameEventsEverywhere(t *testing.T) {
 	w.want(200, nil, "POST", "/v1/runs/r1/start", `{"input":"push it"}`)
 	q := w.question("r1", "git push")
 	w.want(200, nil, "POST", "/v1/approvals/"+q.ID+"/decision", `{"decision":"allow","message":"fine","digest":"`+q.Digest+`"}`, w.as(api.ScopeApprove))
-	w.status("r1", wire.Completed)
+	w.status("r1", api.StatusCompleted)
 	want := forms(t, told.events(), false)
 	if len(want) < 9 {
 		t.Fatalf("the agent told only %s", want)

@@ -14,7 +14,6 @@ import (
 	"github.com/holdfast-dev/holdfast/daemon/api"
 	"github.com/holdfast-dev/holdfast/event"
 	"github.com/holdfast-dev/holdfast/internal/daemon/feed"
-	"github.com/holdfast-dev/holdfast/internal/daemon/wire"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
 	"github.com/holdfast-dev/holdfast/session"
 )
@@ -204,7 +203,7 @@ func (a *service) follow(ctx context.Context, s *sse, sub *feed.Subscription, m 
 // prepared reports whether a run is there that has not started: it has no session yet.
 func (a *service) prepared(ctx context.Context, id string) bool {
 	info, err := a.o.Runs.Get(ctx, id)
-	return err == nil && info.Status == wire.Pending
+	return err == nil && info.Status == api.StatusPending
 }
 
 // next waits for an event, with a sign of life from time to time as long as there is
@@ -289,8 +288,8 @@ func deltaFrame(e *feed.Event) []byte {
 // caughtUp says where the log stands, and the run.
 func (a *service) caughtUp(ctx context.Context, e *feed.Event) []byte {
 	doc := struct {
-		Seq    int64       `json:"seq"`
-		Status wire.Status `json:"status,omitempty"`
+		Seq    int64      `json:"seq"`
+		Status api.Status `json:"status,omitempty"`
 	}{Seq: e.Seq}
 	if info, err := a.o.Runs.Get(ctx, e.Session); err == nil { // otherwise it is no run
 		doc.Status = info.Status

@@ -191,10 +191,10 @@ func TestEventsAsJSON(t *testing.T) {
 	l, err := w.sessions.Open(t.Context(), "a", nil)
 	must(t, err)
 	for _, e := range []wire.RunEvent{
-		{Event: wire.RunStarted, Status: wire.Running},
+		{Event: wire.RunStarted, Status: api.StatusRunning},
 		{Event: wire.RunRelayed, Agent: "writer", Session: "a.writer", From: 1, To: 2},
 		{Event: wire.RunRelayed, Agent: "gone", Session: "a.gone", From: 1, To: 2},
-		{Event: wire.RunCompleted, Status: wire.Completed},
+		{Event: wire.RunCompleted, Status: api.StatusCompleted},
 	} {
 		d, err := session.NewDraft(session.KindRunEvent, e)
 		must(t, err)

@@ -5,6 +5,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/holdfast-dev/holdfast/daemon/api"
 	"github.com/holdfast-dev/holdfast/internal/daemon/feed"
 	"github.com/holdfast-dev/holdfast/internal/daemon/wire"
 	"github.com/holdfast-dev/holdfast/session"
@@ -66,7 +67,7 @@ func (sub *subscription) await() (*feed.Subscription, error) {
 	if !sub.quiet {
 		answer := wire.Envelope{RequestID: sub.requestID}
 		sub.tell(&wire.Subscribed{Envelope: answer, RunID: sub.run})
-		sub.tell(&wire.CaughtUp{Envelope: answer, RunID: sub.run, Status: wire.Pending})
+		sub.tell(&wire.CaughtUp{Envelope: answer, RunID: sub.run, Status: api.StatusPending})
 	}
 	sub.quiet, sub.requestID = true, "" // it has caught up already
 	poll := time.NewTicker(awaitPoll)

@@ -256,7 +256,7 @@ func (w *daemonWorld) watched(run string) *watched {
 		w.t.Fatal(err)
 	}
 	v := &watched{w: w, run: run, stop: make(chan struct{}), done: make(chan struct{}), last: log.Head()}
-	v.add(wire.RunEvent{Event: wire.RunStarted, Status: wire.Completed, Segment: 1, Strategy: &wire.StrategyInfo{Name: "s", Agents: []string{"a"}}})
+	v.add(wire.RunEvent{Event: wire.RunStarted, Status: api.StatusCompleted, Segment: 1, Strategy: &wire.StrategyInfo{Name: "s", Agents: []string{"a"}}})
 	v.c = w.ann()
 	v.c.send(fmt.Sprintf(`{"type":"subscribe","runId":%q}`, run))
 	v.c.until("caught_up")

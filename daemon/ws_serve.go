@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 
 	"github.com/holdfast-dev/holdfast/approval"
+	"github.com/holdfast-dev/holdfast/daemon/api"
 	"github.com/holdfast-dev/holdfast/internal/daemon/auth"
 	"github.com/holdfast-dev/holdfast/internal/daemon/runs"
 	"github.com/holdfast-dev/holdfast/internal/daemon/wire"
@@ -57,7 +58,7 @@ func (c *socket) serveRequest(req wire.Request) {
 		c.unsubscribe(r.RunID)
 		c.reply(replyTo(req, &wire.Unsubscribed{RunID: r.RunID}))
 	case *wire.ListRuns:
-		list, next, err := engine.List(ctx, runs.ListOptions{Cwd: r.Cwd, Status: wire.Status(r.Status), Limit: r.Limit, Cursor: r.Cursor})
+		list, next, err := engine.List(ctx, runs.ListOptions{Cwd: r.Cwd, Status: api.Status(r.Status), Limit: r.Limit, Cursor: r.Cursor})
 		c.answerOr(req, &wire.RunList{Runs: list, NextCursor: next}, err)
 	case *wire.ListStrategies:
 		list, err := engine.InMemory(ctx)
@@ -121,11 +122,11 @@ func (c *socket) prepare(ctx context.Context, r *wire.PrepareRun) {
 	m := &wire.RunPrepared{
 		RunID: p.Run, StrategyName: p.Strategy.Name, StrategyPath: p.Strategy.Path, Agents: p.Strategy.Agents,
 		FlowTree: p.Strategy.Flow, Cwd: p.Strategy.Cwd, Workspace: p.Strategy.Workspace, Model: p.Strategy.Model, Mode: p.Strategy.Mode,
-		Continues: p.Again, Status: cmp.Or(p.Status, wire.Pending),
+		Continues: p.Again, Status: cmp.Or(p.Status, api.StatusPending),
 	}
 	if p.Again {
 		meta, err := c.s.o.Sessions.Get(ctx, p.Run)
-		if err != nil && (p.Status != wire.Running || !errors.Is(err, session.ErrNotFound)) { // it may begin only now
+		if err != nil && (p.Status != api.StatusRunning || !errors.Is(err, session.ErrNotFound)) { // it may begin only now
 			c.fail(r, err)
 			return
 		}
@@ -145,7 +146,7 @@ func (c *socket) began(req wire.Request, err error) {
 // halt stops a run. What was only prepared is forgotten, and leaves no record of it.
 func (c *socket) halt(ctx context.Context, r *wire.StopRun) {
 	info, err := c.s.o.Runs.Get(ctx, r.RunID)
-	prepared := err == nil && info.Status == wire.Pending
+	prepared := err == nil && info.Status == api.StatusPending
 	if err := c.s.o.Runs.Stop(ctx, r.RunID, r.RequestID, c.actor()); err != nil {
 		c.fail(r, err)
 		return

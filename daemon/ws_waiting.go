@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/holdfast-dev/holdfast/approval"
+	"github.com/holdfast-dev/holdfast/daemon/api"
 	"github.com/holdfast-dev/holdfast/internal/daemon/wire"
 	"github.com/holdfast-dev/holdfast/session"
 )
@@ -15,7 +16,7 @@ import (
 type open struct {
 	id       string
 	question *approval.Question // nil: it is an input
-	input    wire.Input
+	input    api.WaitingInput
 	at       int64 // the record's seq in its own log
 	seq      int64 // in the run's log; 0 while that is not known
 	agent    string

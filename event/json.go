@@ -16,8 +16,8 @@ import (
 // ErrUnknownType says that this version knows no event of such a type.
 var ErrUnknownType = errors.New("unknown type of event")
 
-// MaxDepth is how many events may lie in one another: sub-agents of sub-agents.
-const MaxDepth = 4
+// maxDepth is how many events may lie in one another: sub-agents of sub-agents.
+const maxDepth = 4
 
 // head is the type of an event and the fields that are not plain JSON.
 type head struct {
@@ -112,7 +112,7 @@ func packResult(r *tool.Result) (result, error) {
 
 // Unmarshal reads what [Marshal] wrote. An error that an event had comes back as an [*Error],
 // or as a [*HookError].
-func Unmarshal(b []byte) (Event, error) { return unmarshal(b, MaxDepth) }
+func Unmarshal(b []byte) (Event, error) { return unmarshal(b, maxDepth) }
 
 func unmarshal(b []byte, depth int) (Event, error) {
 	var h head
@@ -124,7 +124,7 @@ func unmarshal(b []byte, depth int) (Event, error) {
 	case read == nil:
 		return nil, fmt.Errorf("%w: %.60q", ErrUnknownType, h.Type)
 	case depth == 0:
-		return nil, fmt.Errorf("event %s: it lies in more than %d others", h.Type, MaxDepth-1)
+		return nil, fmt.Errorf("event %s: it lies in more than %d others", h.Type, maxDepth-1)
 	}
 	e, err := read(b)
 	if err == nil {

@@ -127,7 +127,7 @@ func TestTypes(t *testing.T) {
 
 func TestUnmarshalErrors(t *testing.T) {
 	deep := `{"type":"notice","text":"n"}`
-	for range MaxDepth - 1 {
+	for range maxDepth - 1 {
 		deep = `{"type":"subagent","use_id":"u","session":"s","event":` + deep + `}`
 	}
 	if _, err := Unmarshal([]byte(deep)); err != nil {

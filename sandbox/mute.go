@@ -11,7 +11,7 @@ import (
 // muteKinds are the keys of ignoreViolations that mean a kind, and not a command.
 // Seed 000 says file and network.
 var muteKinds = map[string]string{
-	"path": KindPath, "file": KindPath, "host": KindHost, "network": KindHost, "syscall": KindSyscall, "limit": KindLimit,
+	"path": KindPath, "file": KindPath, "host": KindHost, "network": KindHost, "syscall": kindSyscall, "limit": kindLimit,
 }
 
 // limitNames are what a violation of a limit is about.
@@ -52,11 +52,11 @@ func checkMuteEntry(key string) entry {
 			return checkPathEntry(text)
 		case KindHost:
 			return checkDomainEntry(text)
-		case KindSyscall:
+		case kindSyscall:
 			if !isSyscall(text) {
 				return fmt.Sprintf("%q is not a system call", text), `write its name: "ptrace", "socket(AF_UNIX)"`
 			}
-		case KindLimit:
+		case kindLimit:
 			if !slices.Contains(limitNames, text) {
 				return fmt.Sprintf("%q is not a limit", text), "the limits are " + strings.Join(limitNames, ", ")
 			}
@@ -142,7 +142,7 @@ func (value *muteValue) means(v *Violation) bool {
 	case KindHost:
 		host, port, ok := hostOf(v.What)
 		return ok && value.host != nil && value.host.allows(host, port, false)
-	case KindSyscall:
+	case kindSyscall:
 		return value.text == v.What || strings.HasPrefix(v.What, value.text+"(")
 	}
 	return value.text == v.What

@@ -215,6 +215,6 @@ func (s *Sandbox) Notices() []string {
 const (
 	KindPath    = "path"
 	KindHost    = "host"
-	KindSyscall = "syscall"
-	KindLimit   = "limit"
+	kindSyscall = "syscall"
+	kindLimit   = "limit"
 )

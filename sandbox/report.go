@@ -78,7 +78,7 @@ func (r *Report) Text() string {
 	var calls []string
 	for i := range r.Violations {
 		v := &r.Violations[i]
-		if v.Kind != KindSyscall {
+		if v.Kind != kindSyscall {
 			line(&b, v.String(), v.Hint)
 		} else if v.Hint != "" && r.Failed {
 			line(&b, v.String(), v.Hint)
@@ -116,8 +116,8 @@ func inert(s string) string {
 func (v *Violation) String() string {
 	text := v.action()
 	switch {
-	case v.Kind == KindLimit && v.Setting == "":
-	case v.Kind == KindLimit:
+	case v.Kind == kindLimit && v.Setting == "":
+	case v.Kind == kindLimit:
 		text += " (" + v.Setting
 		if w := position(v.Origin); w != "" {
 			text += ", " + w
@@ -125,7 +125,7 @@ func (v *Violation) String() string {
 		return text + ")"
 	case v.Setting == "":
 		text += ": a rule that is built in"
-	case v.Kind == KindSyscall, v.Op == opListen:
+	case v.Kind == kindSyscall, v.Op == opListen:
 		text += ": " + v.Setting + " is not set"
 	case strings.HasPrefix(v.Setting, "allowed") || v.Setting == fieldDomains:
 		text += ": outside " + v.Setting
@@ -147,9 +147,9 @@ func (v *Violation) action() string {
 			return "listening on " + v.What + " was refused"
 		}
 		return "connection to " + v.What + " was refused"
-	case KindSyscall:
+	case kindSyscall:
 		return "system call " + v.What + " was refused"
-	case KindLimit:
+	case kindLimit:
 		if text := limitWords[v.What]; text != "" {
 			return text
 		}

@@ -36,7 +36,7 @@ func (f *finder) limits(r *Report, s *State) []Violation {
 
 func (f *finder) limit(name string) Violation {
 	return Violation{
-		Kind: KindLimit, What: name, Setting: "limits." + name, Origin: f.box.merged().LimitOrigins[name],
+		Kind: kindLimit, What: name, Setting: "limits." + name, Origin: f.box.merged().LimitOrigins[name],
 		Hint: "raise limits." + name + " if it needs more",
 	}
 }
@@ -197,7 +197,7 @@ var callSettings = []struct{ call, setting string }{
 }
 
 func syscallViolation(call string) Violation {
-	v := Violation{Kind: KindSyscall, What: call}
+	v := Violation{Kind: kindSyscall, What: call}
 	for _, s := range callSettings {
 		if strings.HasPrefix(call, s.call) {
 			v.Setting = s.setting

@@ -58,7 +58,7 @@ func TestViolations(t *testing.T) {
 		_ = c.Run()
 		var found []Violation
 		for _, v := range c.Report().Violations {
-			if v.Kind != KindSyscall {
+			if v.Kind != kindSyscall {
 				found = append(found, v)
 			}
 		}

@@ -138,9 +138,9 @@ func (s *Sessions) Prune(ctx context.Context, p *Pruned, o PruneOptions) error {
 }
 
 // Sweep removes what crashes and deletes have left in the store, where that is a
-// [Sweeper]. It is for after a pruning, and never needed.
+// [sweeper]. It is for after a pruning, and never needed.
 func (s *Sessions) Sweep(ctx context.Context) error {
-	if sw, ok := As[Sweeper](s.store); ok {
+	if sw, ok := As[sweeper](s.store); ok {
 		_, err := sw.Sweep(ctx)
 		return err
 	}

@@ -114,10 +114,10 @@ type Deleter interface {
 	Delete(ctx context.Context, id string) error
 }
 
-// Sweeper is a store in which crashes, and deletes of what forks need for a while, leave
+// sweeper is a store in which crashes, and deletes of what forks need for a while, leave
 // something behind that is in nobody's way. Sweep removes it and says how many things it
 // removed; sessions are not touched.
-type Sweeper interface {
+type sweeper interface {
 	Sweep(ctx context.Context) (int, error)
 }
 

@@ -14,10 +14,10 @@ type PairingFault string
 
 // The faults.
 const (
-	FaultDuplicateUse    PairingFault = "duplicate tool_use"
-	FaultOrphanResult    PairingFault = "orphaned tool_result"
-	FaultDuplicateResult PairingFault = "duplicate tool_result"
-	FaultUnanswered      PairingFault = "tool_use without matching tool_result"
+	faultDuplicateUse    PairingFault = "duplicate tool_use"
+	faultOrphanResult    PairingFault = "orphaned tool_result"
+	faultDuplicateResult PairingFault = "duplicate tool_result"
+	faultUnanswered      PairingFault = "tool_use without matching tool_result"
 )
 
 // PairingError says which tool uses or results break the pairing rule.

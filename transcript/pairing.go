@@ -54,27 +54,27 @@ func (t *Transcript) Admits(e Encoded) error {
 	fault := func(f PairingFault, ids ...string) error { return &PairingError{Fault: f, IDs: ids, Item: at} }
 	for i, id := range e.results {
 		if slices.Contains(e.results[:i], id) {
-			return fault(FaultDuplicateResult, id)
+			return fault(faultDuplicateResult, id)
 		}
 		if slices.Contains(t.open, id) {
 			continue
 		}
 		if _, done := t.answered[id]; done {
-			return fault(FaultDuplicateResult, id)
+			return fault(faultDuplicateResult, id)
 		}
-		return fault(FaultOrphanResult, id)
+		return fault(faultOrphanResult, id)
 	}
 	for i, id := range e.uses {
 		if t.Answered(id) || slices.Contains(t.open, id) || slices.Contains(e.uses[:i], id) {
-			return fault(FaultDuplicateUse, id)
+			return fault(faultDuplicateUse, id)
 		}
 	}
 	if len(t.open) > 0 && len(e.results) == 0 {
-		return fault(FaultUnanswered, t.open...)
+		return fault(faultUnanswered, t.open...)
 	}
 	if len(e.uses) > 0 {
 		if left := t.openAfter(e); len(left) > 0 {
-			return fault(FaultUnanswered, left...)
+			return fault(faultUnanswered, left...)
 		}
 	}
 	return nil
@@ -97,7 +97,7 @@ func (t *Transcript) Check() error {
 	if len(t.open) == 0 {
 		return nil
 	}
-	return &PairingError{Fault: FaultUnanswered, IDs: slices.Clone(t.open), Item: t.openAt}
+	return &PairingError{Fault: faultUnanswered, IDs: slices.Clone(t.open), Item: t.openAt}
 }
 
 // Open returns the ids of tool uses without a result, in call order.

@@ -30,9 +30,9 @@ type RepairNote struct {
 
 func (n RepairNote) String() string {
 	switch n.Fault {
-	case FaultUnanswered:
+	case faultUnanswered:
 		return fmt.Sprintf("tool use %s had no result: answered with %q", n.UseID, "interrupted, outcome unknown")
-	case FaultDuplicateUse:
+	case faultDuplicateUse:
 		return fmt.Sprintf("tool use %s appeared twice: the second was set aside", n.UseID)
 	}
 	return fmt.Sprintf("%s %s: set aside", n.Fault, n.UseID)
@@ -103,7 +103,7 @@ func (r *repair) take(i int, e Encoded) error {
 // close answers open uses whose result never came.
 func (r *repair) close(ids []string) error {
 	for _, id := range ids {
-		r.notes = append(r.notes, RepairNote{FaultUnanswered, id, r.usedAt})
+		r.notes = append(r.notes, RepairNote{faultUnanswered, id, r.usedAt})
 		if err := r.add(UnknownOutcome(id)); err != nil {
 			return err
 		}
@@ -203,15 +203,15 @@ func (t *Transcript) mend(e Encoded) (Encoded, []setAside, error) {
 			id, text = p.UseID, p.said()
 			switch {
 			case t.Answered(id) || results[id]:
-				fault = FaultDuplicateResult
+				fault = faultDuplicateResult
 			case !slices.Contains(t.open, id):
-				fault = FaultOrphanResult
+				fault = faultOrphanResult
 			}
 			results[id] = true
 		case ToolUse:
 			id, text = p.ID, p.Name+" "+string(p.Input)
 			if t.Answered(id) || slices.Contains(t.open, id) || uses[id] {
-				fault = FaultDuplicateUse
+				fault = faultDuplicateUse
 			}
 			uses[id] = true
 		}

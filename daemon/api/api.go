@@ -109,7 +109,7 @@ type Page[T any] struct {
 // Content types of answers besides JSON.
 const (
 	EventStream = "text/event-stream"
-	JSONLines   = "application/jsonl"
+	jsonLines   = "application/jsonl"
 	octets      = "application/octet-stream"
 )
 

@@ -12,7 +12,7 @@ import (
 // ExportTypes are the formats of an export, and their content types.
 func ExportTypes() map[string]string {
 	return map[string]string{
-		"jsonl": JSONLines, "claude": JSONLines, "codex": JSONLines, "open-agent-sdk": "application/json",
+		"jsonl": jsonLines, "claude": jsonLines, "codex": jsonLines, "open-agent-sdk": "application/json",
 		"text": "text/plain; charset=utf-8", "markdown": "text/markdown; charset=utf-8", "html": "text/html; charset=utf-8",
 	}
 }
@@ -34,7 +34,7 @@ func recordRoutes() []Route {
 			Method: http.MethodGet, Path: "/v1/sessions/{id}/export", ID: "exportSession", Tag: "sessions",
 			Doc: "A whole session, as holdfast sessions export writes it.", Scope: ScopeRead,
 			Query: []Param{{Name: "format", Doc: "default jsonl: every record, one per line", Enum: formats}},
-			Types: []string{JSONLines, "application/json", "text/plain", "text/markdown", "text/html"}, Problems: one(outcome.NotOffered),
+			Types: []string{jsonLines, "application/json", "text/plain", "text/markdown", "text/html"}, Problems: one(outcome.NotOffered),
 		},
 		{
 			Method: http.MethodGet, Path: "/v1/audit", ID: "listAudit", Tag: "audit",

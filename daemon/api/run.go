@@ -2,8 +2,8 @@ package api
 
 import (
 	"net/http"
+	"time"
 
-	"github.com/holdfast-dev/holdfast/internal/daemon/wire"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
 	"github.com/holdfast-dev/holdfast/runspec"
 )
@@ -57,15 +57,72 @@ type ModeChange struct {
 	Mode string `json:"mode"`
 }
 
-// runStatuses are where a run can stand.
-func runStatuses() []string {
-	return append([]string{string(wire.Pending), string(wire.Waiting)}, recordedStatuses()...)
+// Status is where a run stands.
+//
+//	pending ─► running ⇄ waiting ─► completed | failed | cancelled | interrupted
+//	             ▲                              │
+//	             └────────── continue ◄─────────┘
+type Status string
+
+// The statuses of a run. A pending one is in memory only; one that waits is running on record.
+const (
+	StatusPending     Status = "pending"
+	StatusRunning     Status = "running"
+	StatusWaiting     Status = "waiting" // for an answer or for input
+	StatusCompleted   Status = "completed"
+	StatusFailed      Status = "failed"
+	StatusCancelled   Status = "cancelled"
+	StatusInterrupted Status = "interrupted" // its daemon ended; it can be continued
+)
+
+// Ended reports whether nothing more happens until the run is continued.
+func (s Status) Ended() bool {
+	return s == StatusCompleted || s == StatusFailed || s == StatusCancelled || s == StatusInterrupted
 }
 
-// recordedStatuses are those that a session's log can have: a pending run has none yet, and
-// one that waits is running there.
+// runStatuses are where a run can stand.
+func runStatuses() []string {
+	return append([]string{string(StatusPending), string(StatusWaiting)}, recordedStatuses()...)
+}
+
+// recordedStatuses are those that the log of a session can have.
 func recordedStatuses() []string {
-	return []string{string(wire.Running), string(wire.Completed), string(wire.Failed), string(wire.Cancelled), string(wire.Interrupted)}
+	return []string{string(StatusRunning), string(StatusCompleted), string(StatusFailed), string(StatusCancelled), string(StatusInterrupted)}
+}
+
+// RunInfo is a run, also in the WebSocket's run_list.
+type RunInfo struct {
+	RunID        string         `json:"runId" jsonschema:"the run"`
+	SessionID    string         `json:"sessionId" jsonschema:"its session: the same"`
+	Status       Status         `json:"status" jsonschema:"where it stands"`
+	StrategyName string         `json:"strategyName" jsonschema:"the strategy's name"`
+	StrategyPath string         `json:"strategyPath,omitempty" jsonschema:"the strategy's file"`
+	Agents       []string       `json:"agents,omitempty" jsonschema:"names of its agents"`
+	Cwd          string         `json:"cwd" jsonschema:"the folder it works in"`
+	Workspace    string         `json:"workspace,omitempty" jsonschema:"the workspace it works in"`
+	Mode         string         `json:"mode,omitempty" jsonschema:"permission mode"`
+	Segment      int            `json:"segment" jsonschema:"1 is the first start; each continuation adds one"`
+	StartedAt    time.Time      `json:"startedAt,omitzero" jsonschema:"when the segment was started; left out of one that never was"`
+	CompletedAt  *time.Time     `json:"completedAt" jsonschema:"when it ended; null while it has not"`
+	Questions    int            `json:"questions" jsonschema:"questions that wait"`
+	Inputs       []WaitingInput `json:"inputs,omitempty" jsonschema:"inputs that wait"`
+	Result       string         `json:"result,omitempty" jsonschema:"of one that completed"`
+	Error        *RunError      `json:"error,omitempty" jsonschema:"of one that failed, was cancelled or was interrupted"`
+	LastSeq      int64          `json:"lastSeq" jsonschema:"its last record"`
+}
+
+// WaitingInput is a request for input that waits.
+type WaitingInput struct {
+	InputRequestID string    `json:"inputRequestId" jsonschema:"for user_input"`
+	AgentName      string    `json:"agentName" jsonschema:"the agent that waits"`
+	Prompt         string    `json:"prompt,omitempty" jsonschema:"what it asks"`
+	AskedAt        time.Time `json:"askedAt" jsonschema:"since when"`
+}
+
+// RunError is why a run ended. The codes are those of docs/wire.md.
+type RunError struct {
+	Code    string `json:"code" jsonschema:"for programs"`
+	Message string `json:"message" jsonschema:"for people"`
 }
 
 func runRoutes() []Route {
@@ -73,7 +130,7 @@ func runRoutes() []Route {
 	act := func(verb, id, doc string, body any) Route {
 		return Route{
 			Method: http.MethodPost, Path: "/v1/runs/{id}/" + verb, ID: id, Tag: "runs", Doc: doc,
-			Scope: ScopeRun, Body: body, Response: wire.RunInfo{}, Problems: changes,
+			Scope: ScopeRun, Body: body, Response: RunInfo{}, Problems: changes,
 		}
 	}
 	start := act("start", "startRun", "Starts a run that is prepared.", RunInput{})
@@ -84,7 +141,7 @@ func runRoutes() []Route {
 	return []Route{
 		{
 			Method: http.MethodGet, Path: "/v1/runs", ID: "listRuns", Tag: "runs", Doc: "Runs, newest first.",
-			Scope: ScopeRead, Response: Page[wire.RunInfo]{},
+			Scope: ScopeRead, Response: Page[RunInfo]{},
 			Query: paged(
 				Param{Name: "status", Doc: "only with this status", Enum: runStatuses()},
 				Param{Name: "cwd", Doc: "only of this folder"},
@@ -94,12 +151,12 @@ func runRoutes() []Route {
 			Method: http.MethodPost, Path: "/v1/runs", ID: "createRun", Tag: "runs",
 			Doc: "Creates a run: of a strategy, or of a single agent. With input, or with start, it is started; a session that " +
 				"has a run already is continued (200 then). A session_id that the client chose makes it safe to repeat the request.",
-			Scope: ScopeRun, Body: NewRun{}, Status: http.StatusCreated, Also: []int{http.StatusOK}, Response: wire.RunInfo{},
+			Scope: ScopeRun, Body: NewRun{}, Status: http.StatusCreated, Also: []int{http.StatusOK}, Response: RunInfo{},
 			Problems: one(outcome.Conflict, outcome.Unavailable, outcome.NotOffered),
 		},
 		{
 			Method: http.MethodGet, Path: "/v1/runs/{id}", ID: "getRun", Tag: "runs", Doc: "One run.",
-			Scope: ScopeRead, Response: wire.RunInfo{}, Problems: one(),
+			Scope: ScopeRead, Response: RunInfo{}, Problems: one(),
 		},
 		start,
 		resume,

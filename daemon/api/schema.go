@@ -12,7 +12,6 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 
 	"github.com/holdfast-dev/holdfast/approval"
-	"github.com/holdfast-dev/holdfast/internal/daemon/wire"
 	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/session"
 )
@@ -36,7 +35,7 @@ func newSchemas() *schemas {
 			string(approval.Allow), string(approval.Deny), string(approval.AllowSession), string(approval.DenySession),
 		),
 		reflect.TypeFor[Scope]():         enum(anyOf(Scopes())...),
-		reflect.TypeFor[wire.Status]():   enum(anyOf(runStatuses())...),
+		reflect.TypeFor[Status]():        enum(anyOf(runStatuses())...),
 		reflect.TypeFor[policy.Mode]():   enum(anyOf(policy.Modes())...),
 		reflect.TypeFor[policy.Effect](): enum("", "allow", "deny", "ask"),
 		reflect.TypeFor[session.Kind]():  enum(anyOf(session.Kinds())...),

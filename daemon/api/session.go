@@ -5,7 +5,6 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/holdfast-dev/holdfast/internal/daemon/wire"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
 	"github.com/holdfast-dev/holdfast/session"
 )
@@ -14,8 +13,8 @@ import (
 // those of the agents that work for its run.
 type Session struct {
 	session.Meta
-	Status wire.Status `json:"status,omitempty" jsonschema:"where its run stands: run as on record, or waiting for an answer or for input, or interrupted when no process runs it"`
-	HeldBy *Holder     `json:"held_by,omitempty" jsonschema:"the process that writes it"`
+	Status Status  `json:"status,omitempty" jsonschema:"where its run stands: run as on record, or waiting for an answer or for input, or interrupted when no process runs it"`
+	HeldBy *Holder `json:"held_by,omitempty" jsonschema:"the process that writes it"`
 
 	LeftBehind *session.Left `json:"left_behind,omitempty" jsonschema:"of a fork that was just made: what was decided in its source and does not hold in it; with_grants keeps it"`
 }
@@ -23,7 +22,7 @@ type Session struct {
 // UnmarshalJSON reads all of it: that of [session.Meta] would read the meta alone.
 func (s *Session) UnmarshalJSON(b []byte) error {
 	var more struct {
-		Status     wire.Status   `json:"status"`
+		Status     Status        `json:"status"`
 		HeldBy     *Holder       `json:"held_by"`
 		LeftBehind *session.Left `json:"left_behind"`
 	}

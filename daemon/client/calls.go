@@ -7,7 +7,6 @@ import (
 	"strconv"
 
 	"github.com/holdfast-dev/holdfast/daemon/api"
-	"github.com/holdfast-dev/holdfast/internal/daemon/wire"
 	"github.com/holdfast-dev/holdfast/policy"
 )
 
@@ -84,60 +83,60 @@ func (c *Client) Export(ctx context.Context, id, format string) (io.ReadCloser, 
 type RunQuery struct {
 	Limit  int
 	Cursor string
-	Status wire.Status
+	Status api.Status
 	Cwd    string
 }
 
 // Runs lists runs, newest first.
-func (c *Client) Runs(ctx context.Context, q RunQuery) (*api.Page[wire.RunInfo], error) {
-	return do[api.Page[wire.RunInfo]](ctx, c, request{
+func (c *Client) Runs(ctx context.Context, q RunQuery) (*api.Page[api.RunInfo], error) {
+	return do[api.Page[api.RunInfo]](ctx, c, request{
 		op: "listRuns", query: query("limit", number(int64(q.Limit)), "cursor", q.Cursor, "status", string(q.Status), "cwd", q.Cwd),
 	})
 }
 
 // Run returns one run.
-func (c *Client) Run(ctx context.Context, id string) (*wire.RunInfo, error) {
+func (c *Client) Run(ctx context.Context, id string) (*api.RunInfo, error) {
 	return c.run(ctx, "getRun", id, nil)
 }
 
 // CreateRun creates a run, and starts it if it has input or Start says so.
-func (c *Client) CreateRun(ctx context.Context, n *api.NewRun) (*wire.RunInfo, error) {
-	return do[wire.RunInfo](ctx, c, request{op: "createRun", body: n})
+func (c *Client) CreateRun(ctx context.Context, n *api.NewRun) (*api.RunInfo, error) {
+	return do[api.RunInfo](ctx, c, request{op: "createRun", body: n})
 }
 
 // StartRun starts a run that is prepared.
-func (c *Client) StartRun(ctx context.Context, id, input string) (*wire.RunInfo, error) {
+func (c *Client) StartRun(ctx context.Context, id, input string) (*api.RunInfo, error) {
 	return c.run(ctx, "startRun", id, api.RunInput{Input: input})
 }
 
 // ContinueRun continues a run that has ended.
-func (c *Client) ContinueRun(ctx context.Context, id, input string) (*wire.RunInfo, error) {
+func (c *Client) ContinueRun(ctx context.Context, id, input string) (*api.RunInfo, error) {
 	return c.run(ctx, "continueRun", id, api.RunInput{Input: input})
 }
 
 // StopRun cancels a run; that is on record when it returns.
-func (c *Client) StopRun(ctx context.Context, id string) (*wire.RunInfo, error) {
+func (c *Client) StopRun(ctx context.Context, id string) (*api.RunInfo, error) {
 	return c.run(ctx, "stopRun", id, nil)
 }
 
 // SteerRun gives a running run a text for its next model call.
-func (c *Client) SteerRun(ctx context.Context, id, text string) (*wire.RunInfo, error) {
+func (c *Client) SteerRun(ctx context.Context, id, text string) (*api.RunInfo, error) {
 	return c.run(ctx, "steerRun", id, api.Steer{Text: text})
 }
 
 // GiveInput answers a run that waits for input; inputID "" is the one that waits.
-func (c *Client) GiveInput(ctx context.Context, id, agent, inputID, text string) (*wire.RunInfo, error) {
+func (c *Client) GiveInput(ctx context.Context, id, agent, inputID, text string) (*api.RunInfo, error) {
 	return c.run(ctx, "giveInput", id, api.AgentInput{Agent: agent, InputID: inputID, Text: text})
 }
 
 // SetMode changes the permission mode of a run that runs.
-func (c *Client) SetMode(ctx context.Context, id string, m policy.Mode) (*wire.RunInfo, error) {
+func (c *Client) SetMode(ctx context.Context, id string, m policy.Mode) (*api.RunInfo, error) {
 	return c.run(ctx, "setRunMode", id, api.ModeChange{Mode: string(m)})
 }
 
 // run is a request about one run, answered with the run.
-func (c *Client) run(ctx context.Context, op, id string, body any) (*wire.RunInfo, error) {
-	return do[wire.RunInfo](ctx, c, request{op: op, path: []string{id}, body: body})
+func (c *Client) run(ctx context.Context, op, id string, body any) (*api.RunInfo, error) {
+	return do[api.RunInfo](ctx, c, request{op: op, path: []string{id}, body: body})
 }
 
 // ApprovalQuery filters [Client.Approvals].

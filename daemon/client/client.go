@@ -29,8 +29,8 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/version"
 )
 
-// Protocol is the version of the daemon's interface that this package speaks.
-const Protocol = 1
+// protocol is the version of the daemon's interface that this package speaks.
+const protocol = 1
 
 // Client talks to one daemon. It is safe for concurrent use.
 type Client struct {

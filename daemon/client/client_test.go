@@ -56,7 +56,7 @@ func home(t *testing.T) string {
 func known(more map[string]http.HandlerFunc) http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /v1/info", func(w http.ResponseWriter, _ *http.Request) {
-		answer(w, api.Info{Version: "1.2.3", API: "v1", Protocol: client.Protocol, Store: "memory:", Caller: api.Caller{Name: "ann", Via: "unix"}})
+		answer(w, api.Info{Version: "1.2.3", API: "v1", Protocol: 1, Store: "memory:", Caller: api.Caller{Name: "ann", Via: "unix"}})
 	})
 	for route, h := range more {
 		mux.HandleFunc(route, h)

@@ -66,7 +66,7 @@ func Dial(ctx context.Context, o *Options) (*Client, error) {
 		}
 		return nil, err
 	}
-	if c.info.Protocol != Protocol {
+	if c.info.Protocol != protocol {
 		c.Close()
 		return nil, &VersionError{Place: c.place, Version: c.info.Version, Protocol: c.info.Protocol}
 	}

@@ -36,7 +36,7 @@ type VersionError struct {
 }
 
 func (e *VersionError) Error() string {
-	return fmt.Sprintf("the daemon at %s is of version %s and speaks protocol %d, this program speaks %d", e.Place, e.Version, e.Protocol, Protocol)
+	return fmt.Sprintf("the daemon at %s is of version %s and speaks protocol %d, this program speaks %d", e.Place, e.Version, e.Protocol, protocol)
 }
 
 // Hint says what to do about it.

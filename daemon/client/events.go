@@ -15,7 +15,6 @@ import (
 
 	"github.com/holdfast-dev/holdfast/daemon/api"
 	"github.com/holdfast-dev/holdfast/event"
-	"github.com/holdfast-dev/holdfast/internal/daemon/wire"
 )
 
 // EventKind is what an [Event] is.
@@ -38,7 +37,7 @@ type Event struct {
 	Record *api.Record // of a record
 	Agent  string      // of a delta: the agent's name
 	Delta  event.Event // of a delta
-	Status wire.Status // of caught_up: the run's
+	Status api.Status  // of caught_up: the run's
 	Err    error       // of lost: why
 }
 
@@ -280,8 +279,8 @@ func decode(f frame) (*Event, error) {
 		}
 	case EventGap, EventCaughtUp, EventDeleted:
 		var d struct {
-			Seq    int64       `json:"seq"`
-			Status wire.Status `json:"status"`
+			Seq    int64      `json:"seq"`
+			Status api.Status `json:"status"`
 		}
 		if err = json.Unmarshal(f.data, &d); err == nil {
 			e.Seq, e.Status = d.Seq, d.Status

@@ -15,7 +15,6 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/compose/models"
 	"github.com/holdfast-dev/holdfast/internal/compose/stores"
 	"github.com/holdfast-dev/holdfast/internal/compose/tools"
-	"github.com/holdfast-dev/holdfast/internal/daemon/wire"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
 	"github.com/holdfast-dev/holdfast/internal/settings"
 	"github.com/holdfast-dev/holdfast/policy"
@@ -96,7 +95,7 @@ func (c *runCmd) target(ctx context.Context, p *Program, d *client.Client, cwd s
 			return nil, err
 		}
 	}
-	if !input && (t.meta == nil || t.meta.Run != string(wire.Interrupted) || c.ForkSession) {
+	if !input && (t.meta == nil || t.meta.Run != string(api.StatusInterrupted) || c.ForkSession) {
 		return nil, errHere
 	}
 	switch {

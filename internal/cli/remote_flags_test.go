@@ -487,7 +487,7 @@ func TestARestartedDaemonGoesOnWithTheSameSpec(t *testing.T) {
 		"--max-turns", "7", "--disallowed-tools", "Write", "--no-hooks", "--ask-timeout", "7m", "--init", "--settings", `{"permissions": {"deny": ["Edit"]}}`, "go")
 	code := make(chan int, 1)
 	go func() { code <- p.Run(t.Context()) }()
-	waitFor(t, func() bool { r, err := h.d.Run(t.Context(), "s"); return err == nil && r.Status == wire.Running })
+	waitFor(t, func() bool { r, err := h.d.Run(t.Context(), "s"); return err == nil && r.Status == api.StatusRunning })
 	began := h.recorded()
 	h.stop()
 	if got := <-code; got == 0 {
@@ -496,9 +496,9 @@ func TestARestartedDaemonGoesOnWithTheSameSpec(t *testing.T) {
 	h.d, h.stop = serve(t, h.dir, append(h.env, "HOLDFAST_MODEL="))
 	waitFor(t, func() bool {
 		r, err := h.d.Run(t.Context(), "s")
-		return err == nil && !r.Status.Ended() || err == nil && r.Status == wire.Interrupted
+		return err == nil && !r.Status.Ended() || err == nil && r.Status == api.StatusInterrupted
 	})
-	if r, err := h.d.Run(t.Context(), "s"); err != nil || r.Status == wire.Interrupted { // the daemon may have resumed it by itself
+	if r, err := h.d.Run(t.Context(), "s"); err != nil || r.Status == api.StatusInterrupted { // the daemon may have resumed it by itself
 		if _, err := h.d.ContinueRun(t.Context(), "s", ""); err != nil {
 			t.Fatal(err)
 		}

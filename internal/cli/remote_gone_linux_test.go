@@ -5,7 +5,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/holdfast-dev/holdfast/internal/daemon/wire"
+	"github.com/holdfast-dev/holdfast/daemon/api"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
 )
 
@@ -23,7 +23,7 @@ func TestTheTerminalGoesAway(t *testing.T) {
 		t.Errorf("exit code %d", code)
 	}
 	r, err := d.Run(t.Context(), "s")
-	if err != nil || r.Status != wire.Waiting || r.Questions != 1 {
+	if err != nil || r.Status != api.StatusWaiting || r.Questions != 1 {
 		t.Errorf("%+v: %v", r, err)
 	}
 	c = sit(t, env, dir, "approvals", "list")

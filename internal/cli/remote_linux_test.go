@@ -12,7 +12,6 @@ import (
 	"github.com/holdfast-dev/holdfast/approval"
 	"github.com/holdfast-dev/holdfast/daemon/api"
 	"github.com/holdfast-dev/holdfast/daemon/client"
-	"github.com/holdfast-dev/holdfast/internal/daemon/wire"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
 	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/runspec"
@@ -89,7 +88,7 @@ func TestTheQuestionWaitsThere(t *testing.T) {
 	if code := p.Run(t.Context()); code != outcome.Approval.Exit {
 		t.Fatalf("exit code %d: %s", code, errs)
 	}
-	if r, err := d.Run(t.Context(), "s"); err != nil || r.Status != wire.Waiting {
+	if r, err := d.Run(t.Context(), "s"); err != nil || r.Status != api.StatusWaiting {
 		t.Fatalf("%+v: %v", r, err)
 	}
 	stop()
@@ -121,7 +120,7 @@ func TestEveryCall(t *testing.T) {
 	must("create", err)
 	run, err = d.StartRun(ctx, run.RunID, "go")
 	must("start", err)
-	waitFor(t, func() bool { r, err := d.Run(ctx, "s"); return err == nil && r.Status == wire.Waiting })
+	waitFor(t, func() bool { r, err := d.Run(ctx, "s"); return err == nil && r.Status == api.StatusWaiting })
 	page, err := d.Approvals(ctx, client.ApprovalQuery{State: "pending", Session: "s", Limit: 5})
 	if err != nil || len(page.Items) != 1 {
 		t.Fatalf("%+v, %v", page, err)

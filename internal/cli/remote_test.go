@@ -18,7 +18,6 @@ import (
 
 	"github.com/holdfast-dev/holdfast/daemon/api"
 	"github.com/holdfast-dev/holdfast/daemon/client"
-	"github.com/holdfast-dev/holdfast/internal/daemon/wire"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
 )
 
@@ -240,7 +239,7 @@ func TestGoingOnThere(t *testing.T) {
 		t.Errorf("%d runs: %v", len(page.Items), err)
 	}
 	s, err := c.Session(t.Context(), "s")
-	if err != nil || s.Run != string(wire.Completed) || s.Title != "my work" {
+	if err != nil || s.Run != string(api.StatusCompleted) || s.Title != "my work" {
 		t.Errorf("%+v: %v", s, err)
 	}
 }
@@ -261,7 +260,7 @@ func TestInterruptThere(t *testing.T) {
 	if got := <-code; got != outcome.Interrupted.Exit || !strings.Contains(out.String(), `"terminal_reason":"interrupted"`) {
 		t.Errorf("exit code %d: %s %s", got, out, errs)
 	}
-	if run, err := c.Run(t.Context(), "s"); err != nil || run.Status != wire.Cancelled {
+	if run, err := c.Run(t.Context(), "s"); err != nil || run.Status != api.StatusCancelled {
 		t.Errorf("%+v: %v", run, err)
 	}
 }
@@ -275,7 +274,7 @@ func TestStoppedElsewhere(t *testing.T) {
 	p, _, errs := sitDown(dir, env, "run", "--session-id", "s", "go")
 	code := make(chan int, 1)
 	go func() { code <- p.Run(t.Context()) }()
-	waitFor(t, func() bool { r, err := c.Run(t.Context(), "s"); return err == nil && r.Status == wire.Running })
+	waitFor(t, func() bool { r, err := c.Run(t.Context(), "s"); return err == nil && r.Status == api.StatusRunning })
 	if _, err := c.StopRun(t.Context(), "s"); err != nil {
 		t.Fatal(err)
 	}
@@ -303,7 +302,7 @@ func TestTheDaemonEnds(t *testing.T) {
 	p, _, errs := sitDown(dir, env, "run", "--session-id", "s", "go")
 	code := make(chan int, 1)
 	go func() { code <- p.Run(t.Context()) }()
-	waitFor(t, func() bool { r, err := c.Run(t.Context(), "s"); return err == nil && r.Status == wire.Running })
+	waitFor(t, func() bool { r, err := c.Run(t.Context(), "s"); return err == nil && r.Status == api.StatusRunning })
 	stop()
 	if got := <-code; got == 0 || !strings.Contains(errs.String(), "what was done is saved") || !strings.Contains(errs.String(), "--resume s") {
 		t.Errorf("exit code %d: %s", got, errs)

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"time"
 
+	"github.com/holdfast-dev/holdfast/daemon/api"
 	"github.com/holdfast-dev/holdfast/internal/compose/stores"
 	"github.com/holdfast-dev/holdfast/internal/daemon/wire"
 	"github.com/holdfast-dev/holdfast/session"
@@ -61,7 +62,7 @@ const (
 // anybody may append, and what happens between turns, says nothing about the turn. Asking is
 // [session.Sessions.Asking].
 func state(ctx context.Context, s *session.Sessions, m session.Meta, asking map[string]int) (string, *session.Lease) {
-	runs, asks := m.Run == string(wire.Running), m.Questions+asking[m.ID] > 0
+	runs, asks := m.Run == string(api.StatusRunning), m.Questions+asking[m.ID] > 0
 	over, wants, given := true, false, map[string]bool{}
 	most := session.Range{Reverse: true}
 	if runs {

@@ -10,8 +10,8 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// API names the wire in [transcript.Native].
-const API = "scripted"
+// apiName names the wire in [transcript.Native].
+const apiName = "scripted"
 
 const provider = "scripted"
 
@@ -62,7 +62,7 @@ func Open(path string, o *Options) (*Model, error) {
 // Info describes the model as its play does.
 func (m *Model) Info() model.Info {
 	i := model.Info{
-		Provider: provider, Model: m.script.Name, API: API,
+		Provider: provider, Model: m.script.Name, API: apiName,
 		Context: m.script.Context, MaxOutput: m.script.MaxOutput,
 	}
 	if m.script.Price != nil {
@@ -76,7 +76,7 @@ func (m *Model) Info() model.Info {
 // own are left out. An answer of this model is sent as it came, with its step.
 func (m *Model) Encode(item transcript.Encoded) (model.Wire, error) {
 	role := string(item.Role())
-	if native := item.Native(API); len(native) > 0 {
+	if native := item.Native(apiName); len(native) > 0 {
 		return model.Wire{Role: role, JSON: native}, nil
 	}
 	b := make([]byte, 0, len(item.JSON))

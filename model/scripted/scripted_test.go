@@ -305,7 +305,7 @@ func TestEncode(t *testing.T) {
 		"no parts":   {transcript.Item{Role: transcript.RoleUser}, "", ""},
 		"a host's":   {transcript.Item{Role: transcript.RoleUser, Parts: []transcript.Part{transcript.Custom{Kind: "k"}}}, "", ""},
 		"two parts":  {transcript.Item{Role: transcript.RoleContext, Parts: []transcript.Part{transcript.Text{Text: "a"}, transcript.Custom{}, transcript.Text{Text: "b"}}}, "context", `{"role":"context","parts":[{"type":"text","text":"a"},{"type":"text","text":"b"}]}`},
-		"own answer": {transcript.Item{Role: transcript.RoleAssistant, Native: &transcript.Native{API: API, JSON: []byte(`{"role":"assistant","step":"s","parts":[]}`)}}, "assistant", `{"role":"assistant","step":"s","parts":[]}`},
+		"own answer": {transcript.Item{Role: transcript.RoleAssistant, Native: &transcript.Native{API: apiName, JSON: []byte(`{"role":"assistant","step":"s","parts":[]}`)}}, "assistant", `{"role":"assistant","step":"s","parts":[]}`},
 	} {
 		w, err := m.Encode(transcript.MustEncode(tt.it))
 		if err != nil || w.Role != tt.role || string(w.JSON) != tt.json {
@@ -320,7 +320,7 @@ func TestOptionsAndInfo(t *testing.T) {
 	m := modelOf(t, "name: n\ncontext: 1000\nmax_output: 50\n"+price+"\nsteps: [{text: a}]",
 		&Options{Record: func(r model.Request) { recorded = append(recorded, r) }})
 	i := m.Info()
-	if i.String() != "scripted/n" || i.API != API || i.Context != 1000 || i.MaxOutput != 50 || *i.Price != (model.Price{Input: 3, Output: 15, CacheRead: .5}) {
+	if i.String() != "scripted/n" || i.API != apiName || i.Context != 1000 || i.MaxOutput != 50 || *i.Price != (model.Price{Input: 3, Output: 15, CacheRead: .5}) {
 		t.Errorf("info: %+v %+v", i, i.Price)
 	}
 	i.Price.Input = 9

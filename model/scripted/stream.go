@@ -126,7 +126,7 @@ func (p *performance) item(req *model.Request) (transcript.Item, error) {
 	it.Usage = &usage
 	native := append([]byte(`{"role":"assistant","step":`), transcript.AppendString(nil, p.step.mark)...)
 	native = append(append(append(native, `,"parts":`...), parts...), '}')
-	it.Native = &transcript.Native{API: API, JSON: native}
+	it.Native = &transcript.Native{API: apiName, JSON: native}
 	return it, nil
 }
 

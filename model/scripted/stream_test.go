@@ -52,7 +52,7 @@ steps:
 	if string(use.Input) != wantInput || it.Finish != transcript.FinishToolUse || it.Model != "play" || it.Role != transcript.RoleAssistant {
 		t.Errorf("answer: %+v", it)
 	}
-	if n := it.Native; n == nil || n.API != API || !strings.Contains(string(n.JSON), `"step":"#1"`) {
+	if n := it.Native; n == nil || n.API != apiName || !strings.Contains(string(n.JSON), `"step":"#1"`) {
 		t.Errorf("native: %+v", n)
 	}
 	k.add(it)

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"testing"
 
+	"github.com/holdfast-dev/holdfast/daemon/api"
 	"github.com/holdfast-dev/holdfast/internal/daemon/wire"
 	"github.com/holdfast-dev/holdfast/session"
 )
@@ -44,7 +45,7 @@ func TestTwoDaemons(t *testing.T) {
 	for _, id := range []string{single, both} {
 		info, err := other.runs.Get(t.Context(), id)
 		w.ok(err)
-		if info.Status != wire.Running && info.Status != wire.Waiting {
+		if info.Status != api.StatusRunning && info.Status != api.StatusWaiting {
 			t.Errorf("%+v", info)
 		}
 		w.code(other.runs.Continue(t.Context(), id, "", "", ann), wire.CodeContinueFailed)

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/holdfast-dev/holdfast/daemon/api"
 	"github.com/holdfast-dev/holdfast/internal/daemon/feed"
 	"github.com/holdfast-dev/holdfast/internal/daemon/runs"
 	"github.com/holdfast-dev/holdfast/internal/daemon/strategy"
@@ -63,7 +64,7 @@ func TestBudgetOutlivesTheDaemon(t *testing.T) {
 			}
 			info, err := w.runs.Get(t.Context(), id)
 			w.ok(err)
-			if info.Status != wire.Failed || info.Error == nil || !strings.Contains(info.Error.Message, "budget") {
+			if info.Status != api.StatusFailed || info.Error == nil || !strings.Contains(info.Error.Message, "budget") {
 				t.Errorf("%s, %+v: the bound was forgotten", info.Status, info.Error)
 			}
 		})

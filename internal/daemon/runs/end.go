@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/holdfast-dev/holdfast/agent"
+	"github.com/holdfast-dev/holdfast/daemon/api"
 	"github.com/holdfast-dev/holdfast/internal/daemon/strategy"
 	"github.com/holdfast-dev/holdfast/internal/daemon/wire"
 	"github.com/holdfast-dev/holdfast/internal/session/retry"
@@ -26,15 +27,15 @@ func (x *run) finish(ctx context.Context, out strategy.Output, err error) {
 	stop := x.stopped
 	x.mu.Unlock()
 	e := x.end(context.Cause(ctx), stop, out, err)
-	worked, cerr := x.closeAgents(e.Status == wire.Interrupted, e.Status == wire.Completed)
-	if e.Status != wire.Interrupted {
+	worked, cerr := x.closeAgents(e.Status == api.StatusInterrupted, e.Status == api.StatusCompleted)
+	if e.Status != api.StatusInterrupted {
 		orphans, err := x.r.denyOpen(context.WithoutCancel(ctx), x.id, Actor{Name: "nobody", Via: "daemon"}, "the run has ended")
 		worked, cerr = append(worked, orphans...), errors.Join(cerr, err)
 	}
 	if cerr = errors.Join(cerr, x.closeRelay(worked)); cerr != nil {
 		x.r.o.Log.Warn("agents of a run did not end well", slog.String("run", x.id), slog.Any("error", cerr))
 	}
-	if _, err := x.append(ctx, e, wire.Running); err != nil { // then it counts as interrupted, see adopt
+	if _, err := x.append(ctx, e, api.StatusRunning); err != nil { // then it counts as interrupted, see adopt
 		x.r.o.Log.Error("the end of a run is not on record", slog.String("run", x.id), slog.Any("error", err))
 		if retry.Away(err) {
 			why, _ := x.mask.Text(awayMessage + err.Error())
@@ -77,24 +78,24 @@ func (x *run) end(left error, stop *stopRequest, out strategy.Output, err error)
 	}
 	switch {
 	case stop != nil:
-		e.Event, e.Status, e.Code, e.Message = wire.RunCancelled, wire.Cancelled, wire.CodeCancelled, "Run was cancelled"
+		e.Event, e.Status, e.Code, e.Message = wire.RunCancelled, api.StatusCancelled, wire.CodeCancelled, "Run was cancelled"
 		e.By, e.Via = stop.by.Name, stop.by.Via
 		if stop.requestID != "" {
 			e.RequestID = stop.requestID
 		}
 	case retry.Away(err): // it stands where it can be continued
-		e.Event, e.Status, e.Code = wire.RunInterrupted, wire.Interrupted, wire.CodeInterrupted
+		e.Event, e.Status, e.Code = wire.RunInterrupted, api.StatusInterrupted, wire.CodeInterrupted
 		e.Message = awayMessage + err.Error()
 	case err != nil && (errors.Is(err, errLeft) || errors.Is(left, errDraining) || x.r.root.Err() != nil):
-		e.Event, e.Status, e.Code = wire.RunInterrupted, wire.Interrupted, wire.CodeInterrupted
+		e.Event, e.Status, e.Code = wire.RunInterrupted, api.StatusInterrupted, wire.CodeInterrupted
 		e.Message = lostMessage
 		if d, ok := errors.AsType[*deferredError](err); ok {
 			e.Message = d.Error()
 		}
 	case err != nil:
-		e.Event, e.Status, e.Code, e.Message = wire.RunFailed, wire.Failed, wire.CodeExecution, err.Error()
+		e.Event, e.Status, e.Code, e.Message = wire.RunFailed, api.StatusFailed, wire.CodeExecution, err.Error()
 	default:
-		e.Event, e.Status, e.Text = wire.RunCompleted, wire.Completed, out.Text
+		e.Event, e.Status, e.Text = wire.RunCompleted, api.StatusCompleted, out.Text
 	}
 	return e
 }

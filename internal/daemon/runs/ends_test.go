@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/holdfast-dev/holdfast/approval"
+	"github.com/holdfast-dev/holdfast/daemon/api"
 	"github.com/holdfast-dev/holdfast/internal/daemon/runs"
 	"github.com/holdfast-dev/holdfast/internal/daemon/wire"
 	"github.com/holdfast-dev/holdfast/policy"
@@ -37,7 +38,7 @@ func TestPanics(t *testing.T) {
 		t.Errorf("%+v", e)
 	}
 	w.ended(id)
-	if got := w.terminal(id); !slices.Equal(got, []wire.Status{wire.Failed}) {
+	if got := w.terminal(id); !slices.Equal(got, []api.Status{api.StatusFailed}) {
 		t.Errorf("ends %v", got)
 	}
 }
@@ -104,7 +105,7 @@ func TestContinueRace(t *testing.T) {
 	}
 	v.question()
 	w.ok(w.runs.Stop(t.Context(), id, "", ann))
-	if got := w.terminal(id); !slices.Equal(got, []wire.Status{wire.Completed, wire.Cancelled}) {
+	if got := w.terminal(id); !slices.Equal(got, []api.Status{api.StatusCompleted, api.StatusCancelled}) {
 		t.Errorf("ends %v", got)
 	}
 }
@@ -117,7 +118,7 @@ func (w *world) left(id string, items ...session.Record) {
 	l, err := w.sessions.Create(w.t.Context(), session.Opened{SessionID: id, CWD: w.cwd})
 	w.ok(err)
 	for _, e := range []wire.RunEvent{
-		{Event: wire.RunStarted, Status: wire.Running, Segment: 1, Strategy: info, Input: "go"},
+		{Event: wire.RunStarted, Status: api.StatusRunning, Segment: 1, Strategy: info, Input: "go"},
 		{Event: wire.RunStepStarted, Segment: 1, Step: "0", Agent: "writer", Input: "go"},
 	} {
 		d, err := session.NewDraft(session.KindRunEvent, e)
@@ -140,16 +141,16 @@ func TestLost(t *testing.T) {
 		w.left(id)
 		info, err := w.runs.Get(t.Context(), id)
 		w.ok(err)
-		if info.Status != wire.Interrupted || info.Error == nil {
+		if info.Status != api.StatusInterrupted || info.Error == nil {
 			t.Errorf("%+v", info)
 		}
 	}
-	list, _, err := w.runs.List(t.Context(), runs.ListOptions{Status: wire.Running})
+	list, _, err := w.runs.List(t.Context(), runs.ListOptions{Status: api.StatusRunning})
 	if err != nil || len(list) != 0 {
 		t.Errorf("%v, %v", list, err)
 	}
 	w.ok(w.runs.Stop(t.Context(), "stopped", "", ann))
-	if got := w.terminal("stopped"); !slices.Equal(got, []wire.Status{wire.Interrupted, wire.Cancelled}) {
+	if got := w.terminal("stopped"); !slices.Equal(got, []api.Status{api.StatusInterrupted, api.StatusCancelled}) {
 		t.Errorf("ends %v", got)
 	}
 	w.ok(w.runs.Continue(t.Context(), "continued", "", "", ann))
@@ -208,7 +209,7 @@ func TestDrainSideBySide(t *testing.T) {
 	w.again()
 	info, err := w.runs.Get(t.Context(), id)
 	w.ok(err)
-	if info.Status != wire.Interrupted || info.Questions != 2 {
+	if info.Status != api.StatusInterrupted || info.Questions != 2 {
 		t.Fatalf("%+v", info)
 	}
 	_, err = w.runs.Decide(t.Context(), id, decision(asked[0], approval.Allow), asked[0].Digest)

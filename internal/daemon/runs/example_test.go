@@ -5,10 +5,10 @@ import (
 	"fmt"
 	"os"
 
+	"github.com/holdfast-dev/holdfast/daemon/api"
 	"github.com/holdfast-dev/holdfast/internal/daemon/feed"
 	"github.com/holdfast-dev/holdfast/internal/daemon/runs"
 	"github.com/holdfast-dev/holdfast/internal/daemon/strategy"
-	"github.com/holdfast-dev/holdfast/internal/daemon/wire"
 	"github.com/holdfast-dev/holdfast/model/scripted"
 	"github.com/holdfast-dev/holdfast/runspec"
 	"github.com/holdfast-dev/holdfast/session"
@@ -66,7 +66,7 @@ func ExampleNew() {
 			return
 		}
 		info, err := r.Get(ctx, p.Run)
-		if err == nil && e.Kind == feed.Durable && info.Status == wire.Completed {
+		if err == nil && e.Kind == feed.Durable && info.Status == api.StatusCompleted {
 			fmt.Println(info.Status, info.Result)
 			return
 		}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/holdfast-dev/holdfast/daemon/api"
 	"github.com/holdfast-dev/holdfast/internal/daemon/wire"
 	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/session"
@@ -19,7 +20,7 @@ type past struct {
 	mode     policy.Mode    // that was set last, at a start or since, or ""
 	forked   bool           // that start was in the session that this one was forked from
 	begun    time.Time
-	status   wire.Status
+	status   api.Status
 	steps    map[string]*pastStep // of the newest segment, by path
 	inputs   map[string]*pastInput
 	relayed  map[string]int64  // by session: the last record that the log names

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/holdfast-dev/holdfast/approval"
+	"github.com/holdfast-dev/holdfast/daemon/api"
 	"github.com/holdfast-dev/holdfast/internal/daemon/wire"
 	"github.com/holdfast-dev/holdfast/session"
 	"github.com/holdfast-dev/holdfast/session/sqlite"
@@ -66,7 +67,7 @@ func TestStoreFull(t *testing.T) {
 			}
 			info, err := w.runs.Get(t.Context(), id)
 			w.ok(err)
-			if info.Status != wire.Waiting || len(w.did()) != 0 {
+			if info.Status != api.StatusWaiting || len(w.did()) != 0 {
 				t.Errorf("%+v, ran %v", info, w.did())
 			}
 			store.full.Store(false)
@@ -76,7 +77,7 @@ func TestStoreFull(t *testing.T) {
 				w.ok(err)
 			}
 			w.watch(id, 0).event(wire.RunCompleted)
-			if got := w.did(); len(got) != agents || !slices.Equal(w.terminal(id), []wire.Status{wire.Completed}) {
+			if got := w.did(); len(got) != agents || !slices.Equal(w.terminal(id), []api.Status{api.StatusCompleted}) {
 				t.Errorf("ran %v, ends %v", got, w.terminal(id))
 			}
 		})
@@ -123,7 +124,7 @@ func TestStoreFullForTooLong(t *testing.T) {
 	const why = "the store was away for too long: "
 	info, err := w.runs.Get(t.Context(), id)
 	w.ok(err)
-	if info.Status != wire.Interrupted || info.Error == nil || !strings.HasPrefix(info.Error.Message, why) {
+	if info.Status != api.StatusInterrupted || info.Error == nil || !strings.HasPrefix(info.Error.Message, why) {
 		t.Errorf("%+v %+v", info, info.Error)
 	}
 	w.ok(w.runs.Continue(t.Context(), id, "", "", ann))

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/holdfast-dev/holdfast/daemon/api"
 	"github.com/holdfast-dev/holdfast/internal/daemon/strategy"
 	"github.com/holdfast-dev/holdfast/internal/daemon/wire"
 )
@@ -58,7 +59,7 @@ func (x *run) tellAsked(ctx context.Context, in *input, e wire.RunEvent) error {
 	x.mu.Lock()
 	x.asking = append(x.asking, in)
 	x.mu.Unlock()
-	_, err := x.append(ctx, e, wire.Running)
+	_, err := x.append(ctx, e, api.StatusRunning)
 	if err == nil {
 		x.put(in)
 	}
@@ -111,7 +112,7 @@ func (r *Runs) Input(ctx context.Context, id, agentName, inputID, text string, b
 	e := wire.RunEvent{
 		Event: wire.RunInputGiven, Segment: x.segment, Step: in.step, Agent: in.agent, InputID: in.id, Text: text, By: by.Name, Via: by.Via,
 	}
-	if _, err := x.append(ctx, e, wire.Running); err != nil {
+	if _, err := x.append(ctx, e, api.StatusRunning); err != nil {
 		x.mu.Lock()
 		in.taken = false
 		x.mu.Unlock()
@@ -164,15 +165,15 @@ func (x *run) claimNow(agentName, inputID string) (found, asking *input) {
 }
 
 // waiting lists what a run asks people for, oldest first.
-func (x *run) waiting() []wire.Input {
+func (x *run) waiting() []api.WaitingInput {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	var list []wire.Input
+	var list []api.WaitingInput
 	for _, in := range x.inputs {
 		if !in.taken {
-			list = append(list, wire.Input{InputRequestID: in.id, AgentName: in.agent, Prompt: in.prompt, AskedAt: in.at})
+			list = append(list, api.WaitingInput{InputRequestID: in.id, AgentName: in.agent, Prompt: in.prompt, AskedAt: in.at})
 		}
 	}
-	slices.SortFunc(list, func(a, b wire.Input) int { return cmp.Compare(a.InputRequestID, b.InputRequestID) })
+	slices.SortFunc(list, func(a, b api.WaitingInput) int { return cmp.Compare(a.InputRequestID, b.InputRequestID) })
 	return list
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/holdfast-dev/holdfast/daemon/api"
 	"github.com/holdfast-dev/holdfast/internal/daemon/wire"
 	"github.com/holdfast-dev/holdfast/internal/workspace"
 	"github.com/holdfast-dev/holdfast/session"
@@ -14,14 +15,14 @@ import (
 // ListOptions filter [Runs.List]. Empty fields do not.
 type ListOptions struct {
 	Cwd    string
-	Status wire.Status
+	Status api.Status
 	Limit  int // default 50, at most 500
 	Cursor string
 }
 
 // List lists the runs on record, those updated last first, and a cursor for the next
 // page. What is only prepared is not on record.
-func (r *Runs) List(ctx context.Context, o ListOptions) (list []wire.RunInfo, next string, err error) {
+func (r *Runs) List(ctx context.Context, o ListOptions) (list []api.RunInfo, next string, err error) {
 	q := session.Query{Run: "*", CWD: o.Cwd, Limit: o.Limit, After: o.Cursor}
 	if q.Limit <= 0 {
 		q.Limit = 50
@@ -29,12 +30,12 @@ func (r *Runs) List(ctx context.Context, o ListOptions) (list []wire.RunInfo, ne
 	q.Limit = min(q.Limit, 500)
 	switch o.Status {
 	case "":
-	case wire.Waiting: // it is derived
-		q.Run = string(wire.Running)
+	case api.StatusWaiting: // it is derived
+		q.Run = string(api.StatusRunning)
 	default:
 		q.Run = string(o.Status)
 	}
-	list = []wire.RunInfo{}
+	list = []api.RunInfo{}
 	for {
 		page, err := r.o.Sessions.List(ctx, q)
 		if err != nil {
@@ -57,7 +58,7 @@ func (r *Runs) List(ctx context.Context, o ListOptions) (list []wire.RunInfo, ne
 }
 
 // Get describes a run on record, or one that is prepared. RUN_NOT_FOUND.
-func (r *Runs) Get(ctx context.Context, id string) (*wire.RunInfo, error) {
+func (r *Runs) Get(ctx context.Context, id string) (*api.RunInfo, error) {
 	x := r.lookup(id)
 	if x != nil && x.isPrepared() {
 		return x.describePrepared(), nil
@@ -77,14 +78,14 @@ func (r *Runs) Get(ctx context.Context, id string) (*wire.RunInfo, error) {
 }
 
 // InMemory lists the runs that are prepared or run.
-func (r *Runs) InMemory(ctx context.Context) ([]wire.RunInfo, error) {
+func (r *Runs) InMemory(ctx context.Context) ([]api.RunInfo, error) {
 	r.mu.Lock()
 	ids := make([]string, 0, len(r.live))
 	for id := range r.live {
 		ids = append(ids, id)
 	}
 	r.mu.Unlock()
-	list := []wire.RunInfo{}
+	list := []api.RunInfo{}
 	for _, id := range ids {
 		info, err := r.Get(ctx, id)
 		if e, ok := errors.AsType[*Error](err); ok && e.Code == wire.CodeRunNotFound {
@@ -133,10 +134,10 @@ func (x *run) described() wire.StrategyInfo {
 	return x.info
 }
 
-func (x *run) describePrepared() *wire.RunInfo {
+func (x *run) describePrepared() *api.RunInfo {
 	of := x.described()
-	info := &wire.RunInfo{
-		RunID: x.id, SessionID: x.id, Status: wire.Pending, StrategyName: of.Name, StrategyPath: of.Path,
+	info := &api.RunInfo{
+		RunID: x.id, SessionID: x.id, Status: api.StatusPending, StrategyName: of.Name, StrategyPath: of.Path,
 		Agents: of.Agents, Cwd: of.Cwd, Workspace: of.Workspace, Mode: of.Mode,
 	}
 	if x.past != nil {
@@ -146,12 +147,12 @@ func (x *run) describePrepared() *wire.RunInfo {
 }
 
 // info describes a run by its record, and by what it is doing now.
-func (r *Runs) info(ctx context.Context, m session.Meta) (*wire.RunInfo, error) {
-	info := &wire.RunInfo{
-		RunID: m.ID, SessionID: m.ID, Status: wire.Status(m.Run), Cwd: m.CWD, LastSeq: m.Head, Questions: m.Questions, StartedAt: m.CreatedAt,
+func (r *Runs) info(ctx context.Context, m session.Meta) (*api.RunInfo, error) {
+	info := &api.RunInfo{
+		RunID: m.ID, SessionID: m.ID, Status: api.Status(m.Run), Cwd: m.CWD, LastSeq: m.Head, Questions: m.Questions, StartedAt: m.CreatedAt,
 	}
 	info.Workspace, _, _ = workspace.OfProject(m.Project)
-	if info.Status == wire.Running {
+	if info.Status == api.StatusRunning {
 		if x := r.lookup(m.ID); x != nil && x.begun() {
 			return info, x.describeRunning(ctx, info)
 		}
@@ -159,9 +160,9 @@ func (r *Runs) info(ctx context.Context, m session.Meta) (*wire.RunInfo, error) 
 		if err != nil {
 			return nil, err
 		}
-		info.Status, info.LastSeq, info.Questions = wire.Status(m.Run), m.Head, m.Questions
+		info.Status, info.LastSeq, info.Questions = api.Status(m.Run), m.Head, m.Questions
 		if lost {
-			info.Status, info.Error = wire.Interrupted, &wire.Problem{Code: wire.CodeInterrupted, Message: r.whyLost(m.ID)}
+			info.Status, info.Error = api.StatusInterrupted, &api.RunError{Code: string(wire.CodeInterrupted), Message: r.whyLost(m.ID)}
 		}
 	}
 	e, err := r.tail(ctx, m)
@@ -181,7 +182,7 @@ func (r *Runs) info(ctx context.Context, m session.Meta) (*wire.RunInfo, error) 
 			info.CompletedAt = &at
 			info.Result = e.Text
 			if e.Code != "" {
-				info.Error = &wire.Problem{Code: e.Code, Message: e.Message}
+				info.Error = &api.RunError{Code: string(e.Code), Message: e.Message}
 			}
 		}
 	}
@@ -194,14 +195,14 @@ func (r *Runs) info(ctx context.Context, m session.Meta) (*wire.RunInfo, error) 
 
 // Stand is where the run of a session stands now, and how many questions are open in it.
 type Stand struct {
-	Status    wire.Status // "" of a session without a run
-	Questions int         // with those of the agents that work for it
+	Status    api.Status // "" of a session without a run
+	Questions int        // with those of the agents that work for it
 }
 
 // Stand says where the run of a session stands; asking is [session.Sessions.Asking].
 func (r *Runs) Stand(ctx context.Context, m session.Meta, asking map[string]int) (Stand, error) {
-	s := Stand{wire.Status(m.Run), m.Questions + asking[m.ID]}
-	if s.Status != wire.Running {
+	s := Stand{api.Status(m.Run), m.Questions + asking[m.ID]}
+	if s.Status != api.StatusRunning {
 		return s, nil
 	}
 	open := s.Questions
@@ -213,9 +214,9 @@ func (r *Runs) Stand(ctx context.Context, m session.Meta, asking map[string]int)
 		case err != nil:
 			return s, err
 		case lost:
-			s.Status = wire.Interrupted
+			s.Status = api.StatusInterrupted
 		default:
-			s.Status = wire.Status(m.Run)
+			s.Status = api.Status(m.Run)
 		}
 	}
 	s.Status = waits(s.Status, open)
@@ -223,15 +224,15 @@ func (r *Runs) Stand(ctx context.Context, m session.Meta, asking map[string]int)
 }
 
 // waits is a status by what is open: a run on record as running may wait.
-func waits(s wire.Status, open int) wire.Status {
-	if s == wire.Running && open > 0 {
-		return wire.Waiting
+func waits(s api.Status, open int) api.Status {
+	if s == api.StatusRunning && open > 0 {
+		return api.StatusWaiting
 	}
 	return s
 }
 
 // countQuestions adds the open questions of the run's agents.
-func (r *Runs) countQuestions(ctx context.Context, info *wire.RunInfo) error {
+func (r *Runs) countQuestions(ctx context.Context, info *api.RunInfo) error {
 	owned, err := r.o.Sessions.List(ctx, session.Query{Owner: info.RunID, Worktrees: true, Asked: true})
 	for _, o := range owned.Sessions {
 		info.Questions += o.Questions
@@ -240,7 +241,7 @@ func (r *Runs) countQuestions(ctx context.Context, info *wire.RunInfo) error {
 }
 
 // describeRunning completes info by what is known of a run that runs here.
-func (x *run) describeRunning(ctx context.Context, info *wire.RunInfo) error {
+func (x *run) describeRunning(ctx context.Context, info *api.RunInfo) error {
 	of := x.described()
 	info.StrategyName, info.StrategyPath, info.Agents, info.Cwd = of.Name, of.Path, of.Agents, of.Cwd
 	info.Segment, info.Mode, info.Inputs = x.segment, of.Mode, x.waiting()

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/holdfast-dev/holdfast/approval"
+	"github.com/holdfast-dev/holdfast/daemon/api"
 	"github.com/holdfast-dev/holdfast/internal/daemon/feed"
 	"github.com/holdfast-dev/holdfast/internal/daemon/wire"
 	"github.com/holdfast-dev/holdfast/session"
@@ -78,7 +79,7 @@ func (w *world) heard(id string, r feed.Record) (over bool, err error) {
 		if err := json.Unmarshal(r.Payload, &e); err != nil {
 			return false, err
 		}
-		if e.Status.Ended() && e.Status != wire.Completed {
+		if e.Status.Ended() && e.Status != api.StatusCompleted {
 			err = fmt.Errorf("run %s: %s", id, e.Message)
 		}
 		over = e.Status.Ended()

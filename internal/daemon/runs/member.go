@@ -9,6 +9,7 @@ import (
 
 	"github.com/holdfast-dev/holdfast/agent"
 	"github.com/holdfast-dev/holdfast/approval"
+	"github.com/holdfast-dev/holdfast/daemon/api"
 	"github.com/holdfast-dev/holdfast/event"
 	"github.com/holdfast-dev/holdfast/internal/daemon/strategy"
 	"github.com/holdfast-dev/holdfast/internal/daemon/wire"
@@ -136,7 +137,7 @@ func (m *member) open(ctx context.Context) error {
 	}
 	if len(found.Notices) > 0 {
 		e := wire.RunEvent{Event: wire.RunOpened, Segment: m.x.segment, Agent: m.spec.Name, Session: m.session, Notices: found.Notices}
-		_, err = m.x.append(ctx, e, wire.Running)
+		_, err = m.x.append(ctx, e, api.StatusRunning)
 	}
 	m.opened = err == nil
 	return err

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/holdfast-dev/holdfast/agent"
+	"github.com/holdfast-dev/holdfast/daemon/api"
 	"github.com/holdfast-dev/holdfast/event"
 	"github.com/holdfast-dev/holdfast/internal/daemon/strategy"
 	"github.com/holdfast-dev/holdfast/internal/daemon/wire"
@@ -98,7 +99,7 @@ func (x *run) changeShared(ctx context.Context, members []*member, c policy.Chan
 	}
 	chain, err := x.shared.Chain(toolOf(c)) // no agent tells of it
 	if err == nil {
-		_, err = x.append(ctx, wire.RunEvent{Event: wire.RunPolicy, Segment: x.segment, By: c.By, Chains: []policy.Chain{chain}}, wire.Running)
+		_, err = x.append(ctx, wire.RunEvent{Event: wire.RunPolicy, Segment: x.segment, By: c.By, Chains: []policy.Chain{chain}}, api.StatusRunning)
 	}
 	return done.Version, err
 }
@@ -143,7 +144,7 @@ func (x *run) spread(ctx context.Context, c policy.Change) error {
 		}
 		e.Chains = []policy.Chain{chain}
 	}
-	_, err = x.append(ctx, e, wire.Running)
+	_, err = x.append(ctx, e, api.StatusRunning)
 	return err
 }
 

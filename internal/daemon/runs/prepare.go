@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/holdfast-dev/holdfast/daemon/api"
 	"github.com/holdfast-dev/holdfast/internal/daemon/strategy"
 	"github.com/holdfast-dev/holdfast/internal/daemon/wire"
 	"github.com/holdfast-dev/holdfast/internal/workspace"
@@ -38,7 +39,7 @@ type Prepared struct {
 	Run      string
 	Again    bool // it is on record: continue it
 	Strategy wire.StrategyInfo
-	Status   wire.Status // of a run on record; "" of a session that had none
+	Status   api.Status // of a run on record; "" of a session that had none
 }
 
 // Prepare makes a run ready. Nothing is kept of it until it is started. Errors are
@@ -64,7 +65,7 @@ func (r *Runs) Running(id string) *Prepared {
 	if x == nil || !x.running() {
 		return nil
 	}
-	return &Prepared{Run: id, Again: true, Strategy: x.described(), Status: wire.Running}
+	return &Prepared{Run: id, Again: true, Strategy: x.described(), Status: api.StatusRunning}
 }
 
 func (r *Runs) prepare(ctx context.Context, o PrepareOptions) (*run, error) {
@@ -205,7 +206,7 @@ func (x *run) inherit(o *PrepareOptions, meta session.Meta) error {
 	if sole(o.Strategy) != "" { // its session has the bound
 		began.Limits.MaxBudgetUSD = 0
 	}
-	if !x.past.forked && (x.past.status == wire.Interrupted || o.same) {
+	if !x.past.forked && (x.past.status == api.StatusInterrupted || o.same) {
 		*s = s.Over(began)
 	} else {
 		s.Cwd, s.Model, s.Permissions.Mode = cmp.Or(s.Cwd, began.Cwd), cmp.Or(s.Model, began.Model), cmp.Or(s.Permissions.Mode, began.Permissions.Mode)

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/holdfast-dev/holdfast/daemon/api"
 	"github.com/holdfast-dev/holdfast/internal/daemon/wire"
 	"github.com/holdfast-dev/holdfast/session"
 )
@@ -21,7 +22,7 @@ const patience = time.Hour
 // append puts an event on a run's record, if the run's status is one of from (none:
 // whatever it is). That is the compare-and-set behind every status: the look and the
 // append are one step of the log.
-func (r *Runs) append(ctx context.Context, id string, e wire.RunEvent, from ...wire.Status) (int64, error) {
+func (r *Runs) append(ctx context.Context, id string, e wire.RunEvent, from ...api.Status) (int64, error) {
 	ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), patience)
 	defer stop()
 	d, err := session.NewDraft(session.KindRunEvent, e)
@@ -33,7 +34,7 @@ func (r *Runs) append(ctx context.Context, id string, e wire.RunEvent, from ...w
 		if err != nil {
 			return 0, err
 		}
-		if len(from) > 0 && !slices.Contains(from, wire.Status(m.Run)) {
+		if len(from) > 0 && !slices.Contains(from, api.Status(m.Run)) {
 			return 0, fmt.Errorf("run %s is %s: %w", id, m.Run, errOvertaken)
 		}
 		recs, err := r.o.Sessions.AppendShared(ctx, id, m.Head, d)
@@ -48,7 +49,7 @@ func (r *Runs) append(ctx context.Context, id string, e wire.RunEvent, from ...w
 }
 
 // append is [Runs.append] of the run, secrets masked.
-func (x *run) append(ctx context.Context, e wire.RunEvent, from ...wire.Status) (int64, error) {
+func (x *run) append(ctx context.Context, e wire.RunEvent, from ...api.Status) (int64, error) {
 	for _, text := range []*string{&e.Input, &e.Text, &e.Message} {
 		*text, _ = x.mask.Text(*text)
 	}

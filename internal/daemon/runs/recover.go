@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/holdfast-dev/holdfast/approval"
+	"github.com/holdfast-dev/holdfast/daemon/api"
 	"github.com/holdfast-dev/holdfast/internal/daemon/wire"
 	"github.com/holdfast-dev/holdfast/session"
 )
@@ -15,7 +16,7 @@ import (
 // their ids. With Options.Resume it goes on with all that are interrupted. It is called
 // once, before clients are served; a run that cannot be gone on with stays interrupted.
 func (r *Runs) Recover(ctx context.Context) (interrupted []string, err error) {
-	left, err := r.all(ctx, wire.Running)
+	left, err := r.all(ctx, api.StatusRunning)
 	if err != nil {
 		return nil, err
 	}
@@ -31,7 +32,7 @@ func (r *Runs) Recover(ctx context.Context) (interrupted []string, err error) {
 	if !r.o.Resume {
 		return interrupted, nil
 	}
-	again, err := r.all(ctx, wire.Interrupted)
+	again, err := r.all(ctx, api.StatusInterrupted)
 	for _, m := range again {
 		if err := r.Continue(ctx, m.ID, "", "", Actor{Name: "daemon", Via: "daemon"}); err != nil {
 			r.o.Log.Warn("an interrupted run does not go on", slog.String("run", m.ID), slog.Any("error", err))
@@ -41,7 +42,7 @@ func (r *Runs) Recover(ctx context.Context) (interrupted []string, err error) {
 }
 
 // all lists the sessions whose run has a status.
-func (r *Runs) all(ctx context.Context, s wire.Status) ([]session.Meta, error) {
+func (r *Runs) all(ctx context.Context, s api.Status) ([]session.Meta, error) {
 	var list []session.Meta
 	q := session.Query{Run: string(s), Limit: 500}
 	for {
@@ -78,7 +79,7 @@ func (r *Runs) lost(ctx context.Context, m *session.Meta) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	if *m = now; wire.Status(m.Run) != wire.Running {
+	if *m = now; api.Status(m.Run) != api.StatusRunning {
 		return false, nil
 	}
 	held, err := r.o.Sessions.Held(ctx, m.ID)
@@ -96,7 +97,7 @@ func (r *Runs) interrupt(ctx context.Context, m session.Meta) error {
 		return err
 	}
 	e := wire.RunEvent{
-		Event: wire.RunInterrupted, Status: wire.Interrupted, Segment: p.segment, By: "daemon",
+		Event: wire.RunInterrupted, Status: api.StatusInterrupted, Segment: p.segment, By: "daemon",
 		Code: wire.CodeInterrupted, Message: r.whyLost(m.ID), StartedAt: &p.begun,
 	}
 	if p.started != nil {
@@ -107,7 +108,7 @@ func (r *Runs) interrupt(ctx context.Context, m session.Meta) error {
 			e.Strategy = &info
 		}
 	}
-	if _, err = r.append(ctx, m.ID, e, wire.Running); err == nil {
+	if _, err = r.append(ctx, m.ID, e, api.StatusRunning); err == nil {
 		r.dropReason(m.ID)
 	}
 	return err
@@ -116,26 +117,26 @@ func (r *Runs) interrupt(ctx context.Context, m session.Meta) error {
 // stopInterrupted cancels a run that was interrupted.
 func (r *Runs) stopInterrupted(ctx context.Context, id, requestID string, by Actor) error {
 	m, err := r.o.Sessions.Get(ctx, id)
-	if err == nil && wire.Status(m.Run) == wire.Running {
+	if err == nil && api.Status(m.Run) == api.StatusRunning {
 		if _, err := r.adopt(ctx, m); err != nil {
 			return err
 		}
 		m, err = r.o.Sessions.Get(ctx, id)
 	}
-	if err != nil || wire.Status(m.Run) != wire.Interrupted {
+	if err != nil || api.Status(m.Run) != api.StatusInterrupted {
 		if err == nil || errors.Is(err, session.ErrNotFound) || errors.Is(err, session.ErrInvalidID) {
 			return notFound(id)
 		}
 		return err
 	}
 	e := wire.RunEvent{
-		Event: wire.RunCancelled, Status: wire.Cancelled, Code: wire.CodeCancelled, Message: "Run was cancelled",
+		Event: wire.RunCancelled, Status: api.StatusCancelled, Code: wire.CodeCancelled, Message: "Run was cancelled",
 		By: by.Name, Via: by.Via, RequestID: requestID,
 	}
 	if last, err := r.tail(ctx, m); err == nil && last != nil {
 		e.Segment, e.Strategy, e.StartedAt = last.Segment, last.Strategy, last.StartedAt
 	}
-	if _, err := r.append(ctx, id, e, wire.Interrupted); errors.Is(err, errOvertaken) {
+	if _, err := r.append(ctx, id, e, api.StatusInterrupted); errors.Is(err, errOvertaken) {
 		if r.lookup(id) != nil { // somebody goes on with it
 			return r.Stop(ctx, id, requestID, by)
 		}

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/holdfast-dev/holdfast/approval"
+	"github.com/holdfast-dev/holdfast/daemon/api"
 	"github.com/holdfast-dev/holdfast/internal/daemon/feed"
 	"github.com/holdfast-dev/holdfast/internal/daemon/runs"
 	"github.com/holdfast-dev/holdfast/internal/daemon/strategy"
@@ -29,7 +30,7 @@ func TestRun(t *testing.T) {
 	q := v.question()
 	info, err := w.runs.Get(t.Context(), id)
 	w.ok(err)
-	if info.Status != wire.Waiting || info.Questions != 1 || info.StrategyName != "writer" {
+	if info.Status != api.StatusWaiting || info.Questions != 1 || info.StrategyName != "writer" {
 		t.Errorf("waiting: %+v", info)
 	}
 	won, err := w.runs.Decide(t.Context(), id, decision(q, approval.Allow), q.Digest)
@@ -49,7 +50,7 @@ func TestRun(t *testing.T) {
 	}
 	info, err = w.runs.Get(t.Context(), id)
 	w.ok(err)
-	if info.Status != wire.Completed || info.CompletedAt == nil || info.Segment != 1 || !slices.Equal(info.Agents, []string{"writer"}) {
+	if info.Status != api.StatusCompleted || info.CompletedAt == nil || info.Segment != 1 || !slices.Equal(info.Agents, []string{"writer"}) {
 		t.Errorf("completed: %+v", info)
 	}
 
@@ -104,7 +105,7 @@ func TestPreparedOnly(t *testing.T) {
 	w := begin(t, map[string]string{"writer": pushing})
 	id := w.prepare(single())
 	info, err := w.runs.Get(t.Context(), id)
-	if err != nil || info.Status != wire.Pending {
+	if err != nil || info.Status != api.StatusPending {
 		t.Fatalf("%+v, %v", info, err)
 	}
 	w.ok(w.runs.Stop(t.Context(), id, "", ann))
@@ -161,7 +162,7 @@ steps:
 	if e := v.event(wire.RunCancelled); e.By != "bob" || e.RequestID != "r9" || e.Code != wire.CodeCancelled {
 		t.Errorf("%+v", e)
 	}
-	if got := w.terminal(id); !slices.Equal(got, []wire.Status{wire.Cancelled}) {
+	if got := w.terminal(id); !slices.Equal(got, []api.Status{api.StatusCancelled}) {
 		t.Errorf("ends %v", got)
 	}
 }
@@ -264,7 +265,7 @@ func TestInterrupted(t *testing.T) {
 		w.again()
 		info, err := w.runs.Get(t.Context(), id)
 		w.ok(err)
-		if info.Status != wire.Interrupted || info.Questions != 1 || info.Error == nil || info.Error.Code != wire.CodeInterrupted {
+		if info.Status != api.StatusInterrupted || info.Questions != 1 || info.Error == nil || info.Error.Code != string(wire.CodeInterrupted) {
 			t.Fatalf("%+v", info)
 		}
 		if answered {
@@ -306,7 +307,7 @@ func TestStopInterrupted(t *testing.T) {
 	w.again()
 	w.ok(w.runs.Stop(t.Context(), id, "", ann))
 	info, err := w.runs.Get(t.Context(), id)
-	if err != nil || info.Status != wire.Cancelled || info.Questions != 0 {
+	if err != nil || info.Status != api.StatusCancelled || info.Questions != 0 {
 		t.Errorf("%+v, %v", info, err)
 	}
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/holdfast-dev/holdfast/agent"
 	"github.com/holdfast-dev/holdfast/approval"
+	"github.com/holdfast-dev/holdfast/daemon/api"
 	"github.com/holdfast-dev/holdfast/internal/daemon/feed"
 	"github.com/holdfast-dev/holdfast/internal/daemon/runs"
 	"github.com/holdfast-dev/holdfast/internal/daemon/wire"
@@ -37,7 +38,7 @@ func TestQuestionInWorkspaceOutlivesDaemon(t *testing.T) {
 		w.again()
 		info, err := w.runs.Get(t.Context(), p.Run)
 		w.ok(err)
-		if info.Status != wire.Interrupted || info.Questions != 1 {
+		if info.Status != api.StatusInterrupted || info.Questions != 1 {
 			t.Fatalf("%+v", info)
 		}
 		if answered {

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/holdfast-dev/holdfast/approval"
+	"github.com/holdfast-dev/holdfast/daemon/api"
 	"github.com/holdfast-dev/holdfast/internal/daemon/runs"
 	"github.com/holdfast-dev/holdfast/internal/daemon/strategy"
 	"github.com/holdfast-dev/holdfast/internal/daemon/wire"
@@ -32,7 +33,7 @@ func TestStand(t *testing.T) {
 			if s.Name == "both" {
 				asked = append(asked, v.question())
 			}
-			want := runs.Stand{Status: wire.Waiting, Questions: len(asked)}
+			want := runs.Stand{Status: api.StatusWaiting, Questions: len(asked)}
 			other, err := runs.New(&runs.Options{Sessions: w.sessions, Hub: w.hub, Make: w.make})
 			w.ok(err)
 			defer func() { w.ok(other.Close()) }()
@@ -40,17 +41,17 @@ func TestStand(t *testing.T) {
 				if got := w.stand(in, id); got != want {
 					t.Errorf("%+v, want %+v", got, want)
 				}
-				if info, err := in.Get(t.Context(), id); err != nil || info.Status != wire.Waiting || info.Questions != len(asked) {
+				if info, err := in.Get(t.Context(), id); err != nil || info.Status != api.StatusWaiting || info.Questions != len(asked) {
 					t.Errorf("%+v, %v", info, err)
 				}
 			}
 			w.again()
-			want.Status = wire.Interrupted
+			want.Status = api.StatusInterrupted
 			if got := w.stand(w.runs, id); got != want {
 				t.Errorf("left behind: %+v, want %+v", got, want)
 			}
 			w.ok(w.runs.Stop(t.Context(), id, "", ann))
-			if got := w.stand(w.runs, id); got != (runs.Stand{Status: wire.Cancelled}) {
+			if got := w.stand(w.runs, id); got != (runs.Stand{Status: api.StatusCancelled}) {
 				t.Errorf("stopped: %+v", got)
 			}
 		})
@@ -59,13 +60,13 @@ func TestStand(t *testing.T) {
 		w := begin(t, map[string]string{"writer": "steps: [{text: a draft}]", "checker": "steps: [{text: ok}]"})
 		id, v := w.begun(w.parse(reviewing), "go")
 		v.event(wire.RunInputAsked)
-		if got := w.stand(w.runs, id); got != (runs.Stand{Status: wire.Waiting}) {
+		if got := w.stand(w.runs, id); got != (runs.Stand{Status: api.StatusWaiting}) {
 			t.Errorf("%+v", got)
 		}
 		w.ok(w.runs.Input(t.Context(), id, "person", "", "yes", ann))
 		v.event(wire.RunCompleted)
 		w.ended(id)
-		if got := w.stand(w.runs, id); got != (runs.Stand{Status: wire.Completed}) {
+		if got := w.stand(w.runs, id); got != (runs.Stand{Status: api.StatusCompleted}) {
 			t.Errorf("%+v", got)
 		}
 	})

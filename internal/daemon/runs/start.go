@@ -6,6 +6,7 @@ import (
 	"errors"
 
 	"github.com/holdfast-dev/holdfast/agent"
+	"github.com/holdfast-dev/holdfast/daemon/api"
 	"github.com/holdfast-dev/holdfast/internal/daemon/strategy"
 	"github.com/holdfast-dev/holdfast/internal/daemon/wire"
 	"github.com/holdfast-dev/holdfast/session"
@@ -53,7 +54,7 @@ func (x *run) proceed(ctx context.Context, input, requestID string, by Actor) er
 	switch p := x.past; {
 	case p == nil:
 		return &Error{Code: wire.CodeContinueFailed, Message: "Run " + x.id + " was never started", Tip: "start_run"}
-	case input == "" && (p.status == wire.Completed || p.status == ""):
+	case input == "" && (p.status == api.StatusCompleted || p.status == ""):
 		return &Error{Code: wire.CodeContinueFailed, Message: "Run " + x.id + " is completed: to go on it needs an input"}
 	}
 	return x.start(ctx, input, requestID, by)
@@ -77,7 +78,7 @@ func (x *run) start(ctx context.Context, input, requestID string, by Actor) (err
 		return err
 	}
 	e := wire.RunEvent{
-		Event: wire.RunStarted, Status: wire.Running, By: by.Name, Via: by.Via, RequestID: requestID,
+		Event: wire.RunStarted, Status: api.StatusRunning, By: by.Name, Via: by.Via, RequestID: requestID,
 		Strategy: &x.info, Spec: x.onRecord(), Input: input,
 	}
 	from := x.begin(&e)
@@ -92,7 +93,7 @@ func (x *run) start(ctx context.Context, input, requestID string, by Actor) (err
 }
 
 // record puts the start on record, with the changes of policy that came before it.
-func (x *run) record(ctx context.Context, e wire.RunEvent, from []wire.Status) error {
+func (x *run) record(ctx context.Context, e wire.RunEvent, from []api.Status) error {
 	made, err := x.r.turns.take(ctx, x.making())
 	if err != nil {
 		return err
@@ -117,12 +118,12 @@ func (x *run) record(ctx context.Context, e wire.RunEvent, from []wire.Status) e
 
 // begin completes the start of a segment by what came before, and returns what the
 // run has to be to begin it.
-func (x *run) begin(e *wire.RunEvent) (from []wire.Status) {
+func (x *run) begin(e *wire.RunEvent) (from []api.Status) {
 	x.segment, x.requestID, x.resumed = 1, e.RequestID, nil
 	if p := x.past; p != nil {
-		from = []wire.Status{p.status}
+		from = []api.Status{p.status}
 		x.segment = p.segment + 1
-		if p.status == wire.Interrupted && p.segment > 0 {
+		if p.status == api.StatusInterrupted && p.segment > 0 {
 			x.steering = append([]string{}, p.steering...)
 			if e.Input != "" {
 				x.steering = append(x.steering, e.Input)
@@ -148,7 +149,7 @@ func (x *run) refresh(ctx context.Context) error {
 	case err != nil:
 		return err
 	}
-	if wire.Status(m.Run) == wire.Running {
+	if api.Status(m.Run) == api.StatusRunning {
 		held, err := x.r.adopt(ctx, m)
 		if err != nil {
 			return err

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/holdfast-dev/holdfast/daemon/api"
 	"github.com/holdfast-dev/holdfast/internal/daemon/strategy"
 	"github.com/holdfast-dev/holdfast/internal/daemon/wire"
 	"github.com/holdfast-dev/holdfast/internal/session/retry"
@@ -29,7 +30,7 @@ func (x *run) step(ctx context.Context, s strategy.Step) (out strategy.Output, e
 	if err != nil {
 		if ctx.Err() == nil && !errors.Is(err, errLeft) && !retry.Away(err) {
 			e.Event, e.Message = wire.RunStepFailed, err.Error()
-			if _, rerr := x.append(ctx, e, wire.Running); rerr != nil {
+			if _, rerr := x.append(ctx, e, api.StatusRunning); rerr != nil {
 				return out, errors.Join(err, rerr)
 			}
 		}
@@ -41,7 +42,7 @@ func (x *run) step(ctx context.Context, s strategy.Step) (out strategy.Output, e
 			return out, err
 		}
 	}
-	_, err = x.append(ctx, e, wire.Running)
+	_, err = x.append(ctx, e, api.StatusRunning)
 	return out, err
 }
 
@@ -63,7 +64,7 @@ func (x *run) perform(ctx context.Context, s strategy.Step, before *pastStep, e 
 	e.Event, e.Input = wire.RunStepStarted, s.Input
 	if spec.Type == strategy.User {
 		if before == nil {
-			if _, err := x.append(ctx, e, wire.Running); err != nil {
+			if _, err := x.append(ctx, e, api.StatusRunning); err != nil {
 				return strategy.Output{}, err
 			}
 		}
@@ -85,7 +86,7 @@ func (x *run) perform(ctx context.Context, s strategy.Step, before *pastStep, e 
 	if m.session != x.id {
 		e.From = m.agent.Snapshot().Seq
 	}
-	if _, err := x.append(ctx, e, wire.Running); err != nil {
+	if _, err := x.append(ctx, e, api.StatusRunning); err != nil {
 		return strategy.Output{}, err
 	}
 	return m.turn(ctx, x.withSteering(s.Input))

@@ -10,6 +10,7 @@ import (
 
 	"github.com/holdfast-dev/holdfast/agent"
 	"github.com/holdfast-dev/holdfast/approval"
+	"github.com/holdfast-dev/holdfast/daemon/api"
 	"github.com/holdfast-dev/holdfast/internal/daemon/wire"
 	"github.com/holdfast-dev/holdfast/model"
 	"github.com/holdfast-dev/holdfast/model/scripted"
@@ -112,7 +113,7 @@ func TestSubagentAsks(t *testing.T) {
 				}
 				info, err := w.runs.Get(t.Context(), id)
 				w.ok(err)
-				if info.Status != wire.Waiting || info.Questions != 1 {
+				if info.Status != api.StatusWaiting || info.Questions != 1 {
 					t.Errorf("waiting: %+v", info)
 				}
 				run := ""
@@ -138,7 +139,7 @@ func TestSubagentAsks(t *testing.T) {
 				v.whole(scouts[0], "scout")
 				info, err = w.runs.Get(t.Context(), id)
 				w.ok(err)
-				if info.Status != wire.Completed || info.Questions != 0 {
+				if info.Status != api.StatusCompleted || info.Questions != 0 {
 					t.Errorf("completed: %+v", info)
 				}
 			})
@@ -210,7 +211,7 @@ func TestRestartWhileSubagentAsks(t *testing.T) {
 				w.again()
 				info, err := w.runs.Get(t.Context(), id)
 				w.ok(err)
-				if info.Status != wire.Interrupted || info.Questions != 1 {
+				if info.Status != api.StatusInterrupted || info.Questions != 1 {
 					t.Errorf("interrupted: %+v", info)
 				}
 				yes := func() {
@@ -320,7 +321,7 @@ func TestSubagentAnsweredWhileTheRunEnds(t *testing.T) {
 	if a := v.answer(); a.Question != q.ID || a.Decision != approval.Deny {
 		t.Errorf("%+v", a)
 	}
-	if got := w.terminal(id); !slices.Equal(got, []wire.Status{wire.Interrupted}) {
+	if got := w.terminal(id); !slices.Equal(got, []api.Status{api.StatusInterrupted}) {
 		t.Errorf("ends %v", got)
 	}
 }

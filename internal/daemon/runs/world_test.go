@@ -13,6 +13,7 @@ import (
 
 	"github.com/holdfast-dev/holdfast/agent"
 	"github.com/holdfast-dev/holdfast/approval"
+	"github.com/holdfast-dev/holdfast/daemon/api"
 	"github.com/holdfast-dev/holdfast/internal/daemon/feed"
 	"github.com/holdfast-dev/holdfast/internal/daemon/runs"
 	"github.com/holdfast-dev/holdfast/internal/daemon/strategy"
@@ -317,7 +318,7 @@ func decision(q approval.Question, d approval.Decision) approval.Answer {
 }
 
 // terminal counts the ends of a run on record.
-func (w *world) terminal(id string) (ends []wire.Status) {
+func (w *world) terminal(id string) (ends []api.Status) {
 	w.t.Helper()
 	for r, err := range w.sessions.Records(w.t.Context(), id, session.Range{}) {
 		w.ok(err)

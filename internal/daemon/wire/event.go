@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"time"
 
+	"github.com/holdfast-dev/holdfast/daemon/api"
 	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/runspec"
 	"github.com/holdfast-dev/holdfast/transcript"
@@ -11,29 +12,6 @@ import (
 
 // Raw is JSON that is passed on as it is.
 type Raw = json.RawMessage
-
-// Status is where a run stands.
-//
-//	pending ─► running ⇄ waiting ─► completed | failed | cancelled | interrupted
-//	             ▲                              │
-//	             └────────── continue ◄─────────┘
-type Status string
-
-// The statuses of a run. A pending one is in memory only.
-const (
-	Pending     Status = "pending"
-	Running     Status = "running"
-	Waiting     Status = "waiting" // for an answer or for input
-	Completed   Status = "completed"
-	Failed      Status = "failed"
-	Cancelled   Status = "cancelled"
-	Interrupted Status = "interrupted" // its daemon ended; it can be continued
-)
-
-// Ended reports whether nothing more happens until the run is continued.
-func (s Status) Ended() bool {
-	return s == Completed || s == Failed || s == Cancelled || s == Interrupted
-}
 
 // What a [RunEvent] tells.
 const (
@@ -55,9 +33,9 @@ const (
 
 // RunEvent is the payload of a run.event record ([session.KindRunEvent]).
 type RunEvent struct {
-	Event   string `json:"event"`
-	Status  Status `json:"status,omitempty"`  // the run's from here on
-	Segment int    `json:"segment,omitempty"` // 1 is the first start, each continuation adds one
+	Event   string     `json:"event"`
+	Status  api.Status `json:"status,omitempty"`  // the run's from here on
+	Segment int        `json:"segment,omitempty"` // 1 is the first start, each continuation adds one
 
 	By        string `json:"by,omitempty"`         // who asked for it
 	Via       string `json:"via,omitempty"`        // websocket, http, console, cli
@@ -110,35 +88,6 @@ type StrategyInfo struct {
 	Mode      string `json:"mode,omitempty"`
 	// MaxBudgetUSD is the bound that was asked for: 0 leaves it, less than 0 lifts it.
 	MaxBudgetUSD float64 `json:"max_budget_usd,omitempty"`
-}
-
-// RunInfo is a run in run_list, and in the HTTP API.
-type RunInfo struct {
-	RunID        string     `json:"runId" jsonschema:"the run"`
-	SessionID    string     `json:"sessionId" jsonschema:"its session: the same"`
-	Status       Status     `json:"status" jsonschema:"where it stands"`
-	StrategyName string     `json:"strategyName" jsonschema:"the strategy's name"`
-	StrategyPath string     `json:"strategyPath,omitempty" jsonschema:"the strategy's file"`
-	Agents       []string   `json:"agents,omitempty" jsonschema:"names of its agents"`
-	Cwd          string     `json:"cwd" jsonschema:"the folder it works in"`
-	Workspace    string     `json:"workspace,omitempty" jsonschema:"the workspace it works in"`
-	Mode         string     `json:"mode,omitempty" jsonschema:"permission mode"`
-	Segment      int        `json:"segment" jsonschema:"1 is the first start; each continuation adds one"`
-	StartedAt    time.Time  `json:"startedAt,omitzero" jsonschema:"when the segment was started; left out of one that never was"`
-	CompletedAt  *time.Time `json:"completedAt" jsonschema:"when it ended; null while it has not"`
-	Questions    int        `json:"questions" jsonschema:"questions that wait"`
-	Inputs       []Input    `json:"inputs,omitempty" jsonschema:"inputs that wait"`
-	Result       string     `json:"result,omitempty" jsonschema:"of one that completed"`
-	Error        *Problem   `json:"error,omitempty" jsonschema:"of one that failed, was cancelled or was interrupted"`
-	LastSeq      int64      `json:"lastSeq" jsonschema:"its last record"`
-}
-
-// Input is a request_input that waits.
-type Input struct {
-	InputRequestID string    `json:"inputRequestId" jsonschema:"for user_input"`
-	AgentName      string    `json:"agentName" jsonschema:"the agent that waits"`
-	Prompt         string    `json:"prompt,omitempty" jsonschema:"what it asks"`
-	AskedAt        time.Time `json:"askedAt" jsonschema:"since when"`
 }
 
 // Problem is what went wrong, in error and strategy_error.

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/holdfast-dev/holdfast/approval"
+	"github.com/holdfast-dev/holdfast/daemon/api"
 	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/session"
 )
@@ -62,18 +63,18 @@ func samples() []Message {
 	full.More, full.Pending, full.RequestID = true, true, "r1"
 	usage := Usage{PromptTokens: 120, CompletionTokens: 30, CacheReadTokens: 80, CacheWriteTokens: 10, ReasoningTokens: 5}
 	flow := Raw(`{"type":"sequence","steps":["writer"]}`)
-	run := RunInfo{
-		RunID: "run_abc123", SessionID: "run_abc123", Status: Waiting, StrategyName: "s", StrategyPath: "/w/s.yaml", Agents: []string{"writer"},
+	run := api.RunInfo{
+		RunID: "run_abc123", SessionID: "run_abc123", Status: api.StatusWaiting, StrategyName: "s", StrategyPath: "/w/s.yaml", Agents: []string{"writer"},
 		Cwd: "/w", Mode: "default", Segment: 1, StartedAt: noon, CompletedAt: &noon, Questions: 1, Result: "r", LastSeq: 9,
-		Inputs: []Input{{InputRequestID: "in-1", AgentName: "person", Prompt: "which?", AskedAt: noon}},
-		Error:  &Problem{Code: CodeExecution, Message: "m"},
+		Inputs: []api.WaitingInput{{InputRequestID: "in-1", AgentName: "person", Prompt: "which?", AskedAt: noon}},
+		Error:  &api.RunError{Code: string(CodeExecution), Message: "m"},
 	}
 	exit := 1
 	list := []Message{
 		&Greeting{reply, 1, "1.2.3", Caller{"ann", "unix", []string{"read"}}, Limits{MaxMessage, 256, 50, 200}},
 		&Pong{reply}, &Pong{Envelope{TS: Time{noon}}},
-		&RunPrepared{reply, "run_abc123", "s", "/w/s.yaml", []string{"writer"}, flow, "/w", "blog", "m", "plan", true, Completed, 9},
-		&RunPrepared{Envelope: reply, RunID: "r", Status: Pending},
+		&RunPrepared{reply, "run_abc123", "s", "/w/s.yaml", []string{"writer"}, flow, "/w", "blog", "m", "plan", true, api.StatusCompleted, 9},
+		&RunPrepared{Envelope: reply, RunID: "r", Status: api.StatusPending},
 		&StrategyStarted{full, "s", "/w/s.yaml", []string{"writer"}, flow, "/w", "m", "plan", 2, true, "go", "ann", "websocket", cutOff},
 		&StrategyStarted{Place: place},
 		&StepStarted{full, "draft", "go", "writer", "1.r2.writer", 2, cutOff}, &StepStarted{Place: place},
@@ -99,9 +100,9 @@ func samples() []Message {
 		&PolicyUpdated{full, "write_file", []PolicyRef{{"rules", "rules", "allow x", origin}, {Name: "mode default"}}, 3, policy.ModePlan, "ann", "http"},
 		&PolicyUpdated{Place: place},
 		&Subscribed{reply, "run_abc123", 17}, &Unsubscribed{reply, "run_abc123"},
-		&CaughtUp{reply, "run_abc123", 17, Running, "default"}, &CaughtUp{Envelope: reply, RunID: "r"},
-		&Gap{reply, "run_abc123", 17}, &RunList{reply, []RunInfo{run, {Status: Running, StartedAt: noon}}, "c2"}, &RunList{Envelope: reply},
-		&StrategyList{reply, []RunInfo{run}}, &StrategyList{Envelope: reply},
+		&CaughtUp{reply, "run_abc123", 17, api.StatusRunning, "default"}, &CaughtUp{Envelope: reply, RunID: "r"},
+		&Gap{reply, "run_abc123", 17}, &RunList{reply, []api.RunInfo{run, {Status: api.StatusRunning, StartedAt: noon}}, "c2"}, &RunList{Envelope: reply},
+		&StrategyList{reply, []api.RunInfo{run}}, &StrategyList{Envelope: reply},
 		&Error{reply, CodeRunNotFound, "No active run found for runId run_abc123", "holdfast sessions list", "run_abc123"}, &Error{Envelope: reply},
 	}
 	for _, e := range []StreamEvent{

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/holdfast-dev/holdfast/approval"
+	"github.com/holdfast-dev/holdfast/daemon/api"
 	"github.com/holdfast-dev/holdfast/internal/corpus"
 	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/session"
@@ -94,7 +95,7 @@ func TestPermissionIsCapped(t *testing.T) {
 }
 
 func TestInputRequest(t *testing.T) {
-	m := InputRequest("run-1", Input{InputRequestID: "in-1", AgentName: "person", Prompt: "which?", AskedAt: noon})
+	m := InputRequest("run-1", api.WaitingInput{InputRequestID: "in-1", AgentName: "person", Prompt: "which?", AskedAt: noon})
 	m.Seq = 9
 	want := Project("run-1", 9, events(t, RunEvent{Event: RunInputAsked, Agent: "person", InputID: "in-1", Text: "which?"}))
 	if string(Encode(m)) != string(want[0]) {

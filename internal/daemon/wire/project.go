@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 
 	"github.com/holdfast-dev/holdfast/approval"
+	"github.com/holdfast-dev/holdfast/daemon/api"
 	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/session"
 )
@@ -187,7 +188,7 @@ func several(requests []policy.Request) []Asked {
 
 // InputRequest is the message that asks a run's clients for input. Its TS is when it
 // was asked; Seq and Pending are for the caller to set.
-func InputRequest(run string, in Input) *RequestInput {
+func InputRequest(run string, in api.WaitingInput) *RequestInput {
 	m := &RequestInput{
 		Place:     Place{Envelope: Envelope{TS: Time{in.AskedAt}}, RunID: run},
 		AgentName: in.AgentName, InputRequestID: in.InputRequestID,

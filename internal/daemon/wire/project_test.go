@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/holdfast-dev/holdfast/approval"
+	"github.com/holdfast-dev/holdfast/daemon/api"
 	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/session"
 	"github.com/holdfast-dev/holdfast/transcript"
@@ -41,7 +42,7 @@ func TestProject(t *testing.T) {
 		want   []string
 	}{
 		"started": {
-			events(t, RunEvent{Event: RunStarted, Status: Running, Segment: 2, By: "ann", Via: "cli", RequestID: "q", Resumed: true, Input: "go", Strategy: &StrategyInfo{
+			events(t, RunEvent{Event: RunStarted, Status: api.StatusRunning, Segment: 2, By: "ann", Via: "cli", RequestID: "q", Resumed: true, Input: "go", Strategy: &StrategyInfo{
 				Name: "s", Path: "/s.yaml", Agents: []string{"writer"}, Flow: Raw(`{"type":"sequence"}`), Source: Raw(`{"secret":1}`), Cwd: "/w", Model: "m", Mode: "plan",
 			}}),
 			[]string{`{"type":"strategy_started",` + head + `"requestId":"q","runId":"run-1","seq":9,"strategyName":"s","strategyPath":"/s.yaml","agents":["writer"],` +
@@ -91,7 +92,7 @@ func TestProject(t *testing.T) {
 			[]string{`{"type":"policy_updated",` + head + `"runId":"run-1","seq":9,"tool":"","policies":[],"version":0}`},
 		},
 		"completed": {
-			events(t, RunEvent{Event: RunCompleted, Status: Completed, Segment: 1, Text: "done", Usage: usage, RequestID: "q"}),
+			events(t, RunEvent{Event: RunCompleted, Status: api.StatusCompleted, Segment: 1, Text: "done", Usage: usage, RequestID: "q"}),
 			[]string{`{"type":"strategy_completed",` + head + `"requestId":"q","runId":"run-1","seq":9,"result":"done","usage":` + tokens + `,"segment":1}`},
 		},
 		"failed": {

@@ -1,5 +1,7 @@
 package wire
 
+import "github.com/holdfast-dev/holdfast/daemon/api"
+
 // Greeting is hello: what the daemon is and who it takes the client for. It answers
 // hello.
 type Greeting struct {
@@ -48,10 +50,10 @@ type Unsubscribed struct {
 type CaughtUp struct {
 	Envelope
 
-	RunID  string `json:"runId" jsonschema:"the run"`
-	Seq    int64  `json:"seq" jsonschema:"the last record that was told or had nothing to tell: an afterSeq for the next subscription"`
-	Status Status `json:"status,omitempty" jsonschema:"the run's"`
-	Mode   string `json:"mode,omitempty" jsonschema:"the run's permission mode"`
+	RunID  string     `json:"runId" jsonschema:"the run"`
+	Seq    int64      `json:"seq" jsonschema:"the last record that was told or had nothing to tell: an afterSeq for the next subscription"`
+	Status api.Status `json:"status,omitempty" jsonschema:"the run's"`
+	Mode   string     `json:"mode,omitempty" jsonschema:"the run's permission mode"`
 }
 
 // Gap tells a slow client that provisional messages were lost: what was provisional
@@ -67,15 +69,15 @@ type Gap struct {
 type RunList struct {
 	Envelope
 
-	Runs       List[RunInfo] `json:"runs" jsonschema:"newest first"`
-	NextCursor string        `json:"nextCursor,omitempty" jsonschema:"for the next page; left out on the last one"`
+	Runs       List[api.RunInfo] `json:"runs" jsonschema:"newest first"`
+	NextCursor string            `json:"nextCursor,omitempty" jsonschema:"for the next page; left out on the last one"`
 }
 
 // StrategyList answers list_strategies: the runs in memory, as in the seed.
 type StrategyList struct {
 	Envelope
 
-	Runs List[RunInfo] `json:"runs" jsonschema:"runs that are prepared, run or wait"`
+	Runs List[api.RunInfo] `json:"runs" jsonschema:"runs that are prepared, run or wait"`
 }
 
 // Error tells what was wrong with a message. As a Go error it is what [Decode] and

@@ -1,6 +1,9 @@
 package wire
 
-import "github.com/holdfast-dev/holdfast/transcript"
+import (
+	"github.com/holdfast-dev/holdfast/daemon/api"
+	"github.com/holdfast-dev/holdfast/transcript"
+)
 
 // RunPrepared answers prepare_run: the run can be started, or continued when Continues.
 type RunPrepared struct {
@@ -16,7 +19,7 @@ type RunPrepared struct {
 	Model        string       `json:"model,omitempty" jsonschema:"the model that overrides its agents'"`
 	Mode         string       `json:"mode,omitempty" jsonschema:"permission mode that was asked for"`
 	Continues    bool         `json:"continues,omitempty" jsonschema:"the run is on record: starting or continuing it adds a segment"`
-	Status       Status       `json:"status" jsonschema:"pending, or what became of the run before"`
+	Status       api.Status   `json:"status" jsonschema:"pending, or what became of the run before"`
 	LastSeq      int64        `json:"lastSeq" jsonschema:"the last record of the run; 0 when there is none"`
 }
 

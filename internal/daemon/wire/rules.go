@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/holdfast-dev/holdfast/approval"
+	"github.com/holdfast-dev/holdfast/daemon/api"
 	"github.com/holdfast-dev/holdfast/internal/jsontree"
 	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/session"
@@ -159,8 +160,10 @@ func decisions() []approval.Decision {
 }
 
 // statuses lists where a run can stand.
-func statuses() []Status {
-	return []Status{Pending, Running, Waiting, Completed, Failed, Cancelled, Interrupted}
+func statuses() []api.Status {
+	return []api.Status{
+		api.StatusPending, api.StatusRunning, api.StatusWaiting, api.StatusCompleted, api.StatusFailed, api.StatusCancelled, api.StatusInterrupted,
+	}
 }
 
 func names[S ~string](list []S) []string {

@@ -12,6 +12,7 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 
 	"github.com/holdfast-dev/holdfast/approval"
+	"github.com/holdfast-dev/holdfast/daemon/api"
 	"github.com/holdfast-dev/holdfast/policy"
 )
 
@@ -63,17 +64,23 @@ func ref(name string) *jsonschema.Schema { return &jsonschema.Schema{Ref: "#/$de
 
 // known are the schemas of types that say less than they mean.
 func known() map[reflect.Type]*jsonschema.Schema {
-	return map[reflect.Type]*jsonschema.Schema{
+	m := map[reflect.Type]*jsonschema.Schema{
 		reflect.TypeFor[Raw]():               {},
 		reflect.TypeFor[StreamEvent]():       ref("event"),
 		reflect.TypeFor[Time]():              {Type: "string", Format: "date-time", Pattern: `^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$`},
 		reflect.TypeFor[time.Time]():         {Type: "string", Format: "date-time"},
 		reflect.TypeFor[Code]():              {Type: "string", Examples: oneOf(names(codes())).Enum},
-		reflect.TypeFor[Status]():            oneOf(names(statuses())),
+		reflect.TypeFor[api.Status]():        oneOf(names(statuses())),
 		reflect.TypeFor[approval.Decision](): oneOf(names(decisions())),
 		reflect.TypeFor[policy.Mode]():       {Type: "string"}, // also one that settings of a newer version know
 		reflect.TypeFor[policy.Operation]():  {Type: "string"},
 	}
+	why, err := jsonschema.For[Problem](&jsonschema.ForOptions{TypeSchemas: m})
+	if err != nil {
+		panic("wire: " + err.Error()) // it is this package's type
+	}
+	m[reflect.TypeFor[api.RunError]()] = why
+	return m
 }
 
 func oneOf(list []string) *jsonschema.Schema {
