@@ -162,12 +162,14 @@ var floors = map[string]int{
 	"internal/compose": 10,
 	"daemon":           10,
 
-	// the command line
+	// package holdfast; the command line
+	".":            11,
 	"internal/cli": 11,
 
 	// programs; tests and measurements of whole programs
 	"bench":                   12,
 	"cmd/holdfast":            12,
+	"examples/agent":          12,
 	"examples/persistence":    12,
 	"internal/crashtest":      12,
 	"internal/erasetest":      12,
@@ -246,6 +248,8 @@ func TestForbidden(t *testing.T) {
 	}{
 		{"transcript", "encoding/json", true},
 		{"transcript", "golang.org/x/sys/unix", false},
+		{"examples/agent", module, true},
+		{"agent", module, false},
 		{"session", module + "/transcript", true},
 		{"transcript", module + "/session", false},
 		{"session/sqlite", module + "/session/file", false},
@@ -272,7 +276,8 @@ func TestForbidden(t *testing.T) {
 // forbidden says why pkg may not import imp, or "".
 func forbidden(pkg, imp string) string {
 	within := func(prefix string) bool { return imp == prefix || strings.HasPrefix(imp, prefix+"/") }
-	if own, ok := strings.CutPrefix(imp, module+"/"); ok {
+	if own, ok := strings.CutPrefix(imp+"/", module+"/"); ok {
+		own = path.Clean(own)
 		switch to, known := floors[own]; {
 		case !known:
 			return "it has no floor"

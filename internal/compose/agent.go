@@ -9,6 +9,7 @@ import (
 	"github.com/holdfast-dev/holdfast/approval"
 	"github.com/holdfast-dev/holdfast/audit/secret"
 	"github.com/holdfast-dev/holdfast/event"
+	"github.com/holdfast-dev/holdfast/internal/compose/env"
 	"github.com/holdfast-dev/holdfast/internal/compose/stores"
 	"github.com/holdfast-dev/holdfast/internal/settings"
 	"github.com/holdfast-dev/holdfast/internal/tool/mcp"
@@ -172,6 +173,14 @@ func (a *Agent) Settings() *settings.Settings {
 		return a.Space.Settings
 	}
 	return a.Parts.Settings
+}
+
+// Notices say what does not count in the run, and why.
+func (a *Agent) Notices() []env.Notice {
+	if a.Space != nil {
+		return SettingsNotices(a.Space.Settings)
+	}
+	return a.Parts.Notices()
 }
 
 // Masked is a text without the secrets in it.

@@ -59,13 +59,25 @@ func Open(ctx context.Context, e *env.Env, url string, with *Options) (*Store, e
 	return around(ctx, e, ref, store, with)
 }
 
-// Use is Open of a store that the host program has opened. ref names it.
-func Use(ctx context.Context, e *env.Env, ref Ref, store session.Store, with *Options) (*Store, error) {
+// Use is Open of a store that the host program has opened, and closes. name says which one it
+// is, as a URL does; "" is "host:".
+func Use(ctx context.Context, e *env.Env, name string, store session.Store, with *Options) (*Store, error) {
 	if with == nil {
 		with = &Options{}
 	}
-	return around(ctx, e, ref, store, with)
+	name = cmp.Or(name, "host:")
+	scheme, _, ok := strings.Cut(name, ":")
+	if !ok {
+		return nil, outcome.Invalid(strconv.Quote(name)+" is no name of a store", `give it one such as "host:orders"`)
+	}
+	return around(ctx, e, Ref{URL: name, Scheme: scheme, Name: name}, lent{store}, with)
 }
+
+// lent is a store that somebody else closes.
+type lent struct{ session.Store }
+
+// Unwrap returns the store.
+func (l lent) Unwrap() session.Store { return l.Store }
 
 // around puts the trail, the mirror and the register of copies around a store. It closes
 // the store when it fails.

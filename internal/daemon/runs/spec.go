@@ -2,6 +2,7 @@ package runs
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strings"
 
@@ -98,28 +99,16 @@ func (p *past) spec() runspec.Spec {
 	return s
 }
 
-// withoutSecrets masks the texts of a spec that a person wrote, as a prompt is, and refuses
-// a secret where masking it would break the run after a restart.
+// withoutSecrets masks the spec's texts, and refuses a secret that masking would break.
 func (x *run) withoutSecrets(s *runspec.Spec) error {
-	for _, text := range []*string{&s.Session.Title, &s.Instructions.System, &s.Instructions.AppendSystem} {
-		*text, _ = x.mask.Text(*text)
+	err := s.WithoutSecrets(func(text string) string {
+		masked, _ := x.mask.Text(text)
+		return masked
+	})
+	if e, ok := errors.AsType[*runspec.Error](err); ok {
+		return &Error{Code: wire.CodePrepareFailed, Message: e.Field + " " + e.Message, Tip: e.Help}
 	}
-	parts := []struct{ field, text string }{{"model_options.base_url", s.ModelOptions.BaseURL}, {"agents", string(s.Agents)}}
-	for _, text := range s.Permissions.Settings {
-		parts = append(parts, struct{ field, text string }{"permissions.settings", text})
-	}
-	for _, text := range s.MCP.Configs {
-		parts = append(parts, struct{ field, text string }{"mcp.configs", text})
-	}
-	for _, p := range parts {
-		if masked, _ := x.mask.Text(p.text); masked != p.text {
-			return &Error{
-				Code: wire.CodePrepareFailed, Message: p.field + " holds a secret, and a run's description goes on record",
-				Tip: "write the name of a variable instead, such as ${API_KEY}, or name a file",
-			}
-		}
-	}
-	return nil
+	return err
 }
 
 // variableNames are the names in an environment, in order.

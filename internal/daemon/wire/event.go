@@ -15,7 +15,8 @@ type Raw = json.RawMessage
 
 // What a [RunEvent] tells.
 const (
-	RunStarted       = "started" // and continued: Segment tells
+	RunStarted       = "started"   // and continued: Segment tells
+	RunDescribed     = "described" // the spec of a run that no daemon runs
 	RunStepStarted   = "step_started"
 	RunStepCompleted = "step_completed"
 	RunStepFailed    = "step_failed"
@@ -43,7 +44,7 @@ type RunEvent struct {
 
 	// of started, and without Flow and Source of what ends a run
 	Strategy  *StrategyInfo `json:"strategy,omitempty"`
-	Spec      *runspec.Spec `json:"spec,omitempty"`       // of started: the run as it was asked for, without prompt and strategy
+	Spec      *runspec.Spec `json:"spec,omitempty"`       // of started and described: the run as it was asked for, without prompt and strategy
 	StartedAt *time.Time    `json:"started_at,omitempty"` // of what ends a run
 	Resumed   bool          `json:"resumed,omitempty"`    // the segment that was interrupted goes on
 

@@ -1,0 +1,124 @@
+package holdfast
+
+import (
+	"context"
+	"errors"
+	"io"
+	"iter"
+	"time"
+
+	"github.com/holdfast-dev/holdfast/event"
+	"github.com/holdfast-dev/holdfast/internal/daemon/feed"
+)
+
+// Event is one event of a run, and where it stands in the run's log.
+type Event struct {
+	// Seq is the number of the record that the event is told by; of an event on no record (a
+	// delta, for example) that of the last record before it. [Run.Events] continues behind it.
+	Seq int64
+	event.Event
+}
+
+// Events tells what the run's log says behind the record after (0: from the beginning), and then
+// what happens, as it happens, until no turn is under way. It may be called any number of times.
+// Deltas are told as they come, and are void when the run is read again; a slow reader misses
+// deltas and no records. Events of sub-agents are in the logs of their own sessions.
+func (r *Run) Events(ctx context.Context, after int64) iter.Seq2[Event, error] {
+	return func(yield func(Event, error) bool) {
+		sub, err := r.rt.hub.Subscribe(ctx, r.id, after)
+		if err != nil {
+			yield(Event{}, err)
+			return
+		}
+		defer sub.Close()
+		s := stream{run: r, sub: sub, seq: after, ends: !r.isWorking()}
+		for {
+			list, err := s.next(ctx)
+			if errors.Is(err, io.EOF) {
+				return
+			}
+			if err != nil {
+				yield(Event{}, err)
+				return
+			}
+			for _, e := range list {
+				if !yield(Event{Seq: s.seq, Event: e}, nil) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// isWorking reports whether a turn is under way here.
+func (r *Run) isWorking() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.working
+}
+
+// stream is what [Run.Events] reads.
+type stream struct {
+	run   *Run
+	sub   *feed.Subscription
+	state event.State
+	seq   int64 // of the last record told
+
+	ends bool // when what is on record was told: no turn is under way here
+	told bool // what was on record was told
+}
+
+// lookEvery is how often a run of another process is looked at: it may have been killed.
+const lookEvery = time.Second
+
+// next are the events that come next; io.EOF when no turn is under way and all was told.
+func (s *stream) next(ctx context.Context) ([]event.Event, error) {
+	wait, stop := ctx, func() {}
+	if s.run.agent == nil && s.told {
+		wait, stop = context.WithTimeout(ctx, lookEvery)
+	}
+	e, err := s.sub.Next(wait)
+	stop()
+	switch {
+	case err != nil && ctx.Err() == nil && wait.Err() != nil:
+		return nil, s.look(ctx)
+	case err != nil:
+		return nil, err
+	case e.Kind == feed.CaughtUp:
+		s.told = true
+		if s.run.agent != nil && s.ends {
+			return nil, io.EOF
+		}
+		return nil, nil
+	case e.Kind == feed.Gap: // the end of the work may be among what was lost
+		s.told, s.ends = false, !s.run.isWorking()
+		return nil, nil
+	case e.Kind == feed.Delta && e.Delta == nil:
+		return nil, io.EOF
+	case e.Kind == feed.Delta:
+		return []event.Event{e.Delta}, nil
+	}
+	s.seq = e.Seq
+	var list []event.Event
+	for _, rec := range e.Records {
+		more, err := event.FromRecord(rec.Record, &s.state)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, more...)
+	}
+	return list, nil
+}
+
+// look returns io.EOF when nobody works on a run of another process, and all of it was told.
+func (s *stream) look(ctx context.Context) error {
+	held, err := s.run.rt.Sessions().Held(ctx, s.run.id)
+	if err != nil || held != nil {
+		return err
+	}
+	m, err := s.run.rt.Sessions().Get(ctx, s.run.id)
+	if err == nil && m.Head <= s.seq {
+		return io.EOF
+	}
+	return err
+}

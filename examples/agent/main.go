@@ -1,0 +1,25 @@
+// Command agent works on a task under guard. Killed, it continues when it is started again.
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+
+	"github.com/holdfast-dev/holdfast"
+	"github.com/holdfast-dev/holdfast/approval"
+)
+
+func main() {
+	rt, err := holdfast.Open(context.Background(), &holdfast.Config{Approve: approve})
+	if err != nil {
+		panic(err)
+	}
+	defer rt.Close()
+	fmt.Println(rt.Prompt(context.Background(), os.Args[1], holdfast.RunSpec{Prompt: os.Args[2]}))
+}
+
+func approve(_ context.Context, q approval.Question) (approval.Answer, error) {
+	fmt.Println("allowed:", q.Tool, q.Why)
+	return approval.Answer{Decision: approval.Allow}, nil
+}

@@ -1,0 +1,180 @@
+// Package holdfast runs AI agents that remember, ask first, and cannot step outside.
+//
+//	Config ─► Open ─► Runtime ─┬─ Start(RunSpec), Resume, Fork ─► Run ─► Events, Send, Answer, Interrupt, Stop, Wait
+//	                           ├─ Attach: a run of another process
+//	                           └─ Sessions, Approvals, Policy
+//
+// A run has what a run of the command line has: the settings files of its folder and its user,
+// the permission policy, the kernel sandbox, hooks, MCP servers, the built-in tools, the audit
+// trail and telemetry. It is on record before it acts, so it can be resumed after kill -9:
+//
+//	rt, err := holdfast.Open(ctx, &holdfast.Config{Approve: ask})
+//	defer rt.Close()
+//	run, err := rt.Start(ctx, holdfast.RunSpec{Model: "anthropic/claude-sonnet-4-6", Prompt: "fix the tests"})
+//	for e, err := range run.Events(ctx, 0) { … }
+//	result, err := run.Wait(ctx)
+//
+// The sandbox starts the program that uses this package a second time, inside its walls, before
+// main is called.
+package holdfast
+
+import (
+	"context"
+	"errors"
+	"os"
+	"slices"
+	"sync"
+
+	"github.com/holdfast-dev/holdfast/approval"
+	"github.com/holdfast-dev/holdfast/internal/compose/env"
+	"github.com/holdfast-dev/holdfast/internal/compose/stores"
+	"github.com/holdfast-dev/holdfast/internal/daemon/feed"
+	"github.com/holdfast-dev/holdfast/internal/workspace"
+	"github.com/holdfast-dev/holdfast/model"
+	"github.com/holdfast-dev/holdfast/runspec"
+	"github.com/holdfast-dev/holdfast/session"
+	"github.com/holdfast-dev/holdfast/tool"
+)
+
+// RunSpec describes a run as data.
+type RunSpec = runspec.Spec
+
+// ErrClosed is returned by a [Runtime] or a [Run] that was closed.
+var ErrClosed = errors.New("the runtime is closed")
+
+// Config says where a [Runtime] keeps what it knows, and which parts the program brings by
+// itself. The zero value works: it is the setup of the command line.
+type Config struct {
+	// Home is the folder of sessions, settings and the audit trail; "" is HOLDFAST_HOME, or ~/.holdfast.
+	Home string
+	// Store is the URL of the store of sessions, as HOLDFAST_STORE has it (docs/stores.md); "" is
+	// the database sessions.db in Home. A store in memory forgets everything with the program, and has no trail.
+	Store string
+	// Dir is the folder of runs that name none; "" is the current one.
+	Dir string
+	// Env is the environment, "NAME=value", of runs and of their commands; nil is the process's.
+	Env []string
+
+	// Sessions is a store of the program's own, in place of the one that Store names. Store is
+	// then a name for it alone, such as "host:orders"; "" is "host:". The program closes it.
+	Sessions session.Store
+	// Model and Fallback answer in every run, in place of the models that specs name.
+	Model, Fallback model.Model
+	// Tools are added to the built-in ones. Every call of them is judged as others are.
+	Tools []tool.Tool
+	// Approve answers questions about tool calls. It returns when ctx ends: somebody else has
+	// answered, time is up, or the run was interrupted. An error denies; [approval.ErrLeave]
+	// leaves the question open and ends the run, which can be resumed. Nil: the settings decide
+	// (permissions.onAsk), and [Run.Answer], the console or `holdfast approvals` can answer.
+	Approve func(ctx context.Context, q approval.Question) (approval.Answer, error)
+	// Notify is told, by any goroutine, what a person should know and what does not stop a run: settings
+	// that do not count, a sandbox that lacks something. Nil drops it.
+	Notify func(text string)
+}
+
+// Runtime starts runs and has their sessions. It is safe for concurrent use.
+type Runtime struct {
+	config Config
+	env    env.Env
+	store  *stores.Store
+	spaces *workspace.Workspaces
+	hub    *feed.Hub
+
+	ctx  context.Context // of all runs; ends with Close
+	stop context.CancelFunc
+
+	mu     sync.Mutex
+	runs   map[string]*Run // by the id of their session
+	closed bool
+}
+
+// Open opens the store of sessions and what belongs to it. Nil is the zero [Config]. The caller closes
+// the runtime.
+func Open(ctx context.Context, c *Config) (*Runtime, error) {
+	rt := &Runtime{hub: feed.New(nil), runs: map[string]*Run{}}
+	if c != nil {
+		rt.config = *c
+	}
+	rt.config.Tools = slices.Clone(rt.config.Tools)
+	rt.setEnv()
+	if err := rt.open(ctx); err != nil {
+		_ = rt.hub.Close()
+		return nil, err
+	}
+	rt.hub.Serve(rt.store.Sessions)
+	rt.ctx, rt.stop = context.WithCancel(context.WithoutCancel(ctx))
+	return rt, nil
+}
+
+func (rt *Runtime) setEnv() {
+	c := &rt.config
+	rt.env.Vars = slices.Clone(c.Env)
+	if c.Env == nil {
+		rt.env.Vars = os.Environ()
+	}
+	if c.Home != "" {
+		rt.env.Vars = append(rt.env.Vars, "HOLDFAST_HOME="+c.Home)
+	}
+	rt.env.Commands = rt.env.Vars
+	if c.Dir != "" {
+		rt.env.Getwd = func() (string, error) { return c.Dir, nil }
+	}
+	if c.Notify != nil {
+		rt.env.Notify = func(n env.Notice) { c.Notify(n.String()) }
+	}
+}
+
+func (rt *Runtime) open(ctx context.Context) (err error) {
+	wait, err := stores.Patient(&rt.env)
+	if err != nil {
+		return err
+	}
+	with := &stores.Options{Mirror: true, Wait: wait, Witness: rt.hub.Witness}
+	if rt.config.Sessions != nil {
+		rt.store, err = stores.Use(ctx, &rt.env, rt.config.Store, rt.config.Sessions, with)
+	} else {
+		rt.store, err = stores.Open(ctx, &rt.env, rt.config.Store, with)
+	}
+	if err != nil {
+		return err
+	}
+	home, err := rt.env.Home()
+	if err == nil {
+		rt.spaces, err = workspace.New(home, &workspace.Options{Sessions: rt.store.Sessions})
+	}
+	if err != nil {
+		rt.store.Close()
+	}
+	return err
+}
+
+// Close stops all runs as [Run.Stop] does, and closes the store. Closing twice does nothing.
+func (rt *Runtime) Close() error {
+	rt.mu.Lock()
+	if rt.closed {
+		rt.mu.Unlock()
+		return nil
+	}
+	rt.closed = true
+	var err error
+	runs := rt.list()
+	rt.mu.Unlock()
+	for _, r := range runs {
+		err = errors.Join(err, r.Stop(context.Background()))
+	}
+	rt.stop()
+	err = errors.Join(err, rt.hub.Close(), rt.spaces.Close())
+	rt.store.Close()
+	return err
+}
+
+// list are the runs of this process. rt.mu is held.
+func (rt *Runtime) list() (list []*Run) {
+	for _, r := range rt.runs {
+		list = append(list, r)
+	}
+	return list
+}
+
+// Sessions are the sessions of the store: to list, search, export, rename, delete.
+func (rt *Runtime) Sessions() *session.Sessions { return rt.store.Sessions }

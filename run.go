@@ -1,0 +1,199 @@
+package holdfast
+
+import (
+	"context"
+	"errors"
+	"sync"
+
+	"github.com/holdfast-dev/holdfast/agent"
+	"github.com/holdfast-dev/holdfast/approval"
+	"github.com/holdfast-dev/holdfast/event"
+	"github.com/holdfast-dev/holdfast/internal/compose"
+	"github.com/holdfast-dev/holdfast/internal/compose/env"
+	"github.com/holdfast-dev/holdfast/internal/outcome"
+	"github.com/holdfast-dev/holdfast/internal/policylog"
+	"github.com/holdfast-dev/holdfast/policy"
+	"github.com/holdfast-dev/holdfast/transcript"
+)
+
+// Run is an agent at work in a session. Its methods may be called by any goroutine.
+type Run struct {
+	rt    *Runtime
+	id    string
+	agent *compose.Agent // nil: the run is not this process's
+
+	mu      sync.Mutex
+	working bool
+	idle    chan struct{} // closed when it does not work, and replaced
+	result  *event.Result // of the last turn
+	err     error         // that stopped it
+	stopped bool
+}
+
+// ID is the id of the run's session.
+func (r *Run) ID() string { return r.id }
+
+// work runs turns until there is no input left.
+func (r *Run) work(input []transcript.Part) {
+	for {
+		result, err := r.turn(input)
+		input = nil
+		if err == nil && len(r.agent.Snapshot().Pending) > 0 {
+			continue // sent while the turn ended
+		}
+		r.mu.Lock()
+		r.result, r.err, r.working = result, err, false
+		close(r.idle)
+		r.mu.Unlock()
+		r.publish(nil) // ends the streams of [Run.Events]
+		if err != nil || len(r.agent.Snapshot().Pending) == 0 || !r.begins() {
+			return
+		}
+	}
+}
+
+// turn runs one turn and tells of it.
+func (r *Run) turn(input []transcript.Part) (result *event.Result, err error) {
+	for e, err := range r.agent.Run(r.rt.ctx, input...) {
+		if err != nil {
+			return result, err
+		}
+		if res, ok := e.(event.Result); ok {
+			result = &res
+		}
+		if event.Provisional(e) {
+			r.publish(e)
+		}
+	}
+	return result, nil
+}
+
+// begins takes the work up; false when it is under way, or the run was stopped.
+func (r *Run) begins() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.working || r.stopped {
+		return false
+	}
+	r.working, r.idle = true, make(chan struct{})
+	return true
+}
+
+func (r *Run) publish(e event.Event) { r.rt.hub.Publish(r.id, "", e) }
+
+// Send gives the run more input. It is on record when Send returns, and reaches the very next
+// model request while a turn is under way; otherwise it begins the next turn. Errors:
+// agent.ErrApprovalPending while a question waits, an *event.HookError when a hook
+// blocks it, [ErrClosed].
+func (r *Run) Send(ctx context.Context, input ...transcript.Part) error {
+	if err := r.own("send to"); err != nil {
+		return err
+	}
+	if err := r.agent.Submit(ctx, input...); err != nil {
+		if errors.Is(err, agent.ErrClosed) {
+			return ErrClosed
+		}
+		return err
+	}
+	if r.begins() {
+		go r.work(nil)
+	}
+	return nil
+}
+
+// own refuses what only the process can do that works on the run.
+func (r *Run) own(what string) error {
+	if r.agent != nil {
+		return nil
+	}
+	return outcome.Invalid("cannot "+what+" run "+r.id+": it is not a run of this process", "Runtime.Resume takes it up where nobody else works on it")
+}
+
+// Answer answers a question of the run, by the question's id, and returns the answer that counts: the
+// first one, whoever gave it. A.By is the account of this process when it is empty. Errors are those of
+// [approval.Resolve].
+func (r *Run) Answer(ctx context.Context, question string, a approval.Answer) (approval.Answer, error) {
+	a.Question = question
+	if a.By == "" {
+		a.By = env.Account()
+	}
+	if a.Via == "" {
+		a.Via = "library"
+	}
+	return approval.Resolve(ctx, r.rt.Sessions(), r.id, a)
+}
+
+// Change changes the run's policy from the next decision on: its mode, a grant, a revocation. It
+// returns the change as it is on record.
+func (r *Run) Change(ctx context.Context, c policy.Change) (policy.Change, error) {
+	if c.By == "" {
+		c.By = env.Account()
+	}
+	if r.agent != nil {
+		return r.agent.Change(ctx, c)
+	}
+	return policylog.Change(ctx, r.rt.Sessions(), r.id, func(*policy.Guards) (policy.Change, error) { return c, nil })
+}
+
+// Interrupt ends the turn that is under way: what was written of an answer is kept, and every open tool
+// call is answered. The run stays open for [Run.Send].
+func (r *Run) Interrupt() error {
+	if err := r.own("interrupt"); err != nil {
+		return err
+	}
+	r.agent.Interrupt()
+	return nil
+}
+
+// Wait waits until no turn is under way, and returns the result of the last one: a failed model
+// call is Result.Err. The error is what stopped the run: that of a store, approval.ErrLeave
+// when a question was left open, agent.ErrNothingToDo, or the end of ctx.
+func (r *Run) Wait(ctx context.Context) (*event.Result, error) {
+	if err := r.own("wait for"); err != nil {
+		return nil, err
+	}
+	for {
+		r.mu.Lock()
+		working, idle, result, err := r.working, r.idle, r.result, r.err
+		r.mu.Unlock()
+		if !working {
+			return result, err
+		}
+		select {
+		case <-idle:
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		}
+	}
+}
+
+// Stop interrupts the run and closes it: its session is free for others when Stop returns. A run in a
+// worktree removes it if nothing would be lost. Stopping twice does nothing.
+func (r *Run) Stop(ctx context.Context) error {
+	if err := r.own("stop"); err != nil {
+		return err
+	}
+	r.mu.Lock()
+	was := r.stopped
+	r.stopped = true
+	r.mu.Unlock()
+	if was {
+		return nil
+	}
+	r.agent.Interrupt()
+	_, err := r.Wait(ctx)
+	if ctx.Err() != nil {
+		return err
+	}
+	r.mu.Lock()
+	completed := r.result != nil && r.result.Reason == event.ReasonCompleted
+	r.mu.Unlock()
+	if left := r.agent.LeaveWorktree(ctx, !completed); left.Text != "" {
+		r.rt.env.Warn("%s", left.Text)
+	}
+	err = r.agent.Close()
+	r.rt.mu.Lock()
+	delete(r.rt.runs, r.id)
+	r.rt.mu.Unlock()
+	return err
+}

@@ -1,0 +1,27 @@
+package runspec
+
+// WithoutSecrets masks the texts of a spec that a person wrote, as a prompt is masked, and refuses a
+// secret where masking it would break the run after a restart: a spec goes on record. mask returns
+// a text without the secrets in it. The error is an *[Error].
+func (s *Spec) WithoutSecrets(mask func(text string) string) error {
+	for _, text := range []*string{&s.Session.Title, &s.Instructions.System, &s.Instructions.AppendSystem} {
+		*text = mask(*text)
+	}
+	type part struct{ field, text string }
+	parts := []part{{"model_options.base_url", s.ModelOptions.BaseURL}, {"agents", string(s.Agents)}}
+	for _, text := range s.Permissions.Settings {
+		parts = append(parts, part{"permissions.settings", text})
+	}
+	for _, text := range s.MCP.Configs {
+		parts = append(parts, part{"mcp.configs", text})
+	}
+	for _, p := range parts {
+		if mask(p.text) != p.text {
+			return &Error{
+				p.field, "holds a secret, and a run's description goes on record",
+				"write the name of a variable instead, such as ${API_KEY}, or name a file",
+			}
+		}
+	}
+	return nil
+}

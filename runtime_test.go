@@ -1,0 +1,312 @@
+package holdfast_test
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/holdfast-dev/holdfast"
+	"github.com/holdfast-dev/holdfast/agent"
+	"github.com/holdfast-dev/holdfast/approval"
+	"github.com/holdfast-dev/holdfast/event"
+	"github.com/holdfast-dev/holdfast/policy"
+	"github.com/holdfast-dev/holdfast/runspec"
+	"github.com/holdfast-dev/holdfast/session"
+	"github.com/holdfast-dev/holdfast/session/memory"
+	"github.com/holdfast-dev/holdfast/tool"
+	"github.com/holdfast-dev/holdfast/transcript"
+)
+
+// place is a home and a folder to work in.
+type place struct {
+	t         *testing.T
+	home, dir string
+}
+
+func newPlace(t *testing.T) *place {
+	t.Helper()
+	return &place{t, t.TempDir(), t.TempDir()}
+}
+
+// play writes a model's play and returns the model's name.
+func (p *place) play(steps string) string {
+	p.t.Helper()
+	file := filepath.Join(p.t.TempDir(), "play.yaml")
+	if err := os.WriteFile(file, []byte("steps:\n"+steps), 0o600); err != nil {
+		p.t.Fatal(err)
+	}
+	return "scripted/" + file
+}
+
+func (p *place) open(c holdfast.Config) *holdfast.Runtime {
+	p.t.Helper()
+	c.Home, c.Dir = p.home, p.dir
+	c.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + p.home}
+	rt, err := holdfast.Open(p.t.Context(), &c)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	p.t.Cleanup(func() {
+		if err := rt.Close(); err != nil {
+			p.t.Error(err)
+		}
+	})
+	return rt
+}
+
+// asks is a play in which a file is written, which is asked about.
+const asks = "  - tool_uses: [{tool: Write, input: {file_path: a.txt, content: it}}]\n  - text: done\n"
+
+func allow(context.Context, approval.Question) (approval.Answer, error) {
+	return approval.Answer{Decision: approval.Allow}, nil
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// wait waits for a run's result.
+func wait(t *testing.T, r *holdfast.Run) *event.Result {
+	t.Helper()
+	ctx, stop := context.WithTimeout(t.Context(), time.Minute)
+	defer stop()
+	res, err := r.Wait(ctx)
+	must(t, err)
+	return res
+}
+
+// types are the types of what a run tells.
+func types(t *testing.T, r *holdfast.Run, after int64) (list []string, last int64) {
+	t.Helper()
+	ctx, stop := context.WithTimeout(t.Context(), time.Minute)
+	defer stop()
+	for e, err := range r.Events(ctx, after) {
+		must(t, err)
+		list, last = append(list, event.Type(e.Event)), e.Seq
+	}
+	return list, last
+}
+
+func TestRun(t *testing.T) {
+	p := newPlace(t)
+	rt := p.open(holdfast.Config{Approve: allow})
+	run, err := rt.Start(t.Context(), holdfast.RunSpec{Model: p.play(asks), Prompt: "write it"})
+	must(t, err)
+	live, last := types(t, run, 0)
+	res := wait(t, run)
+	if b, err := os.ReadFile(filepath.Join(p.dir, "a.txt")); res.Text != "done" || string(b) != "it" {
+		t.Errorf("the result is %+v, the file has %q, %v", res, b, err)
+	}
+	for _, want := range []string{"turn_started", "approval_asked", "approval_resolved", "tool_started", "tool_finished", "turn_finished"} {
+		if !slices.Contains(live, want) {
+			t.Errorf("%s was not told: %q", want, live)
+		}
+	}
+	again, _ := types(t, run, 0)
+	if kept := slices.DeleteFunc(live, func(kind string) bool { return !slices.Contains(again, kind) }); !slices.Equal(kept, again) {
+		t.Errorf("the log tells %q, and live it was %q", again, live)
+	}
+	if rest, _ := types(t, run, last); len(rest) > 0 {
+		t.Errorf("behind the end are %q", rest)
+	}
+
+	// The same session takes more.
+	must(t, run.Send(t.Context(), transcript.Text{Text: "more"}))
+	if res := wait(t, run); res.Err == nil || !strings.Contains(res.Err.Error(), "play") {
+		t.Errorf("the play has ended, and the result is %+v", res)
+	}
+	must(t, run.Stop(t.Context()))
+	must(t, run.Stop(t.Context()))
+	if err := run.Send(t.Context(), transcript.Text{Text: "x"}); !errors.Is(err, holdfast.ErrClosed) {
+		t.Errorf("a stopped run takes input: %v", err)
+	}
+}
+
+// A question waits for whoever answers it: by the run, or by the run as another runtime sees it.
+func TestAnswer(t *testing.T) {
+	p := newPlace(t)
+	rt, other := p.open(holdfast.Config{}), p.open(holdfast.Config{})
+	spec := holdfast.RunSpec{Model: p.play(asks), Prompt: "write it", Permissions: runspec.Permissions{OnAsk: "wait"}}
+	for _, by := range []*holdfast.Runtime{rt, other} {
+		run, err := rt.Start(t.Context(), spec)
+		must(t, err)
+		seen, err := by.Attach(t.Context(), run.ID())
+		must(t, err)
+		for e, err := range seen.Events(t.Context(), 0) {
+			must(t, err)
+			q, ok := e.Event.(event.ApprovalAsked)
+			if !ok {
+				continue
+			}
+			open, err := by.Approvals(t.Context(), run.ID())
+			must(t, err)
+			if len(open) != 1 || open[0].ID != q.Question.ID {
+				t.Errorf("open are %+v", open)
+			}
+			_, err = seen.Answer(t.Context(), q.Question.ID, approval.Answer{Decision: approval.AllowSession})
+			must(t, err)
+			if by == other {
+				break // nobody ends it there
+			}
+		}
+		if res := wait(t, run); res.Text != "done" {
+			t.Errorf("the result is %+v", res)
+		}
+		got, err := by.Policy(t.Context(), run.ID())
+		must(t, err)
+		if got.Mode != policy.ModeDefault || len(got.Grants) != 1 {
+			t.Errorf("the policy is %+v", got)
+		}
+		must(t, os.Remove(filepath.Join(p.dir, "a.txt")))
+	}
+}
+
+// Without anybody to ask, the answer is no.
+func TestNobodyAnswers(t *testing.T) {
+	p := newPlace(t)
+	rt := p.open(holdfast.Config{})
+	run, err := rt.Start(t.Context(), holdfast.RunSpec{Model: p.play(asks), Prompt: "write it"})
+	must(t, err)
+	res := wait(t, run)
+	if _, err := os.Stat(filepath.Join(p.dir, "a.txt")); !os.IsNotExist(err) || len(res.Denials) != 1 {
+		t.Errorf("the result is %+v, the file: %v", res, err)
+	}
+}
+
+// A run that is interrupted is resumed as it was described, also by another process.
+func TestResume(t *testing.T) {
+	p := newPlace(t)
+	rt := p.open(holdfast.Config{})
+	spec := holdfast.RunSpec{
+		Model: p.play("  - tool_uses: [{tool: Bash, input: {command: \"echo it >> ran; sleep 20\"}}]\n" + asks), Prompt: "go",
+		Session:     runspec.Session{ID: "job"},
+		Permissions: runspec.Permissions{Mode: "acceptEdits", Allow: []string{"Bash"}},
+	}
+	run, err := rt.Start(t.Context(), spec)
+	must(t, err)
+	for e, err := range run.Events(t.Context(), 0) {
+		must(t, err)
+		if _, ok := e.Event.(event.ToolStarted); ok {
+			break
+		}
+	}
+	if _, err := p.open(holdfast.Config{}).Resume(t.Context(), "job", ""); !errors.Is(err, session.ErrBusy) {
+		t.Errorf("a run that works is resumed: %v", err)
+	}
+	must(t, run.Interrupt())
+	if res := wait(t, run); res.Reason != event.ReasonInterrupted {
+		t.Errorf("the result is %+v", res)
+	}
+	must(t, rt.Close())
+
+	rt = p.open(holdfast.Config{})
+	run, err = rt.Resume(t.Context(), "job", "go on")
+	must(t, err)
+	if res := wait(t, run); res.Text != "done" || len(res.Denials) > 0 {
+		t.Errorf("resumed, the result is %+v", res)
+	}
+	must(t, run.Stop(t.Context()))
+	run, err = rt.Resume(t.Context(), "job", "")
+	must(t, err)
+	if _, err := run.Wait(t.Context()); !errors.Is(err, agent.ErrNothingToDo) {
+		t.Errorf("there is nothing to do: %v", err)
+	}
+	if _, err := rt.Resume(t.Context(), "none", ""); !errors.Is(err, session.ErrNotFound) {
+		t.Errorf("there is no such session: %v", err)
+	}
+}
+
+// A fork leaves its session as it is.
+func TestFork(t *testing.T) {
+	p := newPlace(t)
+	rt := p.open(holdfast.Config{Approve: allow})
+	run, err := rt.Start(t.Context(), holdfast.RunSpec{Model: p.play("  - text: one\n  - text: two\n"), Prompt: "go"})
+	must(t, err)
+	wait(t, run)
+	fork, err := rt.Fork(t.Context(), run.ID(), "again", nil)
+	must(t, err)
+	if res := wait(t, fork); fork.ID() == run.ID() || res.Text != "two" {
+		t.Errorf("the fork's result is %+v", res)
+	}
+	l, err := rt.Sessions().Load(t.Context(), run.ID(), nil)
+	must(t, err)
+	if len(l.Items) != 2 {
+		t.Errorf("the session has %d items", len(l.Items))
+	}
+}
+
+// The program's own store, tool and policy take the place of the usual ones.
+func TestOwnParts(t *testing.T) {
+	p := newPlace(t)
+	store := memory.New()
+	weather, err := tool.New(tool.Spec{Name: "Weather", Description: "Tells the weather.", ReadOnly: true},
+		func(context.Context, *tool.Call, struct{}) (tool.Result, error) { return tool.Text("rain"), nil }, nil)
+	must(t, err)
+	var notices []string
+	rt := p.open(holdfast.Config{
+		Sessions: store, Store: "host:test", Tools: []tool.Tool{weather}, Approve: allow,
+		Notify: func(text string) { notices = append(notices, text) },
+	})
+	run, err := rt.Start(t.Context(), holdfast.RunSpec{
+		Model: p.play("  - tool_uses: [{tool: Weather, input: {}}]\n  - text: done\n"), Prompt: "go", Session: runspec.Session{ID: "s"},
+	})
+	must(t, err)
+	_, err = run.Change(t.Context(), policy.Change{Mode: policy.ModePlan})
+	must(t, err)
+	if res := wait(t, run); res.Text != "done" {
+		t.Errorf("the result is %+v", res)
+	}
+	got, err := rt.Policy(t.Context(), "s")
+	must(t, err)
+	if got.Mode != policy.ModePlan {
+		t.Errorf("the policy is %+v", got)
+	}
+	must(t, rt.Close())
+	l, err := session.New(store, nil).Load(t.Context(), "s", nil)
+	must(t, err)
+	if len(l.Items) < 4 {
+		t.Errorf("the store has %d items", len(l.Items))
+	}
+}
+
+// What cannot be a run is refused, and leaves nothing behind.
+func TestStartRefuses(t *testing.T) {
+	p := newPlace(t)
+	rt := p.open(holdfast.Config{})
+	for _, tt := range []struct {
+		spec holdfast.RunSpec
+		want string
+	}{
+		{holdfast.RunSpec{Prompt: "x"}, "model"},
+		{holdfast.RunSpec{Model: "no/such", Prompt: "x"}, "provider"},
+		{holdfast.RunSpec{Model: "scripted/none", Prompt: "x"}, "none"},
+		{holdfast.RunSpec{StrategyPath: "s.yaml", Prompt: "x"}, "strategies"},
+		{holdfast.RunSpec{Permissions: runspec.Permissions{Mode: "none"}}, "permissions.mode"},
+		{holdfast.RunSpec{Workspace: "none", Prompt: "x"}, "none"},
+		{holdfast.RunSpec{Model: p.play(asks), Cwd: filepath.Join(p.dir, "none")}, "none"},
+		{holdfast.RunSpec{Model: p.play(asks), Environment: runspec.Environment{From: map[string]string{"A": "env:NONE"}}}, "NONE"},
+	} {
+		run, err := rt.Start(t.Context(), tt.spec)
+		if err == nil || !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("%+v: %v, %v", tt.spec, run, err)
+		}
+	}
+	list, err := rt.Sessions().List(t.Context(), session.Query{})
+	must(t, err)
+	if len(list.Sessions) > 0 {
+		t.Errorf("left behind are %+v", list.Sessions)
+	}
+	must(t, rt.Close())
+	must(t, rt.Close())
+	if _, err := rt.Start(t.Context(), holdfast.RunSpec{Model: p.play(asks), Prompt: "x"}); err == nil {
+		t.Error("a closed runtime starts a run")
+	}
+}
