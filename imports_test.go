@@ -120,6 +120,7 @@ var floors = map[string]int{
 	// the loop; settings
 	"agent":             4,
 	"bench/spawner":     4,
+	"internal/outcome":  4,
 	"internal/settings": 4,
 	"internal/tool/mcp": 4, // hooks are told about what servers ask
 
@@ -128,7 +129,6 @@ var floors = map[string]int{
 	"internal/daemon/feed":     5,
 	"internal/define":          5,
 	"internal/logpipe":         5, // it knows an agent, and whom it may ask
-	"internal/outcome":         5,
 	"internal/workspace/guest": 5, // agents of another make in our loop
 	"internal/otel":            5, // it watches an agent
 	"internal/tool/team":       5, // it leads agents

@@ -26,10 +26,10 @@ import (
 
 // The contracts of this package's errors.
 var (
-	ErrClosed          = errors.New("agent is already closed")
-	ErrRunning         = errors.New("the agent is running")
-	ErrApprovalPending = errors.New("a question is waiting for an answer")
-	ErrNothingToDo     = errors.New("there is no input and nothing to answer")
+	ErrClosed                = errors.New("agent is already closed")
+	ErrRunning               = errors.New("the agent is running")
+	ErrApprovalPending error = &codedError{"approval", "a question is waiting for an answer"}
+	ErrNothingToDo     error = &codedError{"usage", "there is no input and nothing to answer"}
 )
 
 // Agent is one session's loop. Run, Prompt and Driver.Next are for one

@@ -19,7 +19,7 @@ var (
 	// ErrBudget says that the budget of the run is used up.
 	ErrBudget = errors.New("the budget of the run is used up")
 	// ErrNoPrice says that nobody knows what a model costs; see [PriceError].
-	ErrNoPrice = errors.New("it is not known what the model costs")
+	ErrNoPrice error = &codedError{"usage", "it is not known what the model costs"}
 )
 
 // PriceError refuses a model whose calls cannot be held to a budget. It wraps [ErrNoPrice].

@@ -11,7 +11,6 @@ import (
 	"github.com/holdfast-dev/holdfast/daemon/api"
 	"github.com/holdfast-dev/holdfast/internal/corpus"
 	"github.com/holdfast-dev/holdfast/internal/daemon/runs"
-	"github.com/holdfast-dev/holdfast/internal/daemon/wire"
 )
 
 // shows makes a conversation the check of a case.
@@ -83,13 +82,13 @@ func TestCorpus(t *testing.T) {
 }
 
 func testTimesHaveAZone(t *testing.T, c corpus.Case) {
-	if _, err := wire.ParseMessage([]byte(`{"type":"pong","ts":"2025-01-15T10:30:01Z"}`)); err != nil {
+	if err := checkFrame([]byte(`{"type":"pong","ts":"2025-01-15T10:30:01Z"}`)); err != nil {
 		t.Error(err)
 	}
 	var given struct{ TS string }
 	c.Decode(t, c.Given(), &given)
 	ts, _, _ := strings.Cut(given.TS, " ")
-	if _, err := wire.ParseMessage(fmt.Appendf(nil, `{"type":"pong","ts":%q}`, ts)); err == nil {
+	if err := checkFrame(fmt.Appendf(nil, `{"type":"pong","ts":%q}`, ts)); err == nil {
 		t.Errorf("%s is read", ts)
 	}
 }

@@ -261,7 +261,7 @@ func (c *talk) hear(from *client, want string, later bool) {
 		if err != nil {
 			c.t.Fatalf("%s\n%v\nheard before:\n%s", c.line, err, strings.Join(passed, "\n"))
 		}
-		if _, err := wire.ParseMessage(b); err != nil {
+		if err := checkFrame(b); err != nil {
 			c.t.Fatalf("%s\na client cannot read %s: %v", c.line, b, err)
 		}
 		got := object(c.t, b)

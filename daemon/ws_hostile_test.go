@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"net"
@@ -149,18 +150,18 @@ func (a *attacker) send(frame []byte) (codes []string, closed websocket.StatusCo
 			a.leave()
 			return codes, websocket.CloseStatus(err)
 		}
-		m, bad := wire.ParseMessage(b)
-		if bad != nil {
+		var m struct{ Type, Code, RequestID string }
+		if bad := errors.Join(checkFrame(b), json.Unmarshal(b, &m)); bad != nil {
 			a.w.t.Errorf("%.200q was answered with %s: %v", frame, b, bad)
 			continue
 		}
-		switch m := m.(type) {
-		case *wire.Pong:
+		switch m.Type {
+		case "pong":
 			if m.RequestID == id {
 				return codes, 0
 			}
-		case *wire.Error:
-			codes = append(codes, string(m.Code))
+		case "error":
+			codes = append(codes, m.Code)
 		}
 	}
 }

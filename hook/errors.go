@@ -1,9 +1,14 @@
 package hook
 
-import "errors"
-
 // ErrInvalid is what every [Error] wraps.
-var ErrInvalid = errors.New("not a valid hook")
+var ErrInvalid error = invalid{}
+
+type invalid struct{}
+
+func (invalid) Error() string { return "not a valid hook" }
+
+// OutcomeCode is the code of the outcome that a program ends with (docs/cli.md).
+func (invalid) OutcomeCode() string { return "usage" }
 
 // Error says what is wrong with a hook, or with a block of hooks.
 type Error struct {

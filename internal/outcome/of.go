@@ -4,11 +4,8 @@ import (
 	"context"
 	"errors"
 
-	"github.com/holdfast-dev/holdfast/agent"
 	"github.com/holdfast-dev/holdfast/approval"
 	"github.com/holdfast-dev/holdfast/event"
-	"github.com/holdfast-dev/holdfast/hook"
-	"github.com/holdfast-dev/holdfast/internal/settings"
 	"github.com/holdfast-dev/holdfast/model"
 	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/session"
@@ -20,7 +17,8 @@ type Coded interface {
 	Outcome() Outcome
 }
 
-// of maps the sentinels of other packages. The first match wins.
+// of maps the sentinels of packages below. The first match wins. Errors of packages that few programs
+// link have a method OutcomeCode instead, so that a client of the daemon does not link an agent.
 var of = []struct {
 	err error
 	out Outcome
@@ -38,17 +36,12 @@ var of = []struct {
 	{session.ErrInvalid, Usage},
 	{session.ErrExists, Usage},
 	{session.ErrUnsupported, Usage},
-	{agent.ErrApprovalPending, Approval},
-	{agent.ErrNothingToDo, Usage},
-	{agent.ErrNoPrice, Usage},
 	{approval.ErrLeave, Approval},
 	{approval.ErrAnswered, Approval},
 	{approval.ErrExpired, Approval},
 	{approval.ErrNoQuestion, NotFound},
 	{approval.ErrInvalid, Usage},
-	{settings.ErrInvalid, Usage},
 	{policy.ErrInvalid, Usage},
-	{hook.ErrInvalid, Usage},
 	{policy.ErrStale, Busy},
 	{policy.ErrUnknownGrant, NotFound},
 	{context.Canceled, Interrupted},
@@ -67,6 +60,12 @@ func Of(err error) Outcome {
 	}
 	if c, ok := errors.AsType[Coded](err); ok {
 		return c.Outcome()
+	}
+	if c, ok := errors.AsType[interface {
+		error
+		OutcomeCode() string
+	}](err); ok {
+		return withCode(c.OutcomeCode())
 	}
 	for _, row := range of {
 		if errors.Is(err, row.err) {

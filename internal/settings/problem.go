@@ -1,7 +1,6 @@
 package settings
 
 import (
-	"errors"
 	"fmt"
 	"path/filepath"
 	"strings"
@@ -10,7 +9,14 @@ import (
 )
 
 // ErrInvalid is the contract of [Load]: settings that cannot be used as they are.
-var ErrInvalid = errors.New("settings that cannot be used")
+var ErrInvalid error = invalid{}
+
+type invalid struct{}
+
+func (invalid) Error() string { return "settings that cannot be used" }
+
+// OutcomeCode is the code of the outcome that a program ends with (docs/cli.md).
+func (invalid) OutcomeCode() string { return "usage" }
 
 // Problem is something wrong with a settings file.
 type Problem struct {

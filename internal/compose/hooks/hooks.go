@@ -201,7 +201,7 @@ func (h *Hooks) box(need *Options, write bool) (*sandbox.Sandbox, error) {
 		Folders: need.Folders, Home: e.UserHome(), State: []string{home}, Temp: h.temp, Contained: need.Contained,
 	})
 	if err != nil {
-		return nil, outcome.NoSandbox(err)
+		return nil, env.NoSandbox(err)
 	}
 	h.boxes = append(h.boxes, box)
 	return box, nil

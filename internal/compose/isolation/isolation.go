@@ -68,7 +68,7 @@ func Open(o *Options) (b *Box, err error) {
 		Folders: o.Folders, Home: e.UserHome(), State: []string{home}, Temp: b.temp.Path, Ask: shell.AskHost, Contained: o.Contained,
 	})
 	if err != nil {
-		return b, outcome.NoSandbox(err)
+		return b, env.NoSandbox(err)
 	}
 	if o.Loud {
 		for _, n := range b.Sandbox.Notices() {

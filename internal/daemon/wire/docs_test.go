@@ -292,7 +292,7 @@ func TestDocumentedFrames(t *testing.T) {
 				t.Errorf("line %d: %v", i+1, err)
 			}
 		case "< ":
-			m, err := ParseMessage(frame)
+			m, err := parseMessage(frame)
 			if err != nil {
 				t.Errorf("line %d: %v", i+1, err)
 			} else if !sameJSON(t, Encode(m), frame) {

@@ -39,15 +39,3 @@ func ExampleProject() {
 	}
 	// Output: {"type":"steer_queued","ts":"2025-01-15T10:30:01.000Z","requestId":"r1","runId":"run-1","seq":9,"text":"shorter","by":"ann"}
 }
-
-func ExampleParseMessage() {
-	m, err := wire.ParseMessage([]byte(`{"type":"gap","ts":"2025-01-15T10:30:01.000Z","runId":"run-1","seq":17}`))
-	if gap, ok := m.(*wire.Gap); ok && err == nil {
-		fmt.Println(gap.RunID, gap.Seq)
-	}
-	_, err = wire.ParseMessage([]byte(`{"type":"pong","ts":"2025-01-15T10:30:01"}`))
-	fmt.Println(err)
-	// Output:
-	// run-1 17
-	// pong: "2025-01-15T10:30:01" is not a time with a zone, such as "2006-01-02T15:04:05.000Z"
-}

@@ -70,12 +70,12 @@ func FuzzParseMessage(f *testing.F) {
 		f.Add([]byte(frame))
 	}
 	f.Fuzz(func(t *testing.T, frame []byte) {
-		m, err := ParseMessage(frame)
+		m, err := parseMessage(frame)
 		if err != nil {
 			return
 		}
 		once := Encode(m)
-		again, err := ParseMessage(once)
+		again, err := parseMessage(once)
 		if err != nil {
 			t.Fatalf("%s is written as %s: %v", frame, once, err)
 		}
@@ -122,7 +122,7 @@ func FuzzProject(f *testing.F) {
 		s := Source{Agent: agentName, Session: "run-1.a", Record: session.Record{Seq: 1, Kind: session.Kind(kind), Payload: payload, Time: noon.AddDate(0, 0, int(seconds%4e6))}}
 		frames := Project("run-1", 9, s, s)
 		for i, frame := range frames {
-			m, err := ParseMessage(frame)
+			m, err := parseMessage(frame)
 			if err != nil {
 				if s.Time.Year() < 1 || s.Time.IsZero() {
 					continue

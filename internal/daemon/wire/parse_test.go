@@ -124,7 +124,7 @@ func TestMessagesRoundTrip(t *testing.T) {
 		if !strings.HasPrefix(string(frame), `{"type":"`+m.Type()+`","ts":"2025-01-15T10:30:01.000Z",`) && m.Type() != "pong" {
 			t.Errorf("%s does not begin with its type and ts", frame)
 		}
-		back, err := ParseMessage(frame)
+		back, err := parseMessage(frame)
 		if err != nil {
 			t.Errorf("%s: %v", frame, err)
 			continue
@@ -166,17 +166,17 @@ func TestSamplesAreComplete(t *testing.T) {
 	}
 }
 
-// Every field without omitempty must be there for ParseMessage.
+// Every field without omitempty must be there for parseMessage.
 func TestParseMessageNeedsEveryField(t *testing.T) {
 	for _, m := range samples() {
 		full := object(t, Encode(m))
 		for _, field := range outlines()[m.Type()].required {
-			_, err := ParseMessage(with(t, full, field, ""))
+			_, err := parseMessage(with(t, full, field, ""))
 			if e, ok := errors.AsType[*Error](err); !ok || e.Code != CodeValidation || !strings.Contains(e.Message, field+" is missing") {
 				t.Errorf("%s without %s: %v", m.Type(), field, err)
 			}
 		}
-		if _, err := ParseMessage(with(t, full, "a field of a later version", `{"x":1}`)); err != nil {
+		if _, err := parseMessage(with(t, full, "a field of a later version", `{"x":1}`)); err != nil {
 			t.Errorf("%s with a new field: %v", m.Type(), err)
 		}
 	}
@@ -204,13 +204,13 @@ func TestParseMessageErrors(t *testing.T) {
 		`{"type":"agent_streaming","runId":"r","agentName":"a",` + ts + `,"event":7}`:                        CodeValidation,
 		`{"type":"agent_streaming","runId":"r","agentName":"a",` + ts + `,"event":{"type":"new"}}`:           CodeInvalidMessage,
 	} {
-		_, err := ParseMessage([]byte(frame))
+		_, err := parseMessage([]byte(frame))
 		if e, ok := errors.AsType[*Error](err); !ok || e.Code != code {
 			t.Errorf("%s: %v", frame, err)
 		}
 	}
 	for _, ts := range []string{"2025-01-15T10:30:01Z", "2025-01-15T12:30:01.000+02:00", "2025-01-15T10:30:01.000000000Z"} {
-		m, err := ParseMessage([]byte(`{"type":"pong","ts":"` + ts + `"}`))
+		m, err := parseMessage([]byte(`{"type":"pong","ts":"` + ts + `"}`))
 		if err != nil || !m.Common().TS.Equal(noon) {
 			t.Errorf("%s: %v, %v", ts, m, err)
 		}

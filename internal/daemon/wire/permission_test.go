@@ -31,7 +31,7 @@ func permissionFrame(t *testing.T, q approval.Question) (*RequestPermission, []b
 	if len(frames) != 1 {
 		t.Fatalf("%d frames", len(frames))
 	}
-	m, err := ParseMessage(frames[0])
+	m, err := parseMessage(frames[0])
 	p, ok := m.(*RequestPermission)
 	if err != nil || !ok {
 		t.Fatalf("%s: %v", frames[0], err)
@@ -251,7 +251,7 @@ func pingPong(t *testing.T, c corpus.Case) {
 // parsed reads a daemon's message with the case's ts.
 func parsed(t *testing.T, c corpus.Case) {
 	ts, _, _ := strings.Cut(fields(t, c, c.Given())["ts"].(string), " (")
-	_, err := ParseMessage(fmt.Appendf(nil, `{"type":"pong","ts":%q}`, ts))
+	_, err := parseMessage(fmt.Appendf(nil, `{"type":"pong","ts":%q}`, ts))
 	if want := fields(t, c, c.Expect())["rejected"]; (err != nil) != want {
 		t.Errorf("%s: %v", ts, err)
 	}
@@ -262,7 +262,7 @@ func echoed(t *testing.T, c corpus.Case) {
 	for _, name := range fields(t, c, c.Expect())["echoed in"].([]any) {
 		e := byType[name.(string)]
 		e.RequestID = "r"
-		m, err := ParseMessage(Project("run-1", 9, events(t, e))[0])
+		m, err := parseMessage(Project("run-1", 9, events(t, e))[0])
 		if err != nil || m.Type() != name || m.Common().RequestID != "r" {
 			t.Errorf("%v: %+v, %v", name, m, err)
 		}
@@ -283,7 +283,7 @@ func versions(t *testing.T, _ corpus.Case) {
 	last := 0
 	for version := 1; version <= 2; version++ {
 		e := RunEvent{Event: RunPolicy, Chains: []policy.Chain{{Tool: "Read", Version: version, Links: []policy.Link{{Name: "a"}, {Name: "b"}}}}}
-		m, err := ParseMessage(Project("run-1", 9, events(t, e))[0])
+		m, err := parseMessage(Project("run-1", 9, events(t, e))[0])
 		p, ok := m.(*PolicyUpdated)
 		if err != nil || !ok || p.Version <= last || len(p.Policies) != 2 {
 			t.Fatalf("%+v, %v", m, err)

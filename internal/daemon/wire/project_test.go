@@ -222,7 +222,7 @@ func TestProjectRelayed(t *testing.T) {
 func TestProjectCuts(t *testing.T) {
 	long := strings.Repeat("ä", MaxText/2) + "ä"
 	got := Project("run-1", 9, item(t, transcript.UserText(long)))
-	m, err := ParseMessage(got[0])
+	m, err := parseMessage(got[0])
 	in, ok := m.(*AgentInput)
 	if err != nil || !ok || len(in.Text) != MaxText || in.Cut == nil || in.Cut.Bytes != MaxText+2 || len(in.Cut.SHA256) != 64 {
 		t.Errorf("%v: %d bytes, %+v", err, len(in.Text), in.Cut)

@@ -16,6 +16,14 @@ import (
 	"github.com/holdfast-dev/holdfast/policy"
 )
 
+// messages has an empty message of each type.
+var messages = []Message{
+	&Greeting{}, &Pong{}, &RunPrepared{}, &StrategyStarted{}, &StepStarted{}, &AgentStreaming{}, &AgentOutput{}, &AgentInput{},
+	&RequestPermission{}, &PermissionResolved{}, &PolicyUpdated{}, &RequestInput{}, &InputReceived{}, &SteerQueued{},
+	&StepCompleted{}, &StepFailed{}, &StrategyCompleted{}, &StrategyError{}, &Subscribed{}, &Unsubscribed{}, &CaughtUp{},
+	&Gap{}, &RunList{}, &StrategyList{}, &Error{},
+}
+
 // Schema is the JSON Schema (2020-12) of all messages, made of their Go types. Its
 // $defs "client" and "daemon" are what each side may send; each message has a
 // definition of its own, "client.start_run", "daemon.pong". A client's messages have

@@ -64,7 +64,7 @@ func TestSchemaTakesEveryMessage(t *testing.T) {
 	}
 }
 
-// The schema refuses what ParseMessage and Decode refuse, as far as a schema can.
+// The schema refuses what parseMessage and Decode refuse, as far as a schema can.
 func TestSchemaRefuses(t *testing.T) {
 	client, daemon := schemaOf(t, "client"), schemaOf(t, "daemon")
 	for _, m := range samples() {

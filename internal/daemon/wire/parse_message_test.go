@@ -9,14 +9,6 @@ import (
 	"sync"
 )
 
-// messages has an empty message of each type.
-var messages = []Message{
-	&Greeting{}, &Pong{}, &RunPrepared{}, &StrategyStarted{}, &StepStarted{}, &AgentStreaming{}, &AgentOutput{}, &AgentInput{},
-	&RequestPermission{}, &PermissionResolved{}, &PolicyUpdated{}, &RequestInput{}, &InputReceived{}, &SteerQueued{},
-	&StepCompleted{}, &StepFailed{}, &StrategyCompleted{}, &StrategyError{}, &Subscribed{}, &Unsubscribed{}, &CaughtUp{},
-	&Gap{}, &RunList{}, &StrategyList{}, &Error{},
-}
-
 // outline is what a message of the daemon must have.
 type outline struct {
 	message  reflect.Type
@@ -38,13 +30,13 @@ var outlines = sync.OnceValue(func() map[string]outline {
 	return all
 })
 
-// ParseMessage reads a message of the daemon: a pointer to one of this package's
+// parseMessage reads a message of the daemon: a pointer to one of this package's
 // structs. Fields that this version does not know are left out. Errors are *[Error]:
 // PARSE_ERROR for what is not one JSON object, VALIDATION_ERROR for a field that is
 // missing or has another type, a ts without a zone among them, and INVALID_MESSAGE
 // for a message, or an event of agent_streaming, of a type that a newer daemon has:
 // a client passes over it.
-func ParseMessage(frame []byte) (Message, error) {
+func parseMessage(frame []byte) (Message, error) {
 	var fields map[string]json.RawMessage
 	if err := json.Unmarshal(frame, &fields); err != nil || fields == nil {
 		return nil, &Error{Code: CodeParse, Message: "a message of the daemon is one JSON object"}
