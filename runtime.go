@@ -47,7 +47,11 @@ func (rt *Runtime) Start(ctx context.Context, spec RunSpec) (*Run, error) {
 	if r.agent, err = rt.compose(ctx, &e, &spec, r); err != nil {
 		return nil, err
 	}
-	if err := rt.begin(ctx, r, &spec); err != nil {
+	described := spec.Next("")
+	if err = described.WithoutSecrets(r.agent.Masked); err == nil {
+		err = rt.begin(ctx, r, &described, spec.Session.NoPersist)
+	}
+	if err != nil {
 		return nil, errors.Join(err, r.agent.Close())
 	}
 	var input []transcript.Part
@@ -77,15 +81,17 @@ func (rt *Runtime) compose(ctx context.Context, e *env.Env, spec *RunSpec, r *Ru
 	})
 }
 
-// begin opens the run's session and puts the spec on record.
-func (rt *Runtime) begin(ctx context.Context, r *Run, spec *RunSpec) error {
+// begin opens the run's session and puts on record how the run is described.
+func (rt *Runtime) begin(ctx context.Context, r *Run, spec *RunSpec, noPersist bool) error {
 	opened, err := r.agent.Start(ctx)
 	if err != nil {
 		return err
 	}
 	r.id = opened.ID
-	if err := rt.record(ctx, r, *spec); err != nil {
-		return err
+	if !noPersist {
+		if err := rt.record(ctx, r.id, spec); err != nil {
+			return err
+		}
 	}
 	e := rt.env
 	for _, n := range r.agent.Notices() {
@@ -100,16 +106,9 @@ func (rt *Runtime) begin(ctx context.Context, r *Run, spec *RunSpec) error {
 	return nil
 }
 
-// record puts a spec on record, without its prompt, unless the session's record says the same.
-func (rt *Runtime) record(ctx context.Context, r *Run, spec RunSpec) error {
-	if spec.Session.NoPersist {
-		return nil
-	}
-	spec = spec.Next("")
-	if err := spec.WithoutSecrets(r.agent.Masked); err != nil {
-		return err
-	}
-	was, err := rt.specOf(ctx, r.id)
+// record puts a spec on record, unless the session's record says the same.
+func (rt *Runtime) record(ctx context.Context, id string, spec *RunSpec) error {
+	was, err := rt.specOf(ctx, id)
 	if err != nil {
 		return err
 	}
@@ -120,16 +119,16 @@ func (rt *Runtime) record(ctx context.Context, r *Run, spec RunSpec) error {
 	if before, err := json.Marshal(was); err == nil && string(before) == string(text) {
 		return nil
 	}
-	d, err := session.NewDraft(session.KindRunEvent, wire.RunEvent{Event: wire.RunDescribed, Spec: &spec, By: env.Account()})
+	d, err := session.NewDraft(session.KindRunEvent, wire.RunEvent{Event: wire.RunDescribed, Spec: spec, By: env.Account()})
 	if err != nil {
 		return err
 	}
 	for {
-		m, err := rt.Sessions().Get(ctx, r.id)
+		m, err := rt.Sessions().Get(ctx, id)
 		if err != nil {
 			return err
 		}
-		if _, err = rt.Sessions().AppendShared(ctx, r.id, m.Head, d); !errors.Is(err, session.ErrConflict) || ctx.Err() != nil {
+		if _, err = rt.Sessions().AppendShared(ctx, id, m.Head, d); !errors.Is(err, session.ErrConflict) || ctx.Err() != nil {
 			return err
 		}
 	}
@@ -145,10 +144,16 @@ func (rt *Runtime) specOf(ctx context.Context, id string) (spec *RunSpec, err er
 			continue
 		}
 		var e struct {
-			Spec *RunSpec `json:"spec"`
+			Spec     *RunSpec `json:"spec"`
+			Strategy *struct {
+				Sole string `json:"sole"`
+			} `json:"strategy"`
 		}
 		if err := json.Unmarshal(rec.Payload, &e); err != nil {
 			return nil, fmt.Errorf("record %d: %w", rec.Seq, err)
+		}
+		if e.Strategy != nil && e.Strategy.Sole == "" {
+			return nil, outcome.Invalid("session "+id+" is a run of several agents, which the daemon continues", "holdfast daemon; POST /v1/runs/"+id+"/continue")
 		}
 		if e.Spec != nil {
 			spec = e.Spec

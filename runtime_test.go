@@ -292,6 +292,7 @@ func TestStartRefuses(t *testing.T) {
 		{holdfast.RunSpec{Permissions: runspec.Permissions{Mode: "none"}}, "permissions.mode"},
 		{holdfast.RunSpec{Workspace: "none", Prompt: "x"}, "none"},
 		{holdfast.RunSpec{Model: p.play(asks), Cwd: filepath.Join(p.dir, "none")}, "none"},
+		{holdfast.RunSpec{Model: p.play(asks), ModelOptions: runspec.ModelOptions{BaseURL: "https://x:sk-ant-api03-" + strings.Repeat("b7", 40) + "@h"}}, "secret"},
 		{holdfast.RunSpec{Model: p.play(asks), Environment: runspec.Environment{From: map[string]string{"A": "env:NONE"}}}, "NONE"},
 	} {
 		run, err := rt.Start(t.Context(), tt.spec)

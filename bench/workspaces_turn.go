@@ -18,6 +18,7 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/workspace"
 	"github.com/holdfast-dev/holdfast/model"
 	"github.com/holdfast-dev/holdfast/model/scripted"
+	"github.com/holdfast-dev/holdfast/runspec"
 	"github.com/holdfast-dev/holdfast/session"
 	"github.com/holdfast-dev/holdfast/transcript"
 )
@@ -157,7 +158,7 @@ func (s *studio) ownTurn(ctx context.Context, slug, id string) (m moments, err e
 	if answers, err = scripted.New(play, nil); err != nil {
 		return m, err
 	}
-	o := workspace.AgentOptions{Model: answers, Inside: logpipe.Spec{Mode: "bypassPermissions", Given: &settings.Given{}}}
+	o := workspace.AgentOptions{Model: answers, Inside: logpipe.Spec{Run: runspec.Spec{Permissions: runspec.Permissions{Mode: "bypassPermissions"}}, Given: &settings.Given{}}}
 	o.Options.Sessions, o.Options.Session = s.sessions, session.RestoreOptions{SessionID: id}
 	a, err := s.spaces.Agent(ctx, slug, o)
 	if err != nil {

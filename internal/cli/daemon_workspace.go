@@ -50,8 +50,8 @@ func (m *maker) partsInWorkspace(ctx context.Context, r *compose.Request, n *run
 func newInSpace(ctx context.Context, m *compose.SpaceParts, o agent.Options) (runs.Agent, error) {
 	w := m.Options
 	w.Options = o
-	if w.Inside.MaxTurns == 0 {
-		w.Inside.MaxTurns = o.MaxTurns
+	if w.Inside.Run.Limits.MaxTurns == 0 {
+		w.Inside.Run.Limits.MaxTurns = o.MaxTurns
 	}
 	w.Inside.Name = o.Name
 	a, err := m.In.All.Agent(ctx, m.In.Settings.Slug, w)

@@ -14,7 +14,6 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/compose"
 	"github.com/holdfast-dev/holdfast/internal/logpipe"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
-	"github.com/holdfast-dev/holdfast/runspec"
 	"github.com/holdfast-dev/holdfast/session"
 	"github.com/holdfast-dev/holdfast/transcript"
 )
@@ -70,7 +69,7 @@ func (c *insideCmd) turn(ctx context.Context, p *Program, host *logpipe.Client, 
 			return outcome.Usage, err
 		}
 	}
-	cwd, err := p.folder(spec.Cwd)
+	cwd, err := p.folder(spec.Run.Cwd)
 	if err != nil {
 		return outcome.Usage, err
 	}
@@ -130,18 +129,7 @@ func (c *insideCmd) drive(ctx context.Context, host *logpipe.Client, a *agent.Ag
 // insideRequest is the agent that the host describes.
 func insideRequest(p *Program, host *logpipe.Client, spec *logpipe.Spec, cwd string) *compose.Request {
 	r := &compose.Request{
-		Env: p.environment(), Cwd: cwd, Given: spec.Given, Model: host.Model(0, spec.Models[0]), Contained: true, NoShell: !hasShell(),
-		Spec: &runspec.Spec{
-			Cwd: cwd, Tools: spec.Tools,
-			ModelOptions: runspec.ModelOptions{MaxTokens: spec.MaxTokens, Effort: spec.Effort},
-			Instructions: runspec.Instructions{System: spec.System, AppendSystem: spec.AppendSystem},
-			Permissions:  runspec.Permissions{Mode: spec.Mode, Allow: spec.Allow, Deny: spec.Deny, Settings: spec.Settings},
-			Hooks:        runspec.Hooks{Off: spec.NoHooks},
-			Limits:       runspec.Limits{MaxTurns: spec.MaxTurns, MaxBudgetUSD: spec.MaxBudgetUSD},
-		},
-	}
-	if spec.AskTimeout != 0 {
-		r.Spec.Permissions.AskTimeout = spec.AskTimeout.String()
+		Env: p.environment(), Spec: &spec.Run, Cwd: cwd, Given: spec.Given, Model: host.Model(0, spec.Models[0]), Contained: true, NoShell: !hasShell(),
 	}
 	if len(spec.Models) > 1 {
 		r.Fallback = host.Model(1, spec.Models[1])

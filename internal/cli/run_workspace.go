@@ -111,7 +111,7 @@ func (c *runCmd) enter(ctx context.Context, p *Program) (*compose.Space, error) 
 func (c *runCmd) sceneIn(m *compose.SpaceParts, mode func() policy.Mode) scene {
 	return scene{
 		cwd: workspace.WorkFolder, model: m.Label(), keySource: m.KeySource(), mode: mode, args: c.again(),
-		tools: append([]string{}, m.Options.Inside.Tools...), // which there are is decided inside
+		tools: append([]string{}, m.Options.Inside.Run.Tools...), // which there are is decided inside
 		again: c.Store != stores.InMemory && m.Lasting(),
 	}
 }

@@ -6,9 +6,9 @@ import (
 	"os"
 
 	"github.com/holdfast-dev/holdfast/agent"
+	"github.com/holdfast-dev/holdfast/internal/compose/env"
 	"github.com/holdfast-dev/holdfast/internal/compose/hooks"
 	"github.com/holdfast-dev/holdfast/internal/compose/models"
-	"github.com/holdfast-dev/holdfast/internal/logpipe"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
 	"github.com/holdfast-dev/holdfast/internal/settings"
 	"github.com/holdfast-dev/holdfast/internal/workspace"
@@ -99,38 +99,40 @@ func (m *SpaceParts) ownLoop(r *Request) (err error) {
 		return err
 	}
 	m.Options.Model, m.Options.Options.Fallback = m.Models.Primary, m.Models.Fallback
-	p := &spec.Permissions
-	wait, err := p.Timeout()
-	if err != nil {
-		return err
-	}
 	inside := &m.Options.Inside
-	*inside = logpipe.Spec{
-		Cwd: workspace.WorkFolder, Tools: spec.Tools, Mode: p.Mode, Allow: p.Allow, Deny: p.Deny, AskTimeout: wait, NoHooks: spec.Hooks.Off,
-		MaxTokens: spec.ModelOptions.MaxTokens, Effort: spec.ModelOptions.Effort, MaxTurns: spec.Limits.MaxTurns, MaxBudgetUSD: spec.Limits.MaxBudgetUSD,
-		System: spec.Instructions.System, AppendSystem: spec.Instructions.AppendSystem,
-	}
-	for _, f := range p.Settings {
-		if !runspec.IsInline(f) {
-			text, err := os.ReadFile(f)
-			if err != nil {
-				return outcome.Invalid("--settings: "+err.Error(), "")
-			}
-			f = string(text)
-		}
-		inside.Settings = append(inside.Settings, f)
-	}
-	more, err := compactSettings(e, &spec)
+	inside.Run, err = runInside(e, &spec)
 	if err != nil {
 		return err
 	}
-	inside.Settings = append(inside.Settings, more...)
 	o, err := e.SettingsOptions(m.In.Project, nil)
 	if err != nil {
 		return err
 	}
 	inside.Given, err = settings.Give(o)
 	return err
+}
+
+// runInside is a run as the process in the container sees it: what the host does for it is left out.
+func runInside(e *env.Env, spec *runspec.Spec) (runspec.Spec, error) {
+	s := *spec
+	s.Cwd, s.Model, s.Workspace, s.Prompt = workspace.WorkFolder, "", "", ""
+	s.Strategy, s.StrategyPath = nil, ""
+	s.Container, s.Session, s.Environment = runspec.Container{}, runspec.Session{}, runspec.Environment{}
+	s.ModelOptions.Fallback, s.ModelOptions.BaseURL, s.Permissions.OnAsk = "", "", ""
+	s.Permissions.Settings = nil
+	for _, f := range spec.Permissions.Settings {
+		if !runspec.IsInline(f) {
+			text, err := os.ReadFile(f)
+			if err != nil {
+				return s, outcome.Invalid("--settings: "+err.Error(), "")
+			}
+			f = string(text)
+		}
+		s.Permissions.Settings = append(s.Permissions.Settings, f)
+	}
+	more, err := compactSettings(e, spec)
+	s.Permissions.Settings = append(s.Permissions.Settings, more...)
+	return s, err
 }
 
 // guest is an agent of another make, which is judged and held back here.

@@ -5,10 +5,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"time"
 
 	"github.com/holdfast-dev/holdfast/internal/settings"
 	"github.com/holdfast-dev/holdfast/model"
+	"github.com/holdfast-dev/holdfast/runspec"
 )
 
 // Spec says what the process inside is to do: one turn of one session. It comes on its
@@ -17,32 +17,18 @@ type Spec struct {
 	Version int             `json:"version"`
 	Session string          `json:"session"`         // exists
 	Input   json.RawMessage `json:"input,omitempty"` // see [EncodeParts]; without it the agent goes on
-	Cwd     string          `json:"cwd"`             // absolute, as the process inside sees it
+	Name    string          `json:"name,omitempty"`  // of a sub-agent
 
-	Models []model.Info `json:"models"` // that the host serves: the primary one, and the fallback
-	Asked  bool         `json:"asked"`  // somebody at the host is asked; otherwise the answer is no
-
-	System       string   `json:"system,omitempty"` // instead of the default
-	AppendSystem string   `json:"append_system,omitempty"`
-	Tools        []string `json:"tools,omitzero"` // nil: all; empty: none
-
-	Mode       string          `json:"mode,omitempty"`
-	Allow      []string        `json:"allow,omitempty"` // rules, as --allowed-tools has them
-	Deny       []string        `json:"deny,omitempty"`
-	Settings   []string        `json:"settings,omitempty"` // of the flag layer, JSON texts
-	Given      *settings.Given `json:"given,omitempty"`
-	AskTimeout time.Duration   `json:"ask_timeout_ns,omitempty"`
-	NoHooks    bool            `json:"no_hooks,omitempty"`
-
-	MaxTokens    int     `json:"max_tokens,omitempty"`
-	Effort       string  `json:"effort,omitempty"`
-	MaxTurns     int     `json:"max_turns,omitempty"`
-	MaxBudgetUSD float64 `json:"max_budget_usd,omitempty"`
-	Name         string  `json:"name,omitempty"` // of a sub-agent
+	// Run describes the run as the process inside sees it: Cwd is a folder there, and each of
+	// Permissions.Settings is a JSON text. Its model is the host's.
+	Run    runspec.Spec    `json:"run"`
+	Models []model.Info    `json:"models"`          // that the host serves: the primary one, and the fallback
+	Asked  bool            `json:"asked"`           // somebody at the host is asked; otherwise the answer is no
+	Given  *settings.Given `json:"given,omitempty"` // settings that the host has read
 }
 
 // SpecVersion is that of this package.
-const SpecVersion = 2
+const SpecVersion = 3
 
 // maxSpec bounds a spec in bytes: images may be in its input.
 const maxSpec = 256 << 20
@@ -75,8 +61,8 @@ func ReadSpec(r io.Reader) (*Spec, error) {
 		return nil, fmt.Errorf("%w: something follows it", errSpec)
 	case s.Version != SpecVersion:
 		return nil, otherVersion(s.Version)
-	case s.Session == "" || s.Cwd == "" || len(s.Models) == 0:
-		return nil, fmt.Errorf("%w: session, cwd and models are needed", errSpec)
+	case s.Session == "" || s.Run.Cwd == "" || len(s.Models) == 0:
+		return nil, fmt.Errorf("%w: session, run.cwd and models are needed", errSpec)
 	}
 	return &s, nil
 }

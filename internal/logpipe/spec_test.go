@@ -7,12 +7,13 @@ import (
 	"testing"
 
 	"github.com/holdfast-dev/holdfast/model"
+	"github.com/holdfast-dev/holdfast/runspec"
 )
 
 // Who is to have no tools gets none: an empty list is not the same as no list.
 func TestSpecTools(t *testing.T) {
 	for _, tools := range [][]string{nil, {}, {"Read", "Write"}} {
-		b, err := json.Marshal(Spec{Version: SpecVersion, Session: "one", Cwd: "/work", Models: []model.Info{{Model: "m"}}, Tools: tools})
+		b, err := json.Marshal(Spec{Version: SpecVersion, Session: "one", Run: runspec.Spec{Cwd: "/work", Tools: tools}, Models: []model.Info{{Model: "m"}}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -20,8 +21,8 @@ func TestSpecTools(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if (got.Tools == nil) != (tools == nil) || !slices.Equal(got.Tools, tools) {
-			t.Errorf("%#v became %#v", tools, got.Tools)
+		if (got.Run.Tools == nil) != (tools == nil) || !slices.Equal(got.Run.Tools, tools) {
+			t.Errorf("%#v became %#v", tools, got.Run.Tools)
 		}
 	}
 }

@@ -21,6 +21,7 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/settings"
 	"github.com/holdfast-dev/holdfast/model"
 	"github.com/holdfast-dev/holdfast/policy"
+	"github.com/holdfast-dev/holdfast/runspec"
 	"github.com/holdfast-dev/holdfast/session"
 	"github.com/holdfast-dev/holdfast/tool"
 	"github.com/holdfast-dev/holdfast/transcript"
@@ -176,18 +177,19 @@ func TestSpec(t *testing.T) {
 	for _, tt := range []struct{ name, text, want string }{
 		{"nothing", " \n", "nothing came"},
 		{"no JSON", "{", "cannot be read"},
-		{"another version", `{"version":3,"session":"s","cwd":"/w","models":[{}],"later":1}`, "version 3"},
-		{"an unknown field", `{"version":2,"session":"s","cwd":"/w","models":[{}],"later":1}`, "unknown field"},
-		{"more", `{"version":2,"session":"s","cwd":"/w","models":[{}]} {}`, "follows"},
-		{"no session", `{"version":2,"cwd":"/w","models":[{}]}`, "needed"},
+		{"another version", `{"version":2,"session":"s","cwd":"/w","models":[{}]}`, "version 2"},
+		{"an unknown field", `{"version":3,"session":"s","run":{"cwd":"/w"},"models":[{}],"later":1}`, "unknown field"},
+		{"more", `{"version":3,"session":"s","run":{"cwd":"/w"},"models":[{}]} {}`, "follows"},
+		{"no session", `{"version":3,"run":{"cwd":"/w"},"models":[{}]}`, "needed"},
 	} {
 		if _, err := ReadSpec(strings.NewReader(tt.text)); err == nil || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%s: %v", tt.name, err)
 		}
 	}
 	want := Spec{
-		Version: 2, Session: "s", Cwd: "/w", Models: []model.Info{{Provider: "p", Price: &model.Price{Input: 1}}},
-		Given: &settings.Given{User: &settings.GivenFile{Name: "/h/settings.json", Text: "{}"}}, AskTimeout: time.Minute,
+		Version: SpecVersion, Session: "s", Models: []model.Info{{Provider: "p", Price: &model.Price{Input: 1}}},
+		Given: &settings.Given{User: &settings.GivenFile{Name: "/h/settings.json", Text: "{}"}},
+		Run:   runspec.Spec{Cwd: "/w", Permissions: runspec.Permissions{AskTimeout: "1m"}},
 	}
 	b, err := json.Marshal(want)
 	if err != nil {
@@ -270,7 +272,7 @@ func (*oneWay) Close() error                { return nil }
 
 // What a process inside is told to do is read, or refused.
 func FuzzSpec(f *testing.F) {
-	f.Add([]byte(`{"version":2,"session":"s","cwd":"/w","models":[{}]}`))
+	f.Add([]byte(`{"version":3,"session":"s","run":{"cwd":"/w"},"models":[{}]}`))
 	f.Add([]byte(`{"version":3}`))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		s, err := ReadSpec(bytes.NewReader(b))

@@ -142,8 +142,8 @@ func (w *Workspaces) ownAgent(s *Settings, r *runner, o AgentOptions) (*Agent, e
 		models = append(models, o.Options.Fallback)
 	}
 	spec := o.Inside
-	if spec.Cwd == "" {
-		spec.Cwd = WorkFolder
+	if spec.Run.Cwd == "" {
+		spec.Run.Cwd = WorkFolder
 	}
 	a, err := newOwn(ownOptions{
 		Sessions: o.Options.Sessions, Session: o.Options.Session, Models: models, Ask: o.Options.Ask, Observers: o.Options.LoopObservers, Spec: spec,

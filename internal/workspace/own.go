@@ -87,7 +87,7 @@ func newOwn(o ownOptions) (*own, error) {
 	if o.Grace <= 0 {
 		o.Grace = 10 * time.Second
 	}
-	return &own{o: o, id: o.Session.SessionID, mode: policy.Mode(o.Spec.Mode)}, nil
+	return &own{o: o, id: o.Session.SessionID, mode: policy.Mode(o.Spec.Run.Permissions.Mode)}, nil
 }
 
 // Start is [agent.Agent.Start]: it opens the session, and mends it where that is needed.
@@ -132,11 +132,11 @@ func (a *own) start(ctx context.Context) (event.SessionOpened, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.spent = max(a.spent, r.State.CostUSD)
-	if a.o.Spec.MaxBudgetUSD == 0 {
-		a.o.Spec.MaxBudgetUSD = r.State.Budget.USD
+	if a.o.Spec.Run.Limits.MaxBudgetUSD == 0 {
+		a.o.Spec.Run.Limits.MaxBudgetUSD = r.State.Budget.USD
 	}
 	for _, m := range a.o.Models {
-		if m != nil && a.o.Spec.MaxBudgetUSD > 0 && !m.Info().Priced() {
+		if m != nil && a.o.Spec.Run.Limits.MaxBudgetUSD > 0 && !m.Info().Priced() {
 			return opened, errors.Join(&agent.PriceError{Model: m.Info().String()}, r.Log.Close())
 		}
 	}
@@ -144,7 +144,7 @@ func (a *own) start(ctx context.Context) (event.SessionOpened, error) {
 	if a.seen == 0 {
 		a.seen = r.Log.Head()
 	}
-	if r.State.Mode != "" && a.o.Spec.Mode == "" {
+	if r.State.Mode != "" && a.o.Spec.Run.Permissions.Mode == "" {
 		a.mode = policy.Mode(r.State.Mode)
 	}
 	return opened, nil
@@ -153,7 +153,7 @@ func (a *own) start(ctx context.Context) (event.SessionOpened, error) {
 // recordMode records the mode that was asked for, unless the process inside may set it: that
 // process records such a mode itself.
 func (a *own) recordMode(ctx context.Context, r *session.Restored) error {
-	c, record := policylog.Start(policy.Mode(a.o.Spec.Mode), policy.Mode(r.State.Mode), a.o.Session.Opened.User)
+	c, record := policylog.Start(policy.Mode(a.o.Spec.Run.Permissions.Mode), policy.Mode(r.State.Mode), a.o.Session.Opened.User)
 	if !record || logpipe.ModeFromInside(c.Mode) {
 		return nil
 	}
@@ -178,15 +178,15 @@ func (a *own) modeNow(ctx context.Context) (string, error) {
 			return "", err
 		}
 		if c.Mode != "" {
-			a.o.Spec.Mode = string(c.Mode)
+			a.o.Spec.Run.Permissions.Mode = string(c.Mode)
 		}
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if a.o.Spec.Mode != "" {
-		a.mode = policy.Mode(a.o.Spec.Mode)
+	if a.o.Spec.Run.Permissions.Mode != "" {
+		a.mode = policy.Mode(a.o.Spec.Run.Permissions.Mode)
 	}
-	return a.o.Spec.Mode, nil
+	return a.o.Spec.Run.Permissions.Mode, nil
 }
 
 // Run is [agent.Agent.Run].

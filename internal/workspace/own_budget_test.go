@@ -29,7 +29,7 @@ func (s *seen) Observe(session string, e event.Event) {
 // observers see its calls and what they cost.
 func TestOwnTellsThatItsBudgetIsPassed(t *testing.T) {
 	h := newHouse(t, "price: {input: 10, output: 10}\nsteps: [{text: a dear answer, usage: {input: 200000}}]")
-	h.o.Spec.MaxBudgetUSD = 1
+	h.o.Spec.Run.Limits.MaxBudgetUSD = 1
 	s := &seen{}
 	h.o.Observers = []agent.LoopObserver{s}
 	_, res := h.run(t.Context(), h.agent(), "go", nil)

@@ -10,6 +10,7 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/logpipe"
 	"github.com/holdfast-dev/holdfast/internal/workspace/testimage"
 	"github.com/holdfast-dev/holdfast/model/scripted"
+	"github.com/holdfast-dev/holdfast/runspec"
 	"github.com/holdfast-dev/holdfast/session"
 	"github.com/holdfast-dev/holdfast/session/memory"
 	"github.com/holdfast-dev/holdfast/transcript"
@@ -38,7 +39,7 @@ func newContained(t *testing.T, image, play string, mode string, ask func(contex
 	if err != nil {
 		t.Fatal(err)
 	}
-	o := AgentOptions{Model: m, Inside: logpipe.Spec{Mode: mode}}
+	o := AgentOptions{Model: m, Inside: logpipe.Spec{Run: runspec.Spec{Permissions: runspec.Permissions{Mode: mode}}}}
 	o.Options.Sessions, o.Options.Session.SessionID, o.Options.Ask = c.sessions, "s", ask
 	if c.a, err = c.w.Agent(t.Context(), "own", o); err != nil {
 		t.Fatal(err)

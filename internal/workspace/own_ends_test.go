@@ -11,7 +11,7 @@ import (
 // The turn of our own agent ends when its process does, also while a question waits.
 func TestOwnEndsWhileAQuestionWaits(t *testing.T) {
 	h := newHouse(t, "steps:\n  - tool_uses: [{tool: Bash, input: {command: touch made}}]\n  - text: done\n")
-	h.o.Spec.Mode = "default"
+	h.o.Spec.Run.Permissions.Mode = "default"
 	h.o.Ask = func(ctx context.Context, _ approval.Question) (approval.Answer, error) {
 		h.mu.Lock()
 		p := h.started[0]

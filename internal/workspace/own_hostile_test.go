@@ -16,6 +16,7 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/supervisor"
 	"github.com/holdfast-dev/holdfast/model"
 	"github.com/holdfast-dev/holdfast/policy"
+	"github.com/holdfast-dev/holdfast/runspec"
 	"github.com/holdfast-dev/holdfast/session"
 	"github.com/holdfast-dev/holdfast/session/memory"
 	"github.com/holdfast-dev/holdfast/transcript"
@@ -35,7 +36,7 @@ func TestOwnBudget(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			h := newHouse(t, "price: {input: 1, output: 1}\nsteps:\n"+strings.Repeat(step, 9))
-			h.o.Spec.MaxTurns, h.o.Spec.MaxBudgetUSD = tt.turns, tt.usd
+			h.o.Spec.Run.Limits.MaxTurns, h.o.Spec.Run.Limits.MaxBudgetUSD = tt.turns, tt.usd
 			_, res := h.run(t.Context(), h.agent(), "go", nil)
 			if res.Reason != tt.reason || res.Turns > 2 || res.CostUSD <= 0 || len(res.ByModel) != 1 {
 				t.Errorf("the result is %+v", res)
@@ -76,7 +77,7 @@ func lying(t *testing.T, lie func(c *logpipe.Client)) *house {
 	h.o = ownOptions{
 		Sessions: h.sessions, Session: session.RestoreOptions{SessionID: "s"},
 		Models: []model.Model{played(t, "price: {input: 1, output: 1}\nsteps:\n  - text: hi\n")},
-		Spec:   logpipe.Spec{Cwd: "/work"},
+		Spec:   logpipe.Spec{Run: runspec.Spec{Cwd: "/work"}},
 		Start: func(context.Context, supervisor.Spec) (ownProcess, error) {
 			inside, host := net.Pipe()
 			p := &hostile{Conn: host, over: make(chan struct{})}

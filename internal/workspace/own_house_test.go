@@ -21,6 +21,7 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/supervisor"
 	"github.com/holdfast-dev/holdfast/model"
 	"github.com/holdfast-dev/holdfast/model/scripted"
+	"github.com/holdfast-dev/holdfast/runspec"
 	"github.com/holdfast-dev/holdfast/session"
 	"github.com/holdfast-dev/holdfast/session/memory"
 	"github.com/holdfast-dev/holdfast/transcript"
@@ -129,7 +130,7 @@ func newHouse(t testing.TB, play string) *house {
 		Sessions: h.sessions,
 		Session:  session.RestoreOptions{SessionID: "s", Opened: session.Opened{CWD: "/host/project", Project: "workspace:w", User: "me"}},
 		Models:   []model.Model{played(t, play)},
-		Spec:     logpipe.Spec{Cwd: h.dir, Mode: "bypassPermissions", Given: &settings.Given{}},
+		Spec:     logpipe.Spec{Run: runspec.Spec{Cwd: h.dir, Permissions: runspec.Permissions{Mode: "bypassPermissions"}}, Given: &settings.Given{}},
 		Start:    h.start,
 		Program:  exe,
 	}

@@ -55,7 +55,7 @@ func TestOwnModeOfTheStartIsOnRecord(t *testing.T) {
 	for _, mode := range []string{"acceptEdits", "dontAsk"} {
 		t.Run(mode, func(t *testing.T) {
 			h := newHouse(t, everyTurn)
-			h.o.Spec.Mode = mode
+			h.o.Spec.Run.Permissions.Mode = mode
 			for range 2 { // the second time it is on record
 				a := h.agent()
 				h.run(t.Context(), a, "go", nil)

@@ -63,7 +63,7 @@ func (t *ownTurn) show(e event.Event) {
 	case event.Result:
 		e.SessionID = t.res.SessionID
 		e.Usage, e.CostUSD, e.ByModel = t.spent()
-		e.RunCostUSD, e.BudgetUSD = t.server.SpentUSD(), max(t.a.o.Spec.MaxBudgetUSD, 0)
+		e.RunCostUSD, e.BudgetUSD = t.server.SpentUSD(), max(t.a.o.Spec.Run.Limits.MaxBudgetUSD, 0)
 		t.res = e
 		return
 	case event.TurnStarted:

@@ -130,7 +130,7 @@ func TestOwnAsks(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			h := newHouse(t, asks)
-			h.o.Spec.Mode, h.o.Ask = "default", tt.ask
+			h.o.Spec.Run.Permissions.Mode, h.o.Ask = "default", tt.ask
 			_, res := h.run(t.Context(), h.agent(), "go", nil)
 			_, err := os.Stat(filepath.Join(h.dir, "asked.txt"))
 			if ran := err == nil; ran != tt.ran || len(res.Denials) != tt.denials {
@@ -154,7 +154,7 @@ func TestOwnAsks(t *testing.T) {
 func TestOwnGrants(t *testing.T) {
 	h := newHouse(t, asks)
 	asked := 0
-	h.o.Spec.Mode = "default"
+	h.o.Spec.Run.Permissions.Mode = "default"
 	h.o.Ask = func(context.Context, approval.Question) (approval.Answer, error) {
 		asked++
 		return approval.Answer{Decision: approval.AllowSession, By: "ada"}, nil
@@ -176,7 +176,7 @@ func TestOwnGrants(t *testing.T) {
 // Somebody else answers, while the person here is asked.
 func TestOwnAnsweredElsewhere(t *testing.T) {
 	h := newHouse(t, asks)
-	h.o.Spec.Mode = "default"
+	h.o.Spec.Run.Permissions.Mode = "default"
 	over := make(chan struct{})
 	h.o.Ask = func(ctx context.Context, q approval.Question) (approval.Answer, error) {
 		go func() {
@@ -204,7 +204,7 @@ func TestOwnAnsweredElsewhere(t *testing.T) {
 // A question that is left open is asked again by the next process, and by the next agent.
 func TestOwnLeavesQuestion(t *testing.T) {
 	h := newHouse(t, asks)
-	h.o.Spec.Mode = "default"
+	h.o.Spec.Run.Permissions.Mode = "default"
 	h.o.Ask = func(context.Context, approval.Question) (approval.Answer, error) {
 		return approval.Answer{}, approval.ErrLeave
 	}

@@ -54,7 +54,7 @@ func (a *own) turn(ctx context.Context, stop context.CancelCauseFunc, emit func(
 	}
 	began := time.Now()
 	p, err := a.o.Start(ctx, supervisor.Spec{
-		ID: processID(opened.ID), Args: []string{a.o.Program, "inside"}, Dir: a.o.Spec.Cwd, Channel: true,
+		ID: processID(opened.ID), Args: []string{a.o.Program, "inside"}, Dir: a.o.Spec.Run.Cwd, Channel: true,
 	})
 	if err != nil {
 		return nil, err
@@ -103,7 +103,7 @@ func (a *own) spec(ctx context.Context, input []transcript.Part) ([]byte, error)
 		return nil, err
 	}
 	s := a.o.Spec
-	s.Mode = mode
+	s.Run.Permissions.Mode = mode
 	s.Version, s.Session, s.Asked = logpipe.SpecVersion, a.SessionID(), a.o.Ask != nil
 	s.Models = nil
 	for _, m := range a.o.Models {
@@ -155,7 +155,7 @@ func (t *ownTurn) run(ctx context.Context, stop context.CancelCauseFunc, spec []
 	server, err := logpipe.NewServer(t.p.Channel(), a.o.Sessions, logpipe.ServeOptions{
 		Session: a.SessionID(), Lease: a.log.Lease(), Models: models, Ask: a.o.Ask, Event: t.push,
 		Budget: logpipe.Budget{
-			Calls: a.o.Spec.MaxTurns, USD: max(a.o.Spec.MaxBudgetUSD, 0), Spent: a.spent, MaxTokens: a.o.Spec.MaxTokens, Effort: a.o.Spec.Effort,
+			Calls: a.o.Spec.Run.Limits.MaxTurns, USD: max(a.o.Spec.Run.Limits.MaxBudgetUSD, 0), Spent: a.spent, MaxTokens: a.o.Spec.Run.ModelOptions.MaxTokens, Effort: a.o.Spec.Run.ModelOptions.Effort,
 		},
 	})
 	if err != nil {
