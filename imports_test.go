@@ -86,7 +86,7 @@ var floors = map[string]int{
 	"tool":                          2,
 
 	// stores, models, tools, hooks, evidence
-	"audit":                            3, // it reads what the floors below have recorded
+	"internal/audit":                   3, // it reads what the floors below have recorded
 	"bench/spawn":                      3,
 	"internal/checkpoint":              3,
 	"event":                            3, // what a run tells
@@ -208,8 +208,8 @@ var heavy = map[string][]string{
 	"kernel.org/pub/linux/libs/security":     {"internal/sandbox/kernel"}, // psx, of go-landlock
 	"github.com/mattn/go-isatty":             {"internal/cli"},
 	"github.com/dlclark/regexp2":             {"hook"},
-	"golang.org/x/mod":                       {"audit"},
-	"github.com/gowebpki/jcs":                {"audit"},
+	"golang.org/x/mod":                       {"internal/audit"},
+	"github.com/gowebpki/jcs":                {"internal/audit"},
 	"go.opentelemetry.io":                    {"internal/otel", "internal/otelwire"},
 	"github.com/moby/moby":                   {"internal/workspace/engine"},
 	"github.com/coder/acp-go-sdk":            {"internal/workspace/acp"},

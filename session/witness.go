@@ -3,7 +3,7 @@ package session
 import "context"
 
 // Witness keeps evidence of what logs said, so that a log that was cut or rewritten
-// is found out (package audit). It may be called concurrently.
+// is found out (package internal/audit). It may be called concurrently.
 type Witness interface {
 	// Appended is told that the log of session id now ends with head, before anybody
 	// acts on that. An error fails the append: what was to follow does not happen. The

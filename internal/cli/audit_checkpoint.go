@@ -3,7 +3,7 @@ package cli
 import (
 	"context"
 
-	"github.com/holdfast-dev/holdfast/audit"
+	"github.com/holdfast-dev/holdfast/internal/audit"
 	"github.com/holdfast-dev/holdfast/internal/compose/stores"
 )
 

@@ -20,8 +20,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/holdfast-dev/holdfast/audit"
 	"github.com/holdfast-dev/holdfast/daemon/api"
+	"github.com/holdfast-dev/holdfast/internal/audit"
 )
 
 // every is what the owner of the unix socket may, sorted.

@@ -14,8 +14,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/holdfast-dev/holdfast/audit"
 	"github.com/holdfast-dev/holdfast/daemon/api"
+	"github.com/holdfast-dev/holdfast/internal/audit"
 )
 
 // How long codes and logins last, and how many there are at once.

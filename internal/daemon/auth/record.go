@@ -7,8 +7,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/holdfast-dev/holdfast/audit"
 	"github.com/holdfast-dev/holdfast/daemon/api"
+	"github.com/holdfast-dev/holdfast/internal/audit"
 )
 
 // recordWait bounds how long somebody waits for an access to be on record.

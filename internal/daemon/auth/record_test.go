@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/holdfast-dev/holdfast/audit"
 	"github.com/holdfast-dev/holdfast/daemon/api"
+	"github.com/holdfast-dev/holdfast/internal/audit"
 )
 
 // recorder keeps what an Auth puts on record, and fails when it is told to.

@@ -13,7 +13,7 @@ import (
 // scripts are the shell scripts of docs/formats/audit-trail.md.
 func scripts(t *testing.T) []string {
 	t.Helper()
-	b, err := os.ReadFile("../docs/formats/audit-trail.md")
+	b, err := os.ReadFile("../../docs/formats/audit-trail.md")
 	check(t, err)
 	var all []string
 	for _, part := range strings.Split(string(b), "\n```sh\n")[1:] {
