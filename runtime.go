@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/holdfast-dev/holdfast/agent"
 	"github.com/holdfast-dev/holdfast/approval"
@@ -29,6 +30,9 @@ func (rt *Runtime) Start(ctx context.Context, spec RunSpec) (*Run, error) {
 	if len(spec.Strategy) > 0 || spec.StrategyPath != "" {
 		return nil, outcome.Invalid("strategies of several agents are run by the daemon", "holdfast daemon; POST /v1/runs")
 	}
+	if spec.Session.NoPersist {
+		return nil, outcome.Invalid("session.no_persist: a run is what its session records, so it cannot write nothing", `open a runtime whose Store is "memory:"`)
+	}
 	e := rt.env
 	dir, err := e.Dir()
 	if err != nil {
@@ -49,7 +53,7 @@ func (rt *Runtime) Start(ctx context.Context, spec RunSpec) (*Run, error) {
 	}
 	described := spec.Next("")
 	if err = described.WithoutSecrets(r.agent.Masked); err == nil {
-		err = rt.begin(ctx, r, &described, spec.Session.NoPersist)
+		err = rt.begin(ctx, r, &described, spec.Session.Title)
 	}
 	if err != nil {
 		return nil, errors.Join(err, r.agent.Close())
@@ -82,14 +86,17 @@ func (rt *Runtime) compose(ctx context.Context, e *env.Env, spec *RunSpec, r *Ru
 }
 
 // begin opens the run's session and puts on record how the run is described.
-func (rt *Runtime) begin(ctx context.Context, r *Run, spec *RunSpec, noPersist bool) error {
+func (rt *Runtime) begin(ctx context.Context, r *Run, spec *RunSpec, title string) error {
 	opened, err := r.agent.Start(ctx)
 	if err != nil {
 		return err
 	}
 	r.id = opened.ID
-	if !noPersist {
-		if err := rt.record(ctx, r.id, spec); err != nil {
+	if err := rt.record(ctx, r.id, spec); err != nil {
+		return err
+	}
+	if !opened.Created && title != "" {
+		if err := rt.Sessions().Rename(ctx, r.id, r.agent.Masked(title)); err != nil {
 			return err
 		}
 	}
@@ -166,7 +173,7 @@ func (rt *Runtime) specOf(ctx context.Context, id string) (spec *RunSpec, err er
 // kill, an interruption, or a turn that is complete. Without a prompt it finishes what was
 // under way, and [Run.Wait] returns agent.ErrNothingToDo when nothing was. A tool call that
 // had started is not run again; the model is told. Variables that the run was started
-// with are taken from the runtime's environment.
+// with are taken from the runtime's environment; [Config].Notify is told which are missing.
 func (rt *Runtime) Resume(ctx context.Context, name, prompt string) (*Run, error) {
 	m, err := rt.Sessions().Find(ctx, name)
 	if err != nil {
@@ -180,9 +187,25 @@ func (rt *Runtime) Resume(ctx context.Context, name, prompt string) (*Run, error
 	if was != nil {
 		spec = *was
 	}
+	if missing := rt.missing(&spec); len(missing) > 0 {
+		rt.env.Warn("run %s was started with variables that are not set here: %s", m.ID, strings.Join(missing, ", "))
+	}
 	spec = spec.Next(m.ID)
 	spec.Prompt = prompt
 	return rt.Start(ctx, spec)
+}
+
+// missing are the variables that a run was started with and that are not set here.
+func (rt *Runtime) missing(spec *RunSpec) (list []string) {
+	for _, name := range spec.Environment.Variables {
+		if _, kept := spec.Environment.From[name]; kept {
+			continue
+		}
+		if _, ok := rt.env.LookupCommand(name); !ok {
+			list = append(list, name)
+		}
+	}
+	return list
 }
 
 // Fork continues in a fork of a session, by its id or name; the session stays as it is. Nil options fork

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -224,6 +225,106 @@ func TestResume(t *testing.T) {
 	}
 }
 
+// Who resumes a run elsewhere hears which of its variables are missing, and may rename it.
+func TestResumeElsewhere(t *testing.T) {
+	p := newPlace(t)
+	rt := p.open(holdfast.Config{})
+	run, err := rt.Start(t.Context(), holdfast.RunSpec{
+		Model: p.play("  - text: one\n  - text: two\n"), Prompt: "go", Session: runspec.Session{ID: "job", Title: "first"},
+		Environment: runspec.Environment{Variables: []string{"PATH", "TOKEN_OF_OLD"}},
+	})
+	must(t, err)
+	wait(t, run)
+	must(t, rt.Close())
+
+	var notices []string
+	rt = p.open(holdfast.Config{Notify: func(text string) { notices = append(notices, text) }})
+	run, err = rt.Resume(t.Context(), "first", "more")
+	must(t, err)
+	if res := wait(t, run); res.Text != "two" || !slices.ContainsFunc(notices, func(n string) bool { return strings.HasSuffix(n, "not set here: TOKEN_OF_OLD") }) {
+		t.Errorf("the result is %+v, told was %q", res, notices)
+	}
+	must(t, run.Stop(t.Context()))
+	run, err = rt.Start(t.Context(), holdfast.RunSpec{Model: p.play("  - text: one\n"), Prompt: "x", Session: runspec.Session{ID: "job", Title: "second"}})
+	must(t, err)
+	wait(t, run)
+	if m, err := rt.Sessions().Get(t.Context(), "job"); err != nil || m.Title != "second" {
+		t.Errorf("the session is %+v, %v", m, err)
+	}
+}
+
+// Closing ends what works and what waits for an answer; the question stays on record.
+func TestCloseWhileAsked(t *testing.T) {
+	p := newPlace(t)
+	asked := make(chan struct{})
+	rt := p.open(holdfast.Config{Approve: func(ctx context.Context, _ approval.Question) (approval.Answer, error) {
+		close(asked)
+		<-ctx.Done()
+		return approval.Answer{}, ctx.Err()
+	}})
+	run, err := rt.Start(t.Context(), holdfast.RunSpec{Model: p.play(asks), Prompt: "go"})
+	must(t, err)
+	<-asked
+	heard, ended := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(ended)
+		for e, err := range run.Events(t.Context(), 0) {
+			if err != nil {
+				t.Error(err)
+			}
+			if _, ok := e.Event.(event.ApprovalAsked); ok {
+				close(heard)
+			}
+		}
+	}()
+	<-heard
+	must(t, rt.Close())
+	<-ended
+	if _, err := os.Stat(filepath.Join(p.dir, "a.txt")); !os.IsNotExist(err) {
+		t.Errorf("nobody allowed it: %v", err)
+	}
+}
+
+// Many send and read at once; every input is answered, and every reader hears of every record.
+func TestMany(t *testing.T) {
+	p := newPlace(t)
+	rt := p.open(holdfast.Config{})
+	steps := strings.Repeat("  - text: yes\n", 60)
+	run, err := rt.Start(t.Context(), holdfast.RunSpec{Model: p.play(steps), Prompt: "go"})
+	must(t, err)
+	var all sync.WaitGroup
+	for range 4 {
+		all.Go(func() {
+			for range 5 {
+				if err := run.Send(t.Context(), transcript.Text{Text: "more"}); err != nil {
+					t.Error(err)
+				}
+				types(t, run, 0)
+			}
+		})
+	}
+	all.Wait()
+	wait(t, run)
+	list, _ := types(t, run, 0)
+	l, err := rt.Sessions().Load(t.Context(), run.ID(), nil)
+	must(t, err)
+	users := 0
+	for _, it := range l.Items {
+		if it.Role() == transcript.RoleUser {
+			users++
+		}
+	}
+	items := 0
+	for _, kind := range list {
+		if kind == "item_appended" {
+			items++
+		}
+	}
+	if users != 21 || items != len(l.Items) {
+		t.Errorf("%d inputs are on record, %d items of %d were told", users, items, len(l.Items))
+	}
+}
+
 // A fork leaves its session as it is.
 func TestFork(t *testing.T) {
 	p := newPlace(t)
@@ -250,11 +351,7 @@ func TestOwnParts(t *testing.T) {
 	weather, err := tool.New(tool.Spec{Name: "Weather", Description: "Tells the weather.", ReadOnly: true},
 		func(context.Context, *tool.Call, struct{}) (tool.Result, error) { return tool.Text("rain"), nil }, nil)
 	must(t, err)
-	var notices []string
-	rt := p.open(holdfast.Config{
-		Sessions: store, Store: "host:test", Tools: []tool.Tool{weather}, Approve: allow,
-		Notify: func(text string) { notices = append(notices, text) },
-	})
+	rt := p.open(holdfast.Config{Sessions: store, Store: "host:test", Tools: []tool.Tool{weather}, Approve: allow})
 	run, err := rt.Start(t.Context(), holdfast.RunSpec{
 		Model: p.play("  - tool_uses: [{tool: Weather, input: {}}]\n  - text: done\n"), Prompt: "go", Session: runspec.Session{ID: "s"},
 	})
@@ -288,6 +385,7 @@ func TestStartRefuses(t *testing.T) {
 		{holdfast.RunSpec{Prompt: "x"}, "model"},
 		{holdfast.RunSpec{Model: "no/such", Prompt: "x"}, "provider"},
 		{holdfast.RunSpec{Model: "scripted/none", Prompt: "x"}, "none"},
+		{holdfast.RunSpec{Model: p.play(asks), Prompt: "x", Session: runspec.Session{NoPersist: true}}, "no_persist"},
 		{holdfast.RunSpec{StrategyPath: "s.yaml", Prompt: "x"}, "strategies"},
 		{holdfast.RunSpec{Permissions: runspec.Permissions{Mode: "none"}}, "permissions.mode"},
 		{holdfast.RunSpec{Workspace: "none", Prompt: "x"}, "none"},
