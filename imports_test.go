@@ -134,7 +134,7 @@ var floors = map[string]int{
 	"internal/tool/team":       5, // it leads agents
 
 	// parts of workspaces and of the daemon
-	"daemon/api":               6, // types and routes of the HTTP interface, no server
+	"daemon/api":               6, // types of the HTTP interface
 	"internal/confine/first":   6, // for cmd/holdfast: what it runs, it runs before other packages start
 	"internal/compose/env":     6, // whose run it is
 	"internal/workspace/image": 6, // what containers are made of
@@ -145,11 +145,12 @@ var floors = map[string]int{
 	"internal/compose/stores":      7,
 	"internal/workspace/testimage": 7, // for tests
 	"internal/workspace":           7,
-	"internal/daemon/auth":         7,
+	"internal/daemon/routes":       7,
 	"internal/daemon/wire":         7,
 
 	// how commands of a run are held
 	"internal/compose/isolation": 8,
+	"internal/daemon/auth":       8,
 
 	// runs for many clients; the tools of a run
 	"console":                9, // the page, no logic
@@ -193,7 +194,7 @@ var heavy = map[string][]string{
 	"github.com/hanwen/go-fuse":              {"internal/crashtest"},
 	"github.com/alecthomas/kong":             {"internal/cli"},
 	"github.com/goccy/go-yaml":               {"model/scripted", "internal/cli", "internal/yamltree"},
-	"github.com/google/jsonschema-go":        {"tool", "approval", "runspec", "internal/daemon/wire", "daemon/api"}, // approval: what is filled in is to fit the schema that a server will check it by
+	"github.com/google/jsonschema-go":        {"tool", "approval", "runspec", "internal/daemon/wire", "internal/daemon/routes"}, // approval: what is filled in is to fit the schema that a server will check it by
 	"github.com/modelcontextprotocol/go-sdk": {"internal/tool/mcp", "internal/mcpserver"},
 	"golang.org/x/oauth2":                    {"internal/tool/mcp"},
 	"github.com/coder/websocket":             {"daemon", "bench"},

@@ -11,6 +11,7 @@ import (
 
 	"github.com/holdfast-dev/holdfast/daemon/api"
 	"github.com/holdfast-dev/holdfast/internal/daemon/auth"
+	"github.com/holdfast-dev/holdfast/internal/daemon/routes"
 	"github.com/holdfast-dev/holdfast/internal/daemon/runs"
 )
 
@@ -53,11 +54,11 @@ func newService(o *Options) *service {
 	a.live, a.end = context.WithCancelCause(context.Background())
 	a.table = a.routeTable()
 	a.document = sync.OnceValues(func() ([]byte, error) {
-		var routes []api.Route
+		var served []routes.Route
 		for i := range a.table {
-			routes = append(routes, a.table[i].Route)
+			served = append(served, a.table[i].Route)
 		}
-		return api.OpenAPI(routes, o.Version)
+		return routes.OpenAPI(served, o.Version)
 	})
 	return a
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/holdfast-dev/holdfast/approval"
 	"github.com/holdfast-dev/holdfast/daemon/api"
+	"github.com/holdfast-dev/holdfast/internal/daemon/routes"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
 	"github.com/holdfast-dev/holdfast/session"
 )
@@ -79,7 +80,7 @@ func (a *service) listApprovals(c *call) error {
 		}
 	}
 	state := c.query["state"]
-	if c.accepts(api.EventStream) {
+	if c.accepts(routes.EventStream) {
 		if len(c.query) > 0 && (len(c.query) > 1 || state != string(api.StatePending)) {
 			return refuse(outcome.Usage, "the stream tells the pending questions of all sessions", "leave the query out")
 		}

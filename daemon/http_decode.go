@@ -7,15 +7,15 @@ import (
 	"mime"
 	"net/http"
 
-	"github.com/holdfast-dev/holdfast/daemon/api"
+	"github.com/holdfast-dev/holdfast/internal/daemon/routes"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
 )
 
 // readBody reads a body of JSON; none is an empty one.
 func readBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
-	b, err := io.ReadAll(http.MaxBytesReader(w, r.Body, api.MaxBody))
+	b, err := io.ReadAll(http.MaxBytesReader(w, r.Body, routes.MaxBody))
 	if _, large := errors.AsType[*http.MaxBytesError](err); large {
-		return nil, refuse(outcome.TooLarge, fmt.Sprintf("the body is larger than %d bytes", api.MaxBody), "")
+		return nil, refuse(outcome.TooLarge, fmt.Sprintf("the body is larger than %d bytes", routes.MaxBody), "")
 	}
 	if err != nil {
 		return nil, caused(outcome.Usage, "", fmt.Errorf("the body could not be read: %w", err))

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/holdfast-dev/holdfast/daemon/api"
+	"github.com/holdfast-dev/holdfast/internal/daemon/routes"
 )
 
 // No query and no cursor makes anything fall over, and a cursor that is good is one
@@ -15,7 +16,7 @@ func FuzzQuery(f *testing.F) {
 	for _, s := range []string{"limit=5", "limit=0", "cursor=AAAA", "q=%", "a=b", "limit=5&limit=6", "q=;", "limit=99999999999999999999"} {
 		f.Add(s)
 	}
-	list, _ := api.Lookup("listSessions")
+	list, _ := routes.Lookup("listSessions")
 	rt := route{Route: list}
 	f.Fuzz(func(t *testing.T, raw string) {
 		r := httptest.NewRequest(http.MethodGet, "/v1/sessions", nil)
@@ -28,7 +29,7 @@ func FuzzQuery(f *testing.F) {
 			return
 		}
 		c := &call{r: r, route: &rt, query: q}
-		if n := c.limit(); n < 1 || n > api.MaxLimit {
+		if n := c.limit(); n < 1 || n > routes.MaxLimit {
 			t.Fatalf("limit %d", n)
 		}
 		after, err := c.after()

@@ -9,6 +9,7 @@ import (
 
 	"github.com/holdfast-dev/holdfast/daemon/api"
 	"github.com/holdfast-dev/holdfast/internal/daemon/feed"
+	"github.com/holdfast-dev/holdfast/internal/daemon/routes"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
 	"github.com/holdfast-dev/holdfast/session"
 )
@@ -18,7 +19,7 @@ const looked = 10_000
 
 func (a *service) events(c *call) error {
 	m, err := a.meta(c)
-	live := c.accepts(api.EventStream)
+	live := c.accepts(routes.EventStream)
 	if errors.Is(err, session.ErrNotFound) && live && a.prepared(c.ctx(), c.path("id")) {
 		m, err = session.Meta{ID: c.path("id")}, nil // its run has not started
 	}
@@ -39,7 +40,7 @@ func (a *service) events(c *call) error {
 	limit := c.limit()
 	if after < 0 {
 		if _, given := c.query["limit"]; !given {
-			limit = int(min(-after, api.MaxLimit))
+			limit = int(min(-after, routes.MaxLimit))
 		}
 		if after, err = a.tail(c.ctx(), m, -after, kinds); err != nil {
 			return err

@@ -12,6 +12,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/holdfast-dev/holdfast/daemon/api"
+	"github.com/holdfast-dev/holdfast/internal/daemon/routes"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
 	"github.com/holdfast-dev/holdfast/internal/workspace"
 )
@@ -24,8 +25,8 @@ const (
 	maxFile = workspace.MaxUpload
 )
 
-func shownFile(f *workspace.File) api.WorkspaceFile {
-	out := api.WorkspaceFile{Name: f.Name, Type: f.Type, Size: f.Size, ModTime: f.ModTime, Target: f.Target}
+func shownFile(f *workspace.File) routes.WorkspaceFile {
+	out := routes.WorkspaceFile{Name: f.Name, Type: f.Type, Size: f.Size, ModTime: f.ModTime, Target: f.Target}
 	if !utf8.ValidString(f.Name) {
 		out.Escaped = url.PathEscape(f.Name)
 	}
@@ -66,7 +67,7 @@ func (a *service) listFiles(c *call) error {
 	if err != nil {
 		return err
 	}
-	out := api.Page[api.WorkspaceFile]{Items: shownAll(page.Files, shownFile)}
+	out := api.Page[routes.WorkspaceFile]{Items: shownAll(page.Files, shownFile)}
 	if page.Next != "" {
 		b, err := json.Marshal([]byte(page.Next)) // a name need not be text
 		if err != nil {

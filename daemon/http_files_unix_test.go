@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/holdfast-dev/holdfast/daemon/api"
+	"github.com/holdfast-dev/holdfast/internal/daemon/routes"
 )
 
 // Files are read, written and removed below the folder that is named, and nothing goes
@@ -24,7 +25,7 @@ func TestWorkspaceFiles(t *testing.T) {
 	const files = "/v1/workspaces/blog/files"
 	at := func(path string) string { return files + "/content?in=home&path=" + url.QueryEscape(path) }
 	octet := "Content-Type: " + octets
-	var made api.WorkspaceFile
+	var made routes.WorkspaceFile
 	w.want(200, &made, "PUT", at("notes/a b.txt"), "hello", octet)
 	if made.Name != "a b.txt" || made.Size != 5 || made.Type != "file" {
 		t.Errorf("%+v", made)
@@ -37,7 +38,7 @@ func TestWorkspaceFiles(t *testing.T) {
 	must(t, os.WriteFile(filepath.Join(base, "odd\n\xff"), nil, 0o600))
 	must(t, os.WriteFile(filepath.Join(base, ".hidden"), nil, 0o600))
 	must(t, syscall.Mkfifo(filepath.Join(base, "pipe"), 0o600))
-	var list api.Page[api.WorkspaceFile]
+	var list api.Page[routes.WorkspaceFile]
 	w.want(200, &list, "GET", files+"?in=home&limit=2", "")
 	all := list.Items
 	for list.Next != "" {
@@ -87,7 +88,7 @@ func TestWorkspaceFiles(t *testing.T) {
 	if _, err := os.Lstat(filepath.Join(base, "large")); err == nil {
 		t.Error("a file that is too large is there")
 	}
-	var u api.WorkspaceUsage
+	var u routes.WorkspaceUsage
 	w.want(200, &u, "GET", "/v1/workspaces/blog/usage", "")
 	if u.Home.Files == 0 || u.Project == nil || u.Over || u.Limit != "20g" {
 		t.Errorf("%+v", u)

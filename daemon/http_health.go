@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/holdfast-dev/holdfast/daemon/api"
+	"github.com/holdfast-dev/holdfast/internal/daemon/routes"
 	"github.com/holdfast-dev/holdfast/internal/daemon/wire"
 	"github.com/holdfast-dev/holdfast/internal/session/retry"
 	"github.com/holdfast-dev/holdfast/session"
@@ -17,7 +18,7 @@ import (
 
 func (a *service) healthHandlers() map[string]func(*call) error {
 	return map[string]func(*call) error{
-		"healthz":         func(c *call) error { return c.json(api.Alive{Status: "ok"}) },
+		"healthz":         func(c *call) error { return c.json(routes.Alive{Status: "ok"}) },
 		"readyz":          a.readyz,
 		"health":          a.health,
 		"getInfo":         a.info,
@@ -30,7 +31,7 @@ func (a *service) healthHandlers() map[string]func(*call) error {
 
 // readyz is public: what fails is named, why stands in the log.
 func (a *service) readyz(c *call) error {
-	doc, status := api.Ready{Status: "ready", Checks: map[string]string{"store": "ok", "draining": "ok"}}, http.StatusOK
+	doc, status := routes.Ready{Status: "ready", Checks: map[string]string{"store": "ok", "draining": "ok"}}, http.StatusOK
 	err := a.store.check(c.ctx(), a.o.Sessions.Store())
 	if err != nil {
 		doc.Checks["store"] = notReady(err)

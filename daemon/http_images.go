@@ -5,7 +5,7 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/holdfast-dev/holdfast/daemon/api"
+	"github.com/holdfast-dev/holdfast/internal/daemon/routes"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
 	"github.com/holdfast-dev/holdfast/internal/workspace"
 	"github.com/holdfast-dev/holdfast/internal/workspace/image"
@@ -14,8 +14,8 @@ import (
 // buildTime bounds the building of an image: a Debian and agents are a lot to get.
 const buildTime = time.Hour
 
-func shownImage(i *image.Image) api.Image {
-	out := api.Image(*i)
+func shownImage(i *image.Image) routes.Image {
+	out := routes.Image(*i)
 	if out.Tags == nil {
 		out.Tags = []string{}
 	}
@@ -27,7 +27,7 @@ func (a *service) listImages(c *call) error {
 }
 
 func (a *service) buildImage(c *call) error {
-	var q api.NewImage
+	var q routes.NewImage
 	w, err := a.spacesAsked(c, &q)
 	if err != nil {
 		return err
@@ -40,7 +40,7 @@ func (a *service) buildImage(c *call) error {
 	}
 	defer a.building.Unlock()
 	spec := image.Spec{Variant: q.Variant, With: q.With, Base: q.Base, Tag: q.Tag, Fresh: q.Fresh}
-	if c.accepts(api.EventStream) {
+	if c.accepts(routes.EventStream) {
 		return a.startStream(c, func(ctx context.Context, s *sse) error { return streamBuild(ctx, s, w, spec) })
 	}
 	_ = http.NewResponseController(c.w).SetWriteDeadline(time.Now().Add(buildTime))

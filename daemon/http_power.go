@@ -9,6 +9,7 @@ import (
 
 	"github.com/holdfast-dev/holdfast/daemon/api"
 	"github.com/holdfast-dev/holdfast/internal/audit"
+	"github.com/holdfast-dev/holdfast/internal/daemon/routes"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
 	"github.com/holdfast-dev/holdfast/session"
 )
@@ -47,7 +48,7 @@ func (a *service) export(c *call) error {
 	began := false
 	begin := func() {
 		began = true
-		c.header("Content-Type", api.ExportTypes()[format])
+		c.header("Content-Type", routes.ExportTypes()[format])
 		c.header("Content-Disposition", fmt.Sprintf(`attachment; filename="%s.%s"`, fileName(m.ID), format))
 		c.w.WriteHeader(http.StatusOK)
 	}
@@ -134,7 +135,7 @@ func (a *service) verify(c *call) error {
 	if a.o.Power.Verify == nil {
 		return notOffered()
 	}
-	var q api.AuditCheck
+	var q routes.AuditCheck
 	if err := c.into(&q); err != nil {
 		return err
 	}

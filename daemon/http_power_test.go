@@ -11,6 +11,7 @@ import (
 	"testing/fstest"
 
 	"github.com/holdfast-dev/holdfast/daemon/api"
+	"github.com/holdfast-dev/holdfast/internal/daemon/routes"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
 )
 
@@ -161,7 +162,7 @@ func TestTokens(t *testing.T) {
 	if !strings.HasSuffix(link.URL, "/login#"+link.Code) || link.Expires.IsZero() {
 		t.Errorf("%+v", link)
 	}
-	var in api.Login
+	var in routes.Login
 	a = w.want(200, &in, "POST", "/v1/login", `{"code":"`+link.Code+`"}`, "Authorization: ")
 	cookie, _, _ := strings.Cut(a.header.Get("Set-Cookie"), ";")
 	w.want(401, nil, "POST", "/v1/login", `{"code":"`+link.Code+`"}`, "Authorization: ").problem(t)

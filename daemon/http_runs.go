@@ -9,6 +9,7 @@ import (
 
 	"github.com/holdfast-dev/holdfast/daemon/api"
 	"github.com/holdfast-dev/holdfast/internal/daemon/auth"
+	"github.com/holdfast-dev/holdfast/internal/daemon/routes"
 	"github.com/holdfast-dev/holdfast/internal/daemon/runs"
 	"github.com/holdfast-dev/holdfast/internal/daemon/strategy"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
@@ -188,7 +189,7 @@ func (a *service) start(c *call, id string) error { return a.begin(c, id, a.o.Ru
 func (a *service) goOn(c *call, id string) error  { return a.begin(c, id, a.o.Runs.Continue) }
 
 func (a *service) begin(c *call, id string, start func(ctx context.Context, id, input, requestID string, by runs.Actor) error) error {
-	var q api.RunInput
+	var q routes.RunInput
 	if err := c.into(&q); err != nil {
 		return err
 	}
@@ -199,7 +200,7 @@ func (a *service) begin(c *call, id string, start func(ctx context.Context, id, 
 }
 
 func (a *service) steer(c *call, id string) error {
-	var q api.Steer
+	var q routes.Steer
 	if err := c.into(&q); err != nil {
 		return err
 	}
@@ -210,7 +211,7 @@ func (a *service) steer(c *call, id string) error {
 }
 
 func (a *service) input(c *call, id string) error {
-	var q api.AgentInput
+	var q routes.AgentInput
 	if err := c.into(&q); err != nil {
 		return err
 	}
@@ -221,7 +222,7 @@ func (a *service) input(c *call, id string) error {
 }
 
 func (a *service) setMode(c *call, id string) error {
-	var q api.ModeChange
+	var q routes.ModeChange
 	if err := c.into(&q); err != nil {
 		return err
 	}

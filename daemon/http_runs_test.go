@@ -7,6 +7,7 @@ import (
 
 	"github.com/holdfast-dev/holdfast/approval"
 	"github.com/holdfast-dev/holdfast/daemon/api"
+	"github.com/holdfast-dev/holdfast/internal/daemon/routes"
 )
 
 // started makes a run that asks about git push, and returns its question.
@@ -198,7 +199,7 @@ func TestDecideRefused(t *testing.T) {
 		w.want(want, nil, "POST", path, body).problem(t)
 	}
 	w.want(415, nil, "POST", path, `{"decision":"allow"}`, "Content-Type: text/plain").problem(t)
-	w.want(413, nil, "POST", path, `{"decision":"deny","message":"`+strings.Repeat("x", api.MaxBody)+`"}`).problem(t)
+	w.want(413, nil, "POST", path, `{"decision":"deny","message":"`+strings.Repeat("x", routes.MaxBody)+`"}`).problem(t)
 	w.want(404, nil, "POST", "/v1/approvals/nothing/decision", `{"decision":"allow"}`).problem(t)
 	w.want(400, nil, "GET", "/v1/approvals?state=all", "").problem(t)
 	w.want(404, nil, "GET", "/v1/approvals?session=nobody", "").problem(t)

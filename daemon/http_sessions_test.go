@@ -12,6 +12,7 @@ import (
 
 	"github.com/holdfast-dev/holdfast/approval"
 	"github.com/holdfast-dev/holdfast/daemon/api"
+	"github.com/holdfast-dev/holdfast/internal/daemon/routes"
 	"github.com/holdfast-dev/holdfast/internal/policylog"
 	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/session"
@@ -60,8 +61,8 @@ func TestListSessionsByStatus(t *testing.T) {
 			w.want(200, nil, "GET", "/v1/runs?status="+s, "")
 		}
 	}
-	list, _ := api.Lookup("listSessions")
-	for _, s := range list.Query[slices.IndexFunc(list.Query, func(p api.Param) bool { return p.Name == "run" })].Enum {
+	list, _ := routes.Lookup("listSessions")
+	for _, s := range list.Query[slices.IndexFunc(list.Query, func(p routes.Param) bool { return p.Name == "run" })].Enum {
 		w.want(200, nil, "GET", "/v1/sessions?run="+s, "")
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/holdfast-dev/holdfast/daemon/api"
+	"github.com/holdfast-dev/holdfast/internal/daemon/routes"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
 	"github.com/holdfast-dev/holdfast/internal/workspace"
 )
@@ -28,7 +29,7 @@ func (a *service) workspaceHandlers() map[string]func(*call) error {
 }
 
 // applyPatch changes settings to what a patch says.
-func applyPatch(p *api.WorkspacePatch, s *workspace.Settings) error {
+func applyPatch(p *routes.WorkspacePatch, s *workspace.Settings) error {
 	for _, f := range []struct{ to, given *string }{{&s.Project, p.Project}, {&s.Image, p.Image}, {&s.Model, p.Model}} {
 		if f.given != nil {
 			*f.to = *f.given
@@ -61,7 +62,7 @@ func applyPatch(p *api.WorkspacePatch, s *workspace.Settings) error {
 	return nil
 }
 
-func applyLimits(l *api.LimitsPatch, to *workspace.Limits) error {
+func applyLimits(l *routes.LimitsPatch, to *workspace.Limits) error {
 	for _, f := range []struct {
 		name  string
 		given *string
@@ -93,13 +94,13 @@ func applyLimits(l *api.LimitsPatch, to *workspace.Limits) error {
 
 // notUsable says what is wrong with a field of settings.
 func notUsable(field, what, hint string) error {
-	p := api.NewProblem(outcome.Usage, field+" "+what, hint)
+	p := routes.NewProblem(outcome.Usage, field+" "+what, hint)
 	p.Field = field
 	return p
 }
 
-func shownWorkspace(o *workspace.Overview) api.Workspace {
-	w := api.Workspace{
+func shownWorkspace(o *workspace.Overview) routes.Workspace {
+	w := routes.Workspace{
 		Slug: o.Slug, Folder: o.Folder, SessionProject: o.SessionProject, Container: shownContainer(o.Container), Problem: o.Problem, Hint: o.Hint,
 	}
 	s := o.Settings
@@ -107,20 +108,20 @@ func shownWorkspace(o *workspace.Overview) api.Workspace {
 		return w
 	}
 	w.ID, w.Created, w.Project, w.Image, w.Model, w.Credentials, w.Trust = s.ID, s.Created, s.Project, s.Image, s.Model, s.Credentials, string(s.Trust)
-	w.Agent = &api.WorkspaceAgent{Kind: s.Agent.Kind, Command: s.Agent.Command}
-	w.Limits = &api.WorkspaceLimits{Memory: s.Limits.Memory.String(), CPUs: s.Limits.CPUs, PIDs: s.Limits.PIDs, Disk: s.Limits.Disk.String()}
-	w.Network = &api.WorkspaceNetwork{Mode: s.Network.Mode, Domains: s.Network.Domains}
+	w.Agent = &routes.WorkspaceAgent{Kind: s.Agent.Kind, Command: s.Agent.Command}
+	w.Limits = &routes.WorkspaceLimits{Memory: s.Limits.Memory.String(), CPUs: s.Limits.CPUs, PIDs: s.Limits.PIDs, Disk: s.Limits.Disk.String()}
+	w.Network = &routes.WorkspaceNetwork{Mode: s.Network.Mode, Domains: s.Network.Domains}
 	for _, m := range s.Mounts {
-		w.Mounts = append(w.Mounts, api.WorkspaceMount{Host: m.Host, At: m.At, ReadOnly: m.ReadOnly})
+		w.Mounts = append(w.Mounts, routes.WorkspaceMount{Host: m.Host, At: m.At, ReadOnly: m.ReadOnly})
 	}
 	return w
 }
 
-func shownContainer(c *workspace.State) *api.Container {
+func shownContainer(c *workspace.State) *routes.Container {
 	if c == nil {
 		return nil
 	}
-	return &api.Container{
+	return &routes.Container{
 		Name: c.Name, ID: c.ID, State: string(c.State), Image: c.Image, Outdated: c.Outdated, Processes: c.Processes,
 		Confined: c.Confined, Unconfined: c.Unconfined,
 	}
@@ -202,7 +203,7 @@ func (a *service) getWorkspace(c *call) error {
 }
 
 func (a *service) createWorkspace(c *call) error {
-	var q api.NewWorkspace
+	var q routes.NewWorkspace
 	w, err := a.spacesAsked(c, &q)
 	if err != nil {
 		return err
@@ -223,7 +224,7 @@ func (a *service) createWorkspace(c *call) error {
 }
 
 func (a *service) patchWorkspace(c *call) error {
-	var q api.WorkspacePatch
+	var q routes.WorkspacePatch
 	if err := c.into(&q); err != nil {
 		return err
 	}
@@ -243,7 +244,7 @@ func (a *service) deleteWorkspace(c *call) error {
 	if err != nil {
 		return err
 	}
-	return c.json(api.DeletedWorkspace{Deleted: slug, Entries: gone.Entries, Sessions: gone.Sessions, Notices: gone.Notices})
+	return c.json(routes.DeletedWorkspace{Deleted: slug, Entries: gone.Entries, Sessions: gone.Sessions, Notices: gone.Notices})
 }
 
 func (a *service) startWorkspace(c *call) error {
@@ -279,10 +280,10 @@ func (a *service) workspaceUsage(c *call) error {
 	if err != nil {
 		return err
 	}
-	size := func(s workspace.Size) api.WorkspaceSize {
-		return api.WorkspaceSize{Bytes: s.Bytes, Files: s.Files, Folders: s.Folders, Unread: s.Unread}
+	size := func(s workspace.Size) routes.WorkspaceSize {
+		return routes.WorkspaceSize{Bytes: s.Bytes, Files: s.Files, Folders: s.Folders, Unread: s.Unread}
 	}
-	out := api.WorkspaceUsage{Slug: slug, Home: size(u.Home), Bytes: u.Total().Bytes, Limit: u.Limit.String(), Over: u.Over()}
+	out := routes.WorkspaceUsage{Slug: slug, Home: size(u.Home), Bytes: u.Total().Bytes, Limit: u.Limit.String(), Over: u.Over()}
 	if s.Project == "" {
 		project := size(u.Project)
 		out.Project = &project

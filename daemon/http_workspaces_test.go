@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/holdfast-dev/holdfast/daemon/api"
+	"github.com/holdfast-dev/holdfast/internal/daemon/routes"
 	"github.com/holdfast-dev/holdfast/internal/workspace"
 )
 
@@ -32,7 +33,7 @@ func spacesSite(t *testing.T) (*site, *workspace.Workspaces, string) {
 func TestWorkspaces(t *testing.T) {
 	w, _, home := spacesSite(t)
 	project := t.TempDir()
-	var one api.Workspace
+	var one routes.Workspace
 	a := w.want(201, &one, "POST", "/v1/workspaces", `{"slug":"blog","project":"`+project+`","agent":{"kind":"claude"},`+
 		`"limits":{"memory":"1g","cpus":0.5},"network":{"mode":"proxy","domains":["api.anthropic.com"]},"credentials":["ANTHROPIC_API_KEY"]}`)
 	if a.header.Get("Location") != "/v1/workspaces/blog" || one.Project != project || one.Agent.Kind != "claude" || one.Limits.Memory != "1g" ||
@@ -41,7 +42,7 @@ func TestWorkspaces(t *testing.T) {
 	}
 	w.want(201, nil, "POST", "/v1/workspaces", `{"slug":"notes"}`)
 	must(t, os.WriteFile(filepath.Join(home, "workspaces", "notes", "workspace.json"), []byte("{"), 0o600))
-	var list api.Page[api.Workspace]
+	var list api.Page[routes.Workspace]
 	w.want(200, &list, "GET", "/v1/workspaces", "")
 	if len(list.Items) != 2 || list.Items[1].Slug != "notes" || list.Items[1].Problem == "" || list.Items[1].Agent != nil {
 		t.Errorf("%+v", list)
@@ -85,7 +86,7 @@ func TestWorkspaces(t *testing.T) {
 			t.Errorf("%s %s: %+v, want %s", tt.method, tt.path, p, tt.code)
 		}
 	}
-	var gone api.DeletedWorkspace
+	var gone routes.DeletedWorkspace
 	w.want(200, &gone, "DELETE", "/v1/workspaces/blog?no_engine=true", "")
 	if gone.Deleted != "blog" || gone.Entries == 0 {
 		t.Errorf("%+v", gone)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/holdfast-dev/holdfast/approval"
 	"github.com/holdfast-dev/holdfast/daemon/api"
+	"github.com/holdfast-dev/holdfast/internal/daemon/routes"
 	"github.com/holdfast-dev/holdfast/internal/daemon/runs"
 	"github.com/holdfast-dev/holdfast/internal/daemon/wire"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
@@ -27,7 +28,7 @@ func Refuse(w http.ResponseWriter, r *http.Request, status int, code, detail, hi
 	if o, ok := outcome.ByCode(code); ok {
 		title = o.Meaning
 	}
-	p := api.NewProblem(outcome.Outcome{Code: code, Status: status, Meaning: title}, detail, hint)
+	p := routes.NewProblem(outcome.Outcome{Code: code, Status: status, Meaning: title}, detail, hint)
 	writeProblem(w, r, p)
 }
 
@@ -52,18 +53,20 @@ func writeProblem(w http.ResponseWriter, r *http.Request, p *api.Problem) {
 }
 
 // refuse is an error that a request is answered with.
-func refuse(out outcome.Outcome, detail, hint string) error { return api.NewProblem(out, detail, hint) }
+func refuse(out outcome.Outcome, detail, hint string) error {
+	return routes.NewProblem(out, detail, hint)
+}
 
 // caused is [refuse] with the message of another error.
 func caused(out outcome.Outcome, hint string, err error) error {
-	p := api.NewProblem(out, err.Error(), hint)
+	p := routes.NewProblem(out, err.Error(), hint)
 	p.Cause = err
 	return p
 }
 
 // problemOf is what a client is told about an error.
 func problemOf(err error) *api.Problem {
-	p := api.NewProblem(statusOf(err), err.Error(), outcome.Hint(err))
+	p := routes.NewProblem(statusOf(err), err.Error(), outcome.Hint(err))
 	if e, ok := errors.AsType[*workspace.Error](err); ok {
 		p.Field = e.Field
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/holdfast-dev/holdfast/daemon/api"
 	"github.com/holdfast-dev/holdfast/internal/daemon/auth"
+	"github.com/holdfast-dev/holdfast/internal/daemon/routes"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
 	"github.com/holdfast-dev/holdfast/internal/session/retry"
 )
@@ -19,7 +20,7 @@ import (
 // route is an operation and what serves it. The mux and the OpenAPI document are made from
 // the same list.
 type route struct {
-	api.Route
+	routes.Route
 	serve func(c *call) error // nil: the WebSocket's
 	again func(c *call, first *kept) error
 }
@@ -36,11 +37,11 @@ type call struct {
 
 func (c *call) ctx() context.Context    { return c.r.Context() }
 func (c *call) path(name string) string { return c.r.PathValue(name) }
-func (c *call) into(v any) error        { return api.Decode(c.body, v) }
+func (c *call) into(v any) error        { return routes.Decode(c.body, v) }
 func (c *call) header(k, v string)      { c.w.Header().Set(k, v) }
 func (c *call) accepts(typ string) bool { return accepts(c.r.Header.Values("Accept"), typ) }
 func (c *call) json(v any) error        { return c.jsonAs(c.route.Success(), v) }
-func (c *call) limit() int              { return int(c.number("limit", api.DefaultLimit)) }
+func (c *call) limit() int              { return int(c.number("limit", routes.DefaultLimit)) }
 
 // number is an integer of the query, or a default.
 func (c *call) number(name string, otherwise int64) int64 {

@@ -3,7 +3,7 @@ package daemon
 import (
 	"maps"
 
-	"github.com/holdfast-dev/holdfast/daemon/api"
+	"github.com/holdfast-dev/holdfast/internal/daemon/routes"
 )
 
 // shownAll are the items of a list as a client sees them; of none, an empty list.
@@ -26,7 +26,7 @@ func (a *service) routeTable() []route {
 	}
 	again := a.repeats()
 	var list []route
-	for _, r := range api.Routes() {
+	for _, r := range routes.Routes() {
 		if r.ID != "getMetrics" || a.o.Metrics != nil {
 			list = append(list, route{Route: r, serve: serve[r.ID], again: again[r.ID]})
 		}

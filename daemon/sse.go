@@ -14,6 +14,7 @@ import (
 	"github.com/holdfast-dev/holdfast/daemon/api"
 	"github.com/holdfast-dev/holdfast/event"
 	"github.com/holdfast-dev/holdfast/internal/daemon/feed"
+	"github.com/holdfast-dev/holdfast/internal/daemon/routes"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
 	"github.com/holdfast-dev/holdfast/session"
 )
@@ -61,7 +62,7 @@ func (a *service) startStream(c *call, run func(ctx context.Context, s *sse) err
 			}()
 		}
 	}
-	c.header("Content-Type", api.EventStream)
+	c.header("Content-Type", routes.EventStream)
 	c.header("X-Accel-Buffering", "no")
 	if c.r.Method == http.MethodHead {
 		c.w.WriteHeader(http.StatusOK)

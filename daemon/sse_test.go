@@ -17,6 +17,7 @@ import (
 	"github.com/holdfast-dev/holdfast/daemon/api"
 	"github.com/holdfast-dev/holdfast/event"
 	"github.com/holdfast-dev/holdfast/internal/daemon/auth"
+	"github.com/holdfast-dev/holdfast/internal/daemon/routes"
 	"github.com/holdfast-dev/holdfast/internal/daemon/wire"
 	"github.com/holdfast-dev/holdfast/internal/missing"
 	"github.com/holdfast-dev/holdfast/session"
@@ -288,7 +289,7 @@ func TestStreamEnds(t *testing.T) {
 		}
 	}
 	w.want(503, nil, "GET", "/v1/sessions/a/events", "", "Accept: text/event-stream").problem(t)
-	var r api.Ready
+	var r routes.Ready
 	if w.want(503, &r, "GET", "/readyz", ""); r.Status != "not ready" || r.Checks["draining"] == "ok" {
 		t.Errorf("%+v", r)
 	}

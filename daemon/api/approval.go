@@ -2,10 +2,8 @@ package api
 
 import (
 	"encoding/json"
-	"net/http"
 
 	"github.com/holdfast-dev/holdfast/approval"
-	"github.com/holdfast-dev/holdfast/internal/outcome"
 )
 
 // State is where a question stands.
@@ -19,10 +17,6 @@ const (
 	StateExpired   State = "expired"   // its time ran out
 	StateCancelled State = "cancelled" // its run ended without an answer
 )
-
-func states() []string {
-	return []string{string(StatePending), string(StateApproved), string(StateDenied), string(StateExpired), string(StateCancelled)}
-}
 
 // Approval is a question, and its answer when it has one.
 type Approval struct {
@@ -43,30 +37,4 @@ type Decision struct {
 	Input    json.RawMessage   `json:"input,omitempty" jsonschema:"with a plain allow: run with this input instead; it is judged again. Of a form: {content}"`
 	Digest   string            `json:"digest,omitempty" jsonschema:"of the question as it was shown; refused when it is another question's"`
 	Continue bool              `json:"continue,omitempty" jsonschema:"continue the run when it was interrupted: an answer alone starts nothing; needs the scope run, too"`
-}
-
-func approvalRoutes() []Route {
-	return []Route{
-		{
-			Method: http.MethodGet, Path: "/v1/approvals", ID: "listApprovals", Tag: "approvals",
-			Doc: "Questions, oldest first. With Accept: text/event-stream the pending ones of all sessions, whole, at once and " +
-				"whenever they change: event approvals, data {items}.",
-			Scope: ScopeRead, Response: Page[Approval]{}, Types: []string{EventStream}, Problems: one(outcome.Unavailable),
-			Query: paged(
-				Param{Name: "state", Doc: "default pending; anything else is for one session", Enum: append(states(), "all")},
-				Param{Name: "session", Doc: "only of this session and of those that work for its run"},
-			),
-		},
-		{
-			Method: http.MethodGet, Path: "/v1/approvals/{id}", ID: "getApproval", Tag: "approvals", Doc: "One question.",
-			Scope: ScopeRead, Response: Approval{}, Problems: one(),
-			Query: []Param{{Name: "session", Doc: "where it was asked; saves a search of all sessions for one that is answered"}},
-		},
-		{
-			Method: http.MethodPost, Path: "/v1/approvals/{id}/decision", ID: "decideApproval", Tag: "approvals",
-			Doc: "Answers a question. The first answer counts: the same again is fine, another answer is a problem with " +
-				"the winner. The author of the answer is the caller as the daemon knows it.",
-			Scope: ScopeApprove, Body: Decision{}, Response: Approval{}, Problems: one(outcome.Approval),
-		},
-	}
 }

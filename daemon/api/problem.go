@@ -25,13 +25,6 @@ type Problem struct {
 	Cause error `json:"-"` // the error behind it, in the daemon
 }
 
-// NewProblem is a problem with the code, status and title of an outcome.
-func NewProblem(o outcome.Outcome, detail, hint string) *Problem {
-	return &Problem{Type: problemType(o.Code), Title: o.Meaning, Status: o.Status, Code: o.Code, Detail: detail, Advice: hint}
-}
-
-func problemType(code string) string { return "urn:holdfast:problem:" + code }
-
 // Error is the detail, or what there is instead.
 func (p *Problem) Error() string {
 	switch {

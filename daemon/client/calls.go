@@ -7,6 +7,7 @@ import (
 	"strconv"
 
 	"github.com/holdfast-dev/holdfast/daemon/api"
+	"github.com/holdfast-dev/holdfast/internal/daemon/routes"
 	"github.com/holdfast-dev/holdfast/policy"
 )
 
@@ -106,12 +107,12 @@ func (c *Client) CreateRun(ctx context.Context, n *api.NewRun) (*api.RunInfo, er
 
 // StartRun starts a run that is prepared.
 func (c *Client) StartRun(ctx context.Context, id, input string) (*api.RunInfo, error) {
-	return c.run(ctx, "startRun", id, api.RunInput{Input: input})
+	return c.run(ctx, "startRun", id, routes.RunInput{Input: input})
 }
 
 // ContinueRun continues a run that has ended.
 func (c *Client) ContinueRun(ctx context.Context, id, input string) (*api.RunInfo, error) {
-	return c.run(ctx, "continueRun", id, api.RunInput{Input: input})
+	return c.run(ctx, "continueRun", id, routes.RunInput{Input: input})
 }
 
 // StopRun cancels a run; that is on record when it returns.
@@ -121,17 +122,17 @@ func (c *Client) StopRun(ctx context.Context, id string) (*api.RunInfo, error) {
 
 // SteerRun gives a running run a text for its next model call.
 func (c *Client) SteerRun(ctx context.Context, id, text string) (*api.RunInfo, error) {
-	return c.run(ctx, "steerRun", id, api.Steer{Text: text})
+	return c.run(ctx, "steerRun", id, routes.Steer{Text: text})
 }
 
 // GiveInput answers a run that waits for input; inputID "" is the one that waits.
 func (c *Client) GiveInput(ctx context.Context, id, agent, inputID, text string) (*api.RunInfo, error) {
-	return c.run(ctx, "giveInput", id, api.AgentInput{Agent: agent, InputID: inputID, Text: text})
+	return c.run(ctx, "giveInput", id, routes.AgentInput{Agent: agent, InputID: inputID, Text: text})
 }
 
 // SetMode changes the permission mode of a run that runs.
 func (c *Client) SetMode(ctx context.Context, id string, m policy.Mode) (*api.RunInfo, error) {
-	return c.run(ctx, "setRunMode", id, api.ModeChange{Mode: string(m)})
+	return c.run(ctx, "setRunMode", id, routes.ModeChange{Mode: string(m)})
 }
 
 // run is a request about one run, answered with the run.

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/holdfast-dev/holdfast/daemon/api"
+	"github.com/holdfast-dev/holdfast/internal/daemon/routes"
 	"github.com/holdfast-dev/holdfast/session"
 )
 
@@ -50,7 +51,7 @@ func (c *Client) Search(ctx context.Context, q session.Search) (*api.Page[sessio
 
 // VerifyAudit checks one session, or with "" all of them: as `holdfast audit verify --json`.
 func (c *Client) VerifyAudit(ctx context.Context, id string) (json.RawMessage, error) {
-	return raw(ctx, c, request{op: "verifyAudit", body: api.AuditCheck{Session: id}})
+	return raw(ctx, c, request{op: "verifyAudit", body: routes.AuditCheck{Session: id}})
 }
 
 // Doctor says what the daemon's machine and setup offer: as `holdfast doctor --json`.

@@ -26,6 +26,7 @@ import (
 	"strings"
 
 	"github.com/holdfast-dev/holdfast/daemon/api"
+	"github.com/holdfast-dev/holdfast/internal/daemon/routes"
 	"github.com/holdfast-dev/holdfast/internal/version"
 )
 
@@ -95,7 +96,7 @@ func (c *Client) call(ctx context.Context, r request, out any) error {
 
 // send sends a request. An answer that is no success is an [*api.Problem].
 func (c *Client) send(ctx context.Context, r request) (*http.Response, error) {
-	route, ok := api.Lookup(r.op)
+	route, ok := routes.Lookup(r.op)
 	if !ok {
 		return nil, fmt.Errorf("client: there is no route %q", r.op)
 	}

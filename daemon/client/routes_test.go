@@ -11,21 +11,21 @@ import (
 	"testing"
 	"time"
 
-	"github.com/holdfast-dev/holdfast/daemon/api"
+	"github.com/holdfast-dev/holdfast/internal/daemon/routes"
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// routes answers requests as a daemon without data would, and notes what does not fit the
+// wholeSite answers requests as a daemon without data would, and notes what does not fit the
 // route table.
-type routes struct {
+type wholeSite struct {
 	mux  *http.ServeMux
 	asks []string
 	errs []error
 }
 
-func newRoutes() *routes {
-	r := &routes{mux: http.NewServeMux()}
-	for _, route := range api.Routes() {
+func newRoutes() *wholeSite {
+	r := &wholeSite{mux: http.NewServeMux()}
+	for _, route := range routes.Routes() {
 		r.mux.HandleFunc(route.Key(), func(w http.ResponseWriter, q *http.Request) {
 			r.asks = append(r.asks, route.ID)
 			if err := r.check(&route, q); err != nil {
@@ -37,7 +37,7 @@ func newRoutes() *routes {
 	return r
 }
 
-func (r *routes) check(route *api.Route, q *http.Request) error {
+func (r *wholeSite) check(route *routes.Route, q *http.Request) error {
 	if _, err := route.ParseQuery(q.URL.RawQuery); err != nil {
 		return err
 	}
@@ -48,10 +48,10 @@ func (r *routes) check(route *api.Route, q *http.Request) error {
 	if route.Body == nil {
 		return fmt.Errorf("a body for a route without one: %s", body)
 	}
-	return api.Decode(body, reflect.New(reflect.TypeOf(route.Body)).Interface())
+	return routes.Decode(body, reflect.New(reflect.TypeOf(route.Body)).Interface())
 }
 
-func (r *routes) RoundTrip(q *http.Request) (*http.Response, error) {
+func (r *wholeSite) RoundTrip(q *http.Request) (*http.Response, error) {
 	if q.Body == nil {
 		q.Body = http.NoBody
 	}

@@ -16,6 +16,7 @@ import (
 
 	"github.com/holdfast-dev/holdfast/daemon/api"
 	"github.com/holdfast-dev/holdfast/internal/audit"
+	"github.com/holdfast-dev/holdfast/internal/daemon/routes"
 )
 
 // How long codes and logins last, and how many there are at once.
@@ -194,7 +195,7 @@ func (a *Auth) Login(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	http.SetCookie(w, newCookie(r, cookie, int(loginLife/time.Second)))
-	b, err := json.Marshal(api.Login{CSRF: made.csrf, Name: made.caller.Name, Scopes: made.caller.Scopes})
+	b, err := json.Marshal(routes.Login{CSRF: made.csrf, Name: made.caller.Name, Scopes: made.caller.Scopes})
 	if err != nil {
 		a.refuse(w, r, &refusal{status: http.StatusInternalServerError, detail: err.Error()})
 		return
@@ -230,8 +231,8 @@ func loginCode(w http.ResponseWriter, r *http.Request) (string, *refusal) {
 	if err != nil {
 		return bad(http.StatusBadRequest, "the body cannot be read")
 	}
-	var in api.LoginCode
-	if api.Decode(b, &in) != nil || in.Code == "" {
+	var in routes.LoginCode
+	if routes.Decode(b, &in) != nil || in.Code == "" {
 		return bad(http.StatusBadRequest, `the body is not {"code":"…"}`)
 	}
 	return in.Code, nil

@@ -1,4 +1,4 @@
-package api
+package routes
 
 import (
 	"encoding/json"
@@ -12,6 +12,7 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 
 	"github.com/holdfast-dev/holdfast/approval"
+	"github.com/holdfast-dev/holdfast/daemon/api"
 	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/session"
 )
@@ -30,12 +31,12 @@ func newSchemas() *schemas {
 		rawType:                           {Description: "any JSON"},
 		reflect.TypeFor[time.Time]():      {Type: "string", Format: "date-time"},
 		reflect.TypeFor[session.Digest](): {Type: "string", Description: "SHA-256, 64 hexadecimal digits"},
-		reflect.TypeFor[State]():          enum(anyOf(states())...),
+		reflect.TypeFor[api.State]():      enum(anyOf(states())...),
 		reflect.TypeFor[approval.Decision](): enum(
 			string(approval.Allow), string(approval.Deny), string(approval.AllowSession), string(approval.DenySession),
 		),
-		reflect.TypeFor[Scope]():         enum(anyOf(Scopes())...),
-		reflect.TypeFor[Status]():        enum(anyOf(runStatuses())...),
+		reflect.TypeFor[api.Scope]():     enum(anyOf(api.Scopes())...),
+		reflect.TypeFor[api.Status]():    enum(anyOf(runStatuses())...),
 		reflect.TypeFor[policy.Mode]():   enum(anyOf(policy.Modes())...),
 		reflect.TypeFor[policy.Effect](): enum("", "allow", "deny", "ask"),
 		reflect.TypeFor[session.Kind]():  enum(anyOf(session.Kinds())...),

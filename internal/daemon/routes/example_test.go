@@ -1,33 +1,34 @@
-package api_test
+package routes_test
 
 import (
 	"encoding/json"
 	"fmt"
 
 	"github.com/holdfast-dev/holdfast/daemon/api"
+	"github.com/holdfast-dev/holdfast/internal/daemon/routes"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
 )
 
 func ExampleLookup() {
-	route, _ := api.Lookup("revokeGrant")
+	route, _ := routes.Lookup("revokeGrant")
 	fmt.Println(route.Method, route.URL("s1", "g/1"))
 	// Output: DELETE /v1/sessions/s1/grants/g%2F1
 }
 
 func ExampleDecode() {
 	var d api.Decision
-	fmt.Println(api.Decode([]byte(`{"decison":"allow"}`), &d))
+	fmt.Println(routes.Decode([]byte(`{"decison":"allow"}`), &d))
 	// Output: the body has no field "decison"
 }
 
 func ExampleNewProblem() {
-	p := api.NewProblem(outcome.NotFound, "there is no session s1", "GET /v1/sessions lists them")
+	p := routes.NewProblem(outcome.NotFound, "there is no session s1", "GET /v1/sessions lists them")
 	fmt.Println(p.Status, p.Code, p)
 	// Output: 404 not_found there is no session s1
 }
 
 func ExampleOpenAPI() {
-	document, err := api.OpenAPI(api.Routes(), "1.0.0")
+	document, err := routes.OpenAPI(routes.Routes(), "1.0.0")
 	var head struct{ OpenAPI string }
 	fmt.Println(json.Unmarshal(document, &head), head.OpenAPI, err)
 	// Output: <nil> 3.1.0 <nil>

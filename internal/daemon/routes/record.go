@@ -1,10 +1,11 @@
-package api
+package routes
 
 import (
 	"encoding/json"
 	"net/http"
 	"slices"
 
+	"github.com/holdfast-dev/holdfast/daemon/api"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
 	"github.com/holdfast-dev/holdfast/session"
 )
@@ -32,14 +33,14 @@ func recordRoutes() []Route {
 	return []Route{
 		{
 			Method: http.MethodGet, Path: "/v1/sessions/{id}/export", ID: "exportSession", Tag: "sessions",
-			Doc: "A whole session, as holdfast sessions export writes it.", Scope: ScopeRead,
+			Doc: "A whole session, as holdfast sessions export writes it.", Scope: api.ScopeRead,
 			Query: []Param{{Name: "format", Doc: "default jsonl: every record, one per line", Enum: formats}},
 			Types: []string{jsonLines, "application/json", "text/plain", "text/markdown", "text/html"}, Problems: one(outcome.NotOffered),
 		},
 		{
 			Method: http.MethodGet, Path: "/v1/audit", ID: "listAudit", Tag: "audit",
 			Doc:   "Evidence of one session, the newest when none is named, oldest first, as holdfast audit show --json prints it.",
-			Scope: ScopeRead, Response: Page[json.RawMessage]{}, Problems: one(outcome.NotOffered),
+			Scope: api.ScopeRead, Response: api.Page[json.RawMessage]{}, Problems: one(outcome.NotOffered),
 			Query: paged(
 				Param{Name: "session", Doc: "of this session"},
 				Param{Name: "kind", Doc: "only of this kind: decision, effect, approval, policy …; access is the log of logins and tokens, for the scope admin"},
@@ -49,7 +50,7 @@ func recordRoutes() []Route {
 			Method: http.MethodGet, Path: "/v1/search", ID: "searchTranscripts", Tag: "sessions",
 			Doc: "Items with all of the words, newest first, each with its session, seq and an excerpt. A \"phrase\" is found as it is, " +
 				"dep* is the beginning of a word; case and accents do not matter.",
-			Scope: ScopeRead, Response: Page[session.Hit]{}, Problems: []outcome.Outcome{outcome.NotOffered},
+			Scope: api.ScopeRead, Response: api.Page[session.Hit]{}, Problems: []outcome.Outcome{outcome.NotOffered},
 			Query: paged(
 				Param{Name: "q", Doc: "the words; needed"},
 				Param{Name: "tool", Doc: "in uses and results of this tool only"},
@@ -64,7 +65,7 @@ func recordRoutes() []Route {
 		{
 			Method: http.MethodPost, Path: "/v1/audit/verify", ID: "verifyAudit", Tag: "audit",
 			Doc:   "Checks a session, or all, against the trail, as holdfast audit verify --json does.",
-			Scope: ScopeRead, Body: AuditCheck{}, OptionalBody: true, Response: json.RawMessage(nil), Problems: one(outcome.NotOffered),
+			Scope: api.ScopeRead, Body: AuditCheck{}, OptionalBody: true, Response: json.RawMessage(nil), Problems: one(outcome.NotOffered),
 		},
 	}
 }

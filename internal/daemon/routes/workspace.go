@@ -1,9 +1,10 @@
-package api
+package routes
 
 import (
 	"net/http"
 	"time"
 
+	"github.com/holdfast-dev/holdfast/daemon/api"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
 )
 
@@ -161,44 +162,44 @@ func workspaceRoutes() []Route {
 		{
 			Method: http.MethodGet, Path: "/v1/workspaces", ID: "listWorkspaces", Tag: "workspaces",
 			Doc:   "All workspaces, by name, with their containers. One that is damaged is in the list, with its problem.",
-			Scope: ScopeRead, Response: Page[Workspace]{}, Problems: []outcome.Outcome{outcome.NotOffered},
+			Scope: api.ScopeRead, Response: api.Page[Workspace]{}, Problems: []outcome.Outcome{outcome.NotOffered},
 		},
 		{
 			Method: http.MethodPost, Path: "/v1/workspaces", ID: "createWorkspace", Tag: "workspaces",
 			Doc:   "Creates a workspace. Its container is created when it is first needed.",
-			Scope: ScopeAdmin, Body: NewWorkspace{}, Status: http.StatusCreated, Response: Workspace{},
+			Scope: api.ScopeAdmin, Body: NewWorkspace{}, Status: http.StatusCreated, Response: Workspace{},
 			Problems: []outcome.Outcome{outcome.NotOffered, outcome.Conflict},
 		},
 		{
 			Method: http.MethodGet, Path: "/v1/workspaces/{slug}", ID: "getWorkspace", Tag: "workspaces", Doc: "One workspace.",
-			Scope: ScopeRead, Response: Workspace{}, Problems: some,
+			Scope: api.ScopeRead, Response: Workspace{}, Problems: some,
 		},
 		{
 			Method: http.MethodPatch, Path: "/v1/workspaces/{slug}", ID: "patchWorkspace", Tag: "workspaces",
 			Doc: "Changes settings. What is left out stays, a list is replaced as a whole. A container that runs is created again " +
 				"when nothing runs in it.",
-			Scope: ScopeAdmin, Body: WorkspacePatch{}, OptionalBody: true, Response: Workspace{}, Problems: some,
+			Scope: api.ScopeAdmin, Body: WorkspacePatch{}, OptionalBody: true, Response: Workspace{}, Problems: some,
 		},
 		{
 			Method: http.MethodDelete, Path: "/v1/workspaces/{slug}", ID: "deleteWorkspace", Tag: "workspaces",
 			Doc: "Deletes a workspace: its container, the home of its agents, and a project that belongs to it. Sessions stay. " +
 				"A deletion that was cut short can be repeated.",
-			Scope: ScopeAdmin, Response: DeletedWorkspace{}, Problems: append(ran, outcome.Busy),
+			Scope: api.ScopeAdmin, Response: DeletedWorkspace{}, Problems: append(ran, outcome.Busy),
 			Query: []Param{{Name: "no_engine", Doc: "leave out the container: for when its engine is gone for good", Type: "boolean"}},
 		},
 		{
 			Method: http.MethodPost, Path: "/v1/workspaces/{slug}/start", ID: "startWorkspace", Tag: "workspaces",
-			Doc: "Creates or starts the container.", Scope: ScopeRun, Response: Workspace{}, Problems: ran,
+			Doc: "Creates or starts the container.", Scope: api.ScopeRun, Response: Workspace{}, Problems: ran,
 		},
 		{
 			Method: http.MethodPost, Path: "/v1/workspaces/{slug}/stop", ID: "stopWorkspace", Tag: "workspaces",
 			Doc:   "Stops the container, with everything that runs in it. It is kept.",
-			Scope: ScopeRun, Response: Workspace{}, Problems: ran,
+			Scope: api.ScopeRun, Response: Workspace{}, Problems: ran,
 		},
 		{
 			Method: http.MethodGet, Path: "/v1/workspaces/{slug}/usage", ID: "getWorkspaceUsage", Tag: "workspaces",
 			Doc:   "What a workspace keeps on disk. It is measured for each request.",
-			Scope: ScopeRead, Response: WorkspaceUsage{}, Problems: some,
+			Scope: api.ScopeRead, Response: WorkspaceUsage{}, Problems: some,
 		},
 	}
 }
@@ -212,25 +213,25 @@ func fileRoutes() []Route {
 	return []Route{
 		{
 			Method: http.MethodGet, Path: "/v1/workspaces/{slug}/files", ID: "listWorkspaceFiles", Tag: "workspaces",
-			Doc: "A folder, by name.", Scope: ScopeRead, Response: Page[WorkspaceFile]{}, Problems: problems,
+			Doc: "A folder, by name.", Scope: api.ScopeRead, Response: api.Page[WorkspaceFile]{}, Problems: problems,
 			Query: paged(in, Param{Name: "path", Doc: "the folder; left out: the first one"},
 				Param{Name: "hidden", Doc: "also names that begin with a dot", Type: "boolean"}),
 		},
 		{
 			Method: http.MethodGet, Path: "/v1/workspaces/{slug}/files/content", ID: "readWorkspaceFile", Tag: "workspaces",
 			Doc:   "A file. The home of an agent may hold its keys, so the scope read is not enough.",
-			Scope: ScopeRun, Types: []string{octets}, Query: []Param{in, file}, Problems: problems,
+			Scope: api.ScopeRun, Types: []string{octets}, Query: []Param{in, file}, Problems: problems,
 		},
 		{
 			Method: http.MethodPut, Path: "/v1/workspaces/{slug}/files/content", ID: "writeWorkspaceFile", Tag: "workspaces",
 			Doc:   "Writes a file whole or not at all, and replaces one of the same name. Missing folders are created.",
-			Scope: ScopeRun, RawBody: octets, Query: []Param{in, file}, Response: WorkspaceFile{},
+			Scope: api.ScopeRun, RawBody: octets, Query: []Param{in, file}, Response: WorkspaceFile{},
 			Problems: append(problems, outcome.Full, outcome.MediaType),
 		},
 		{
 			Method: http.MethodDelete, Path: "/v1/workspaces/{slug}/files", ID: "deleteWorkspaceFile", Tag: "workspaces",
 			Doc:   "Removes a file, a link, or a folder with all below it.",
-			Scope: ScopeRun, Status: http.StatusNoContent, Query: []Param{in, file}, Problems: problems,
+			Scope: api.ScopeRun, Status: http.StatusNoContent, Query: []Param{in, file}, Problems: problems,
 		},
 	}
 }
@@ -240,14 +241,14 @@ func imageRoutes() []Route {
 	return []Route{
 		{
 			Method: http.MethodGet, Path: "/v1/images", ID: "listImages", Tag: "workspaces",
-			Doc: "The images of workspaces that were built, by name.", Scope: ScopeRead, Response: Page[Image]{},
+			Doc: "The images of workspaces that were built, by name.", Scope: api.ScopeRead, Response: api.Page[Image]{},
 			Problems: problems,
 		},
 		{
 			Method: http.MethodPost, Path: "/v1/images", ID: "buildImage", Tag: "workspaces",
 			Doc: "Builds an image of this program, one at a time. With Accept: text/event-stream it reports progress: events " +
 				"progress, and at the end image or failed, with a problem. A client that disconnects ends the build.",
-			Scope: ScopeAdmin, Body: NewImage{}, OptionalBody: true, Response: Image{}, Status: http.StatusCreated, Types: []string{EventStream}, Streams: true,
+			Scope: api.ScopeAdmin, Body: NewImage{}, OptionalBody: true, Response: Image{}, Status: http.StatusCreated, Types: []string{EventStream}, Streams: true,
 			Problems: append(problems, outcome.Busy),
 		},
 	}

@@ -1,10 +1,12 @@
-package api
+package routes
 
 import (
 	"encoding/json"
 	"errors"
 	"strings"
 	"testing"
+
+	"github.com/holdfast-dev/holdfast/daemon/api"
 )
 
 func TestDecode(t *testing.T) {
@@ -20,13 +22,13 @@ func TestDecode(t *testing.T) {
 		{"{\"decision\":\"\xff\"}", "no JSON"},
 		{strings.Repeat("[", 100000), "no JSON"},
 	} {
-		err := Decode([]byte(tt.body), new(Decision))
-		e, ok := errors.AsType[*Problem](err)
+		err := Decode([]byte(tt.body), new(api.Decision))
+		e, ok := errors.AsType[*api.Problem](err)
 		if !ok || e.Status != 400 || !strings.Contains(e.Detail, tt.says) {
 			t.Errorf("%.60s: %v, want %q", tt.body, err, tt.says)
 		}
 	}
-	var p PolicyChange
+	var p api.PolicyChange
 	if err := Decode([]byte(`{"patch":{"mode":"write","deny":["a",1]}}`), &p); err == nil || !strings.Contains(err.Error(), "patch.deny[1] is a number") {
 		t.Errorf("%v", err)
 	}
@@ -37,7 +39,7 @@ func TestDecode(t *testing.T) {
 	if err := Decode([]byte(`{"slug":"a","limits":{"cpus":2}}`), &w); err != nil || w.Slug != "a" || *w.Limits.CPUs != 2 {
 		t.Errorf("%+v, %v", w, err)
 	}
-	var d Decision
+	var d api.Decision
 	if err := Decode([]byte(`{"decision":"allow","input":{"a":[1,{"b":null}]}}`), &d); err != nil || string(d.Input) != `{"a":[1,{"b":null}]}` {
 		t.Errorf("%s, %v", d.Input, err)
 	}
@@ -53,7 +55,7 @@ func FuzzDecode(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {
 		for _, v := range []any{
-			new(Decision), new(NewRun), new(PolicyChange), new(Fork), new(SessionPatch), new(NewToken), new(PolicyTest), new(AgentInput), new(Rewind), new(NewWorkspace),
+			new(api.Decision), new(api.NewRun), new(api.PolicyChange), new(api.Fork), new(api.SessionPatch), new(api.NewToken), new(api.PolicyTest), new(AgentInput), new(api.Rewind), new(NewWorkspace),
 		} {
 			err := Decode(b, v)
 			if err == nil {
@@ -62,7 +64,7 @@ func FuzzDecode(f *testing.F) {
 				}
 				continue
 			}
-			if e, ok := errors.AsType[*Problem](err); !ok || e.Status != 400 || e.Detail == "" {
+			if e, ok := errors.AsType[*api.Problem](err); !ok || e.Status != 400 || e.Detail == "" {
 				t.Fatalf("%T: %v", v, err)
 			}
 		}

@@ -1,4 +1,4 @@
-package api
+package routes
 
 import (
 	"encoding/json"
@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/holdfast-dev/holdfast/daemon/api"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
 )
 
@@ -31,7 +32,7 @@ func OpenAPI(routes []Route, version string) ([]byte, error) {
 		}
 		place[strings.ToLower(rt.Method)] = op
 	}
-	problem, err := s.of(Problem{})
+	problem, err := s.of(api.Problem{})
 	if err != nil {
 		return nil, err
 	}
