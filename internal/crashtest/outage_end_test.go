@@ -117,6 +117,7 @@ func TestOutageLongerThanTheWait(t *testing.T) {
 	store := newPlace(t, "postgres")
 	for _, f := range []fault{refuse, loseStart} {
 		t.Run(string(f), func(t *testing.T) {
+			t.Parallel() // it waits, most of the time
 			p, url := newProxy(t, store)
 			d := newServed(t, url, "--store-wait", "3s")
 			works := d.run("busy", busyPlay(60), "bypassPermissions")
