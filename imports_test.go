@@ -205,6 +205,7 @@ var heavy = map[string][]string{
 	"github.com/google/go-cmp":               {"session/sessiontest"},
 	"golang.org/x/tools":                     {"internal/crosscheck"},
 	"golang.org/x/term":                      {"internal/cli"},
+	"golang.org/x/text":                      {"internal/session/searchtext"},
 	"github.com/landlock-lsm/go-landlock":    {"internal/sandbox/kernel"},
 	"kernel.org/pub/linux/libs/security":     {"internal/sandbox/kernel"}, // psx, of go-landlock
 	"github.com/mattn/go-isatty":             {"internal/cli"},

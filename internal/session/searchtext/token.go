@@ -1,10 +1,12 @@
 package searchtext
 
 import (
+	"bytes"
 	"iter"
-	"slices"
 	"unicode"
 	"unicode/utf8"
+
+	"golang.org/x/text/unicode/norm"
 )
 
 // Token is one word of a text: folded, and the place in bytes where it stands. Word is
@@ -93,15 +95,16 @@ func appendFolded(b []byte, r rune) []byte {
 		}
 		return append(b, byte(r))
 	}
-	if 0x300 <= r && r <= 0x36f { // an accent by itself
+	if isAccent(r) {
 		return b
 	}
-	r = unicode.ToLower(unicode.ToUpper(r)) // the final sigma is a sigma, too
-	if r <= 0xffff {
-		at, found := slices.BinarySearchFunc(plain[:], uint16(r), func(p [2]uint16, r uint16) int { return int(p[0]) - int(r) })
-		if found {
-			r = rune(plain[at][1])
-		}
+	from := len(b)
+	b = utf8.AppendRune(b, unicode.ToLower(unicode.ToUpper(r))) // the final sigma is a sigma, too
+	parts := norm.NFD.Properties(b[from:]).Decomposition()
+	if _, n := utf8.DecodeRune(parts); n < len(parts) && !bytes.ContainsFunc(parts[n:], func(r rune) bool { return !isAccent(r) }) {
+		b = append(b[:from], parts[:n]...)
 	}
-	return utf8.AppendRune(b, r)
+	return b
 }
+
+func isAccent(r rune) bool { return 0x300 <= r && r <= 0x36f }
