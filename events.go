@@ -31,7 +31,7 @@ func (r *Run) Events(ctx context.Context, after int64) iter.Seq2[Event, error] {
 			return
 		}
 		defer sub.Close()
-		s := stream{run: r, sub: sub, seq: after, ends: !r.isWorking()}
+		s := stream{run: r, sub: sub, seq: after, endAtHead: !r.isWorking()}
 		for {
 			list, err := s.next(ctx)
 			if errors.Is(err, io.EOF) {
@@ -64,8 +64,8 @@ type stream struct {
 	state event.State
 	seq   int64 // of the last record told
 
-	ends bool // when what is on record was told: no turn is under way here
-	told bool // what was on record was told
+	endAtHead bool // no turn is under way here: what is on record is all there is
+	atHead    bool // what was on record was told
 }
 
 // lookEvery is how often a run of another process is looked at: it may have been killed.
@@ -74,7 +74,7 @@ const lookEvery = time.Second
 // next are the events that come next; io.EOF when no turn is under way and all was told.
 func (s *stream) next(ctx context.Context) ([]event.Event, error) {
 	wait, stop := ctx, func() {}
-	if s.run.agent == nil && s.told {
+	if s.run.agent == nil && s.atHead {
 		wait, stop = context.WithTimeout(ctx, lookEvery)
 	}
 	e, err := s.sub.Next(wait)
@@ -85,13 +85,13 @@ func (s *stream) next(ctx context.Context) ([]event.Event, error) {
 	case err != nil:
 		return nil, err
 	case e.Kind == feed.CaughtUp:
-		s.told = true
-		if s.run.agent != nil && s.ends {
+		s.atHead = true
+		if s.run.agent != nil && s.endAtHead {
 			return nil, io.EOF
 		}
 		return nil, nil
 	case e.Kind == feed.Gap: // the end of the work may be among what was lost
-		s.told, s.ends = false, !s.run.isWorking()
+		s.atHead, s.endAtHead = false, !s.run.isWorking()
 		return nil, nil
 	case e.Kind == feed.Delta && e.Delta == nil:
 		return nil, io.EOF

@@ -55,9 +55,9 @@ type Config struct {
 	// Env is the environment, "NAME=value", of runs and of their commands; nil is the process's.
 	Env []string
 
-	// Sessions is a store of the program's own, in place of the one that Store names. Store is
-	// then a name for it alone, such as "host:orders"; "" is "host:". The program closes it.
-	Sessions session.Store
+	// OwnStore is a store that the program has opened and closes, in place of the one that Store
+	// names. Store is only a name for it then, such as "host:orders"; "" is "host:".
+	OwnStore session.Store
 	// Model and Fallback answer in every run, in place of the models that specs name.
 	Model, Fallback model.Model
 	// Tools are added to the built-in ones. Every call of them is judged as others are.
@@ -130,8 +130,8 @@ func (rt *Runtime) open(ctx context.Context) (err error) {
 		return err
 	}
 	with := &stores.Options{Mirror: true, Wait: wait, Witness: rt.hub.Witness}
-	if rt.config.Sessions != nil {
-		rt.store, err = stores.Use(ctx, &rt.env, rt.config.Store, rt.config.Sessions, with)
+	if rt.config.OwnStore != nil {
+		rt.store, err = stores.Use(ctx, &rt.env, rt.config.Store, rt.config.OwnStore, with)
 	} else {
 		rt.store, err = stores.Open(ctx, &rt.env, rt.config.Store, with)
 	}

@@ -46,7 +46,7 @@ func (r *Run) work(input []transcript.Part) {
 		close(r.idle)
 		r.mu.Unlock()
 		r.publish(nil) // ends the streams of [Run.Events]
-		if err != nil || len(r.agent.Snapshot().Pending) == 0 || !r.begins() {
+		if err != nil || len(r.agent.Snapshot().Pending) == 0 || !r.tryBegin() {
 			return
 		}
 	}
@@ -68,8 +68,8 @@ func (r *Run) turn(input []transcript.Part) (result *event.Result, err error) {
 	return result, nil
 }
 
-// begins takes the work up; false when it is under way, or the run was stopped.
-func (r *Run) begins() bool {
+// tryBegin begins to work; false when a turn is under way, or the run was stopped.
+func (r *Run) tryBegin() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.working || r.stopped {
@@ -86,7 +86,7 @@ func (r *Run) publish(e event.Event) { r.rt.hub.Publish(r.id, "", e) }
 // agent.ErrApprovalPending while a question waits, an *event.HookError when a hook
 // blocks it, [ErrClosed].
 func (r *Run) Send(ctx context.Context, input ...transcript.Part) error {
-	if err := r.own("send to"); err != nil {
+	if err := r.requireOwn("send to"); err != nil {
 		return err
 	}
 	if err := r.agent.Submit(ctx, input...); err != nil {
@@ -95,14 +95,14 @@ func (r *Run) Send(ctx context.Context, input ...transcript.Part) error {
 		}
 		return err
 	}
-	if r.begins() {
+	if r.tryBegin() {
 		go r.work(nil)
 	}
 	return nil
 }
 
-// own refuses what only the process can do that works on the run.
-func (r *Run) own(what string) error {
+// requireOwn refuses what only the process can do that works on the run.
+func (r *Run) requireOwn(what string) error {
 	if r.agent != nil {
 		return nil
 	}
@@ -138,7 +138,7 @@ func (r *Run) Change(ctx context.Context, c policy.Change) (policy.Change, error
 // Interrupt ends the turn that is under way: what was written of an answer is kept, and every open tool
 // call is answered. The run stays open for [Run.Send].
 func (r *Run) Interrupt() error {
-	if err := r.own("interrupt"); err != nil {
+	if err := r.requireOwn("interrupt"); err != nil {
 		return err
 	}
 	r.agent.Interrupt()
@@ -149,7 +149,7 @@ func (r *Run) Interrupt() error {
 // call is Result.Err. The error is what stopped the run: that of a store, approval.ErrLeave
 // when a question was left open, agent.ErrNothingToDo, or the end of ctx.
 func (r *Run) Wait(ctx context.Context) (*event.Result, error) {
-	if err := r.own("wait for"); err != nil {
+	if err := r.requireOwn("wait for"); err != nil {
 		return nil, err
 	}
 	for {
@@ -170,7 +170,7 @@ func (r *Run) Wait(ctx context.Context) (*event.Result, error) {
 // Stop interrupts the run and closes it: its session is free for others when Stop returns. A run in a
 // worktree removes it if nothing would be lost. Stopping twice does nothing.
 func (r *Run) Stop(ctx context.Context) error {
-	if err := r.own("stop"); err != nil {
+	if err := r.requireOwn("stop"); err != nil {
 		return err
 	}
 	r.mu.Lock()

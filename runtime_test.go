@@ -351,7 +351,7 @@ func TestOwnParts(t *testing.T) {
 	weather, err := tool.New(tool.Spec{Name: "Weather", Description: "Tells the weather.", ReadOnly: true},
 		func(context.Context, *tool.Call, struct{}) (tool.Result, error) { return tool.Text("rain"), nil }, nil)
 	must(t, err)
-	rt := p.open(holdfast.Config{Sessions: store, Store: "host:test", Tools: []tool.Tool{weather}, Approve: allow})
+	rt := p.open(holdfast.Config{OwnStore: store, Store: "host:test", Tools: []tool.Tool{weather}, Approve: allow})
 	run, err := rt.Start(t.Context(), holdfast.RunSpec{
 		Model: p.play("  - tool_uses: [{tool: Weather, input: {}}]\n  - text: done\n"), Prompt: "go", Session: runspec.Session{ID: "s"},
 	})

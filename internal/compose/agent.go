@@ -93,7 +93,7 @@ func (a *Agent) make(ctx context.Context, r *Request, open Opener, who People) (
 		if err := m.Tools.CheckApart(); err != nil {
 			return err
 		}
-		o.Enter = a.entering(r.Spec.Worktree.Name, who.Entered)
+		o.Enter = a.enterWorktree(r.Spec.Worktree.Name, who.Entered)
 	}
 	made, err := agent.New(m.Models.Primary, &o)
 	if err != nil {
@@ -104,8 +104,8 @@ func (a *Agent) make(ctx context.Context, r *Request, open Opener, who People) (
 	return nil
 }
 
-// entering is [agent.Options].Enter of an agent that works in a worktree.
-func (a *Agent) entering(name string, entered func(path, branch string)) func(context.Context) (string, string, error) {
+// enterWorktree is [agent.Options].Enter of an agent that works in a worktree.
+func (a *Agent) enterWorktree(name string, entered func(path, branch string)) func(context.Context) (string, string, error) {
 	enter := a.Parts.Tools.Apart(name, "run")
 	return func(ctx context.Context) (dir, told string, err error) {
 		dir, told, err = enter(ctx)
@@ -197,24 +197,24 @@ func (a *Agent) mask() *secret.Masker {
 	return a.Parts.Options.Mask
 }
 
-// Left says what stays of a run that worked in a worktree.
-type Left struct {
+// KeptWorktree says what stays of a run that worked in a worktree.
+type KeptWorktree struct {
 	Text     string // what stays, and why; "" when the worktree is gone
-	Worktree string // its name
+	Worktree string // the worktree's name
 	Remove   string // the command that takes it away
 }
 
 // LeaveWorktree takes the worktree away that the agent has worked in, if nothing in it would be
 // lost. With keep it stays. It is called before Close.
-func (a *Agent) LeaveWorktree(ctx context.Context, keep bool) (left Left) {
+func (a *Agent) LeaveWorktree(ctx context.Context, keep bool) (kept KeptWorktree) {
 	if !a.worktree || a.Parts.Tools.Checkout() == nil {
-		return left
+		return kept
 	}
 	at := *a.Parts.Tools.Checkout()
-	left.Text = a.Parts.Tools.LeaveApart(context.WithoutCancel(ctx), keep)
-	left.Worktree = filepath.Base(at.Path)
-	left.Remove = "git worktree remove " + filepath.Join(worktree.Place, left.Worktree)
-	return left
+	kept.Text = a.Parts.Tools.LeaveApart(context.WithoutCancel(ctx), keep)
+	kept.Worktree = filepath.Base(at.Path)
+	kept.Remove = "git worktree remove " + filepath.Join(worktree.Place, kept.Worktree)
+	return kept
 }
 
 // Close ends the agent and what was made for it.
