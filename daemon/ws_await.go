@@ -61,9 +61,14 @@ func (w *starts) tell(run string) {
 	}
 }
 
-// await opens the feed of a run that is prepared as soon as it has started.
+// await waits until a run that is prepared has started. The feed that it returns is open from
+// the beginning, so that nothing is missed: the caller closes it.
 func (sub *subscription) await() (*feed.Subscription, error) {
 	s := sub.c.s
+	events, err := s.o.Hub.Await(sub.ctx, sub.run)
+	if err != nil {
+		return nil, err
+	}
 	if !sub.quiet {
 		answer := wire.Envelope{RequestID: sub.requestID}
 		sub.tell(&wire.Subscribed{Envelope: answer, RunID: sub.run})
@@ -74,7 +79,8 @@ func (sub *subscription) await() (*feed.Subscription, error) {
 	defer poll.Stop()
 	for missed := 0; ; {
 		news, done := s.starts.wait(sub.run)
-		events, err := s.o.Hub.Subscribe(sub.ctx, sub.run, 0)
+		_, err := s.o.Sessions.Get(sub.ctx, sub.run)
+		started := err == nil
 		if errors.Is(err, session.ErrNotFound) {
 			err = s.there(sub.ctx, sub.run)
 		}
@@ -82,11 +88,11 @@ func (sub *subscription) await() (*feed.Subscription, error) {
 			if missed++; missed > 1 { // the first time who has stopped it may be about to tell
 				sub.tell(cancelled(sub.run, ""))
 				done()
-				return nil, errDismissed
+				return events, errDismissed
 			}
 			err = nil
 		}
-		if events != nil || err != nil {
+		if started || err != nil {
 			done()
 			sub.bare.Store(false)
 			return events, err
@@ -99,7 +105,7 @@ func (sub *subscription) await() (*feed.Subscription, error) {
 		}
 		done()
 		if err != nil {
-			return nil, err
+			return events, err
 		}
 	}
 }
