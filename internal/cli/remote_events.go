@@ -127,6 +127,7 @@ func (f *remoteEvents) delta(e event.Event) []event.Event {
 	case event.ModelStarted:
 		f.whole = true
 		f.text.Reset()
+		out = append(out, e)
 	case event.TextDelta:
 		if f.whole {
 			f.text.WriteString(e.Text)
@@ -218,13 +219,13 @@ func (f *remoteEvents) record(r *api.Record) ([]event.Event, error) {
 		return nil, nil
 	}
 	if r.Session != "" && r.Kind == session.KindOpened {
-		return nil, into(r, func(o session.Opened) { f.begun(r.Session, o.Use) })
-	}
-	if r.Session != "" && !shownOfAgents(r.Kind) {
-		return nil, nil
+		return nil, into(r, func(o session.Opened) { f.begun(r, &o) })
 	}
 	if sub := f.subs[r.Session]; sub != nil {
 		return f.ofSubagent(sub, r)
+	}
+	if r.Session != "" && !shownOfAgents(r.Kind) {
+		return nil, nil
 	}
 	if f.tally.began.IsZero() {
 		f.tally.began = r.Time
@@ -252,7 +253,7 @@ func shownOfAgents(k session.Kind) bool {
 
 // read adds the events of a record.
 func (f *remoteEvents) read(r *api.Record) error {
-	list, err := event.FromRecord(session.Record{Seq: r.Seq, ID: r.ID, Time: r.Time, Kind: r.Kind, Payload: r.Payload}, &f.state)
+	list, err := event.FromRecord(logged(r), &f.state)
 	if err != nil {
 		return err
 	}
@@ -272,9 +273,14 @@ func (f *remoteEvents) read(r *api.Record) error {
 				f.push(e)
 			})
 		}
-		f.push(e)
+		f.push(f.wrap(askedBy(e), e))
 	}
 	return nil
+}
+
+// logged is a record as the log has it.
+func logged(r *api.Record) session.Record {
+	return session.Record{Seq: r.Seq, ID: r.ID, Time: r.Time, Kind: r.Kind, Payload: r.Payload}
 }
 
 // into reads a payload.

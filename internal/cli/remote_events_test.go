@@ -82,11 +82,13 @@ func replayed(t *testing.T, list []*client.Event) (f *remoteEvents, out []event.
 	return f, append(out, f.flush()...)
 }
 
-// names are the types of events, without the deltas of texts.
+// names are the types of events, without those of a model's call that may be lost.
 func names(list []event.Event) string {
 	var s []string
 	for _, e := range list {
-		if _, ok := e.(event.TextDelta); !ok {
+		switch e.(type) {
+		case event.TextDelta, event.ModelStarted:
+		default:
 			s = append(s, strings.TrimPrefix(reflect.TypeOf(e).String(), "event."))
 		}
 	}

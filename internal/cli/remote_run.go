@@ -293,28 +293,42 @@ func via(way string) string {
 // show shows events, and puts questions.
 func (r *remoteRun) show(ctx context.Context, list []event.Event) error {
 	for _, e := range list {
-		switch q := e.(type) {
-		case event.ApprovalAsked:
-			quiet, err := r.ask(ctx, q.Question)
-			if err != nil {
-				return err
-			}
-			if quiet {
-				continue
-			}
-		case event.ApprovalResolved:
-			if e = r.resolved(q); e == nil {
-				continue
-			}
-		case event.Decided:
-			r.undecided(&q.Decision)
-			e = q
+		e, err := r.asking(ctx, e)
+		if err != nil {
+			return err
+		}
+		if e == nil {
+			continue
 		}
 		if err := r.view.show(e); err != nil {
 			return fmt.Errorf("write output: %w", err)
 		}
 	}
 	return nil
+}
+
+// asking puts the question of an event, also of a sub-agent's, and returns what is to be shown
+// of the event, or nil.
+func (r *remoteRun) asking(ctx context.Context, e event.Event) (event.Event, error) {
+	switch e := e.(type) {
+	case event.SubagentEvent:
+		of, err := r.asking(ctx, e.Event)
+		if of == nil || err != nil {
+			return nil, err
+		}
+		e.Event = of
+		return e, nil
+	case event.ApprovalAsked:
+		if quiet, err := r.ask(ctx, e.Question); quiet || err != nil {
+			return nil, err
+		}
+	case event.ApprovalResolved:
+		return r.resolved(e), nil
+	case event.Decided:
+		r.undecided(&e.Decision)
+		return e, nil
+	}
+	return e, nil
 }
 
 // errLeft is the end of a run here whose question stays open there.

@@ -56,6 +56,12 @@ func (v *streamView) show(e event.Event) error {
 		return v.subagent(e)
 	case event.Decided:
 		return v.decided(e.Decision)
+	case event.ApprovalAsked:
+		return v.asked(e.Question)
+	case event.ApprovalResolved:
+		return v.resolved(e)
+	case event.PolicyChanged:
+		return v.system("policy_changed", map[string]any{"change": e.Change})
 	case event.Retrying:
 		v.blocks = partialBlocks{}
 		return v.system("api_retry", map[string]any{
@@ -191,7 +197,7 @@ func (v *streamView) message(it transcript.Item, seq int64, parent *string) erro
 	return v.emit(w)
 }
 
-// subagent writes what a sub-agent says and does, and what it may not.
+// subagent writes what a sub-agent says and does, what it asks, and what it may not.
 func (v *streamView) subagent(e event.SubagentEvent) error {
 	switch of := e.Event.(type) {
 	case event.ItemAppended:
@@ -206,6 +212,10 @@ func (v *streamView) subagent(e event.SubagentEvent) error {
 		return v.message(it, of.Seq, &e.Use)
 	case event.Decided:
 		return v.decided(of.Decision)
+	case event.ApprovalAsked:
+		return v.asked(of.Question)
+	case event.ApprovalResolved:
+		return v.resolved(of)
 	case event.SubagentEvent:
 		return v.subagent(of)
 	}

@@ -1,0 +1,269 @@
+package cli
+
+import (
+	"encoding/json"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/holdfast-dev/holdfast/event"
+	"github.com/holdfast-dev/holdfast/session"
+)
+
+// waysToRun are the ways of running a run.
+var waysToRun = map[string]func(*place) *seen{"library": (*place).embedded, "daemon": (*place).daemon, "log pipe": (*place).logPipe}
+
+// untold are the types of events that no run of this test tells, and why.
+var untold = map[string]string{
+	"tool_detached":      "when a call goes on in the background depends on time; event.TestFromRecord has it",
+	"tools_changed":      "an MCP server has to come or go",
+	"model_switched":     "there is one model",
+	"terminal_sequences": "hooks that ask for them run beside the events of a turn",
+	"notified":           "nobody is away",
+}
+
+// otherwise is what a way tells otherwise than the library does, and why: a type of event, or
+// a field of one ("type.field"). Everything else is the same.
+var otherwise = map[string]map[string]string{
+	"daemon": {
+		"subagent/provisional": "of sub-agents only what is on record is told to those who follow a daemon's run",
+	},
+	"log pipe": {
+		"session_opened.created": "the host has created the session",
+	},
+}
+
+// The same run gives the same events in every way of running, on record and seen by every view.
+func TestTheSameEvents(t *testing.T) {
+	covered := map[string]bool{}
+	for name, of := range sameRuns {
+		t.Run(name, func(t *testing.T) {
+			told := map[string][]event.Event{}
+			var mu sync.Mutex
+			t.Run("ways", func(t *testing.T) {
+				for way, run := range waysToRun {
+					if of.not[way] != "" {
+						continue
+					}
+					t.Run(way, func(t *testing.T) {
+						t.Parallel()
+						out := run(newPlace(t, of))
+						mu.Lock()
+						told[way] = out.told
+						mu.Unlock()
+						out.check(t, of.reason)
+					})
+				}
+			})
+			for way, list := range told {
+				not := otherwise[way]
+				if diff := cmp.Diff(alike(t, told["library"], not), alike(t, list, not)); diff != "" {
+					t.Errorf("the library -, %s +:\n%s", way, diff)
+				}
+			}
+			for _, e := range told["library"] {
+				covered[event.Type(e)] = true
+			}
+		})
+	}
+	for _, name := range eventTypes(t) {
+		if covered[name] == (untold[name] != "") {
+			t.Errorf("%s: told: %v; %q", name, covered[name], untold[name])
+		}
+	}
+}
+
+// check compares what was told with the log and with what the views say.
+func (s *seen) check(t *testing.T, reason event.Reason) {
+	t.Helper()
+	s.onRecord(t)
+	s.inText(t)
+	s.inStream(t)
+	if s.frames != nil {
+		s.onSocket(t)
+	}
+	if last, ok := s.told[len(s.told)-1].(event.Result); !ok || last.Reason != reason {
+		t.Errorf("it ends with %+v", s.told[len(s.told)-1])
+	}
+}
+
+// lines is the JSON of events.
+func lines(t *testing.T, list []event.Event) (out []string) {
+	t.Helper()
+	for _, e := range list {
+		b, err := event.Marshal(e)
+		if err != nil {
+			t.Fatal(err)
+		}
+		out = append(out, string(b))
+	}
+	return out
+}
+
+// onRecord compares what was told with what the logs have. What a sub-agent asks is in the log
+// of the run, for whoever answers.
+func (s *seen) onRecord(t *testing.T) {
+	t.Helper()
+	told, logged := map[string][]event.Event{}, map[string][]event.Event{"": fromRecords(t, s.records)}
+	for id, records := range s.children {
+		logged[id] = fromRecords(t, records)
+	}
+	const asked = "what sub-agents ask"
+	logged[asked] = slices.Clone(logged[""])
+	of := func(e event.Event) bool { return askedBy(e) != "" }
+	logged[""] = slices.DeleteFunc(logged[""], of)
+	logged[asked] = slices.DeleteFunc(logged[asked], func(e event.Event) bool { return !of(e) })
+	for _, e := range s.told {
+		sub, ok := e.(event.SubagentEvent)
+		switch {
+		case event.Provisional(e):
+		case ok && of(sub.Event):
+			told[asked] = append(told[asked], sub.Event)
+		default:
+			if ok {
+				e = sub.Event
+			}
+			told[sub.Session] = append(told[sub.Session], e)
+		}
+	}
+	for id := range logged {
+		if diff := cmp.Diff(lines(t, logged[id]), lines(t, told[id])); diff != "" {
+			t.Errorf("the log of %q -, what was told +:\n%s", id, diff)
+		}
+		delete(told, id)
+	}
+	for id := range told {
+		t.Errorf("what was told of %s is in no log", id)
+	}
+}
+
+func fromRecords(t *testing.T, records []session.Record) (list []event.Event) {
+	t.Helper()
+	var state event.State
+	for _, r := range records {
+		more, err := event.FromRecord(r, &state)
+		if err != nil {
+			t.Fatal(err)
+		}
+		list = append(list, more...)
+	}
+	return list
+}
+
+// differs is what is another from run to run: ids, times, temporary folders, and digests of
+// what has them in it.
+var differs = regexp.MustCompile(`\b01[0-9A-Z]{24}\b|[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f-]{22}|/tmp/hf\d+/d+|\b[0-9a-f]{64}\b`)
+
+// ownFields are fields that are another from run to run: when, how long, at which place in the
+// log, who has answered through what, and how many tokens a request is guessed to have: tools
+// are described otherwise in a container.
+var ownFields = []string{"tokens_before", "tokens_after", "took_ms", "took_model_ms", "delay_ms", "ms", "seq", "time", "asked_at", "at", "by", "via", "grant"}
+
+// plainly removes those fields of an event's JSON. What to do about an error is said where
+// the error leaves a program, so that its message alone is the same.
+func plainly(v any) any {
+	switch v := v.(type) {
+	case map[string]any:
+		for _, name := range ownFields {
+			delete(v, name)
+		}
+		if e, ok := v["error"].(map[string]any); ok {
+			delete(e, "hint")
+			delete(e, "code")
+		}
+		for name, of := range v {
+			v[name] = plainly(of)
+		}
+	case []any:
+		for i, of := range v {
+			v[i] = plainly(of)
+		}
+	}
+	return v
+}
+
+// alike are events without what differs from run to run. What a sub-agent does stands behind
+// the rest, and then what it asks: when it is told depends on how fast both are, and questions
+// are in the log of the run, where they may come before what led to them. Deltas are joined: where a text is cut
+// does not matter.
+func alike(t *testing.T, list []event.Event, not map[string]string) []string {
+	t.Helper()
+	var own, subs, asked []string
+	for _, e := range whole(list) {
+		_, sub := e.(event.SubagentEvent)
+		if not[event.Type(e)] != "" || sub && event.Provisional(e) && not["subagent/provisional"] != "" {
+			continue
+		}
+		line := leftOf(t, e, not)
+		if askedBy(inmost(e)) != "" {
+			asked = append(asked, line)
+		} else if sub {
+			subs = append(subs, line)
+		} else {
+			own = append(own, line)
+		}
+	}
+	return slices.Concat(own, subs, asked)
+}
+
+// leftOf is an event's JSON without some fields, and without what differs.
+func leftOf(t *testing.T, e event.Event, not map[string]string) string {
+	t.Helper()
+	var m map[string]any
+	if err := json.Unmarshal([]byte(lines(t, []event.Event{e})[0]), &m); err != nil {
+		t.Fatal(err)
+	}
+	for field := range not {
+		if name, ok := strings.CutPrefix(field, event.Type(e)+"."); ok {
+			delete(m, name)
+		}
+	}
+	return differs.ReplaceAllString(js(plainly(m)), "~")
+}
+
+// whole has deltas of one kind that follow each other as one.
+func whole(list []event.Event) (out []event.Event) {
+	for _, e := range list {
+		kind, text := textOf(e)
+		if kind == "" {
+			out = append(out, e)
+			continue
+		}
+		if text == "" {
+			continue
+		}
+		if len(out) > 0 {
+			if before, begun := textOf(out[len(out)-1]); before == kind && useOf(e) == useOf(out[len(out)-1]) {
+				out[len(out)-1] = longer(e, begun)
+				continue
+			}
+		}
+		out = append(out, e)
+	}
+	return out
+}
+
+func useOf(e event.Event) string {
+	d, _ := e.(event.ToolInputDelta)
+	return d.Use
+}
+
+// longer is a delta with more before it.
+func longer(e event.Event, begun string) event.Event {
+	switch e := e.(type) {
+	case event.TextDelta:
+		e.Text = begun + e.Text
+		return e
+	case event.ThinkingDelta:
+		e.Text = begun + e.Text
+		return e
+	case event.ToolInputDelta:
+		e.JSON = begun + e.JSON
+		return e
+	}
+	return e
+}

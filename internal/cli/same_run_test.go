@@ -1,0 +1,341 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/coder/websocket"
+
+	"github.com/holdfast-dev/holdfast/agent"
+	"github.com/holdfast-dev/holdfast/approval"
+	"github.com/holdfast-dev/holdfast/daemon/api"
+	"github.com/holdfast-dev/holdfast/daemon/client"
+	"github.com/holdfast-dev/holdfast/event"
+	"github.com/holdfast-dev/holdfast/internal/compose"
+	"github.com/holdfast-dev/holdfast/internal/daemon/wire"
+	"github.com/holdfast-dev/holdfast/internal/logpipe"
+	"github.com/holdfast-dev/holdfast/internal/settings"
+	"github.com/holdfast-dev/holdfast/model"
+	"github.com/holdfast-dev/holdfast/model/scripted"
+	"github.com/holdfast-dev/holdfast/runspec"
+	"github.com/holdfast-dev/holdfast/session"
+	"github.com/holdfast-dev/holdfast/session/memory"
+	"github.com/holdfast-dev/holdfast/transcript"
+)
+
+// sameRun is a run that is made once in each way of running.
+type sameRun struct {
+	play   string
+	limits runspec.Limits
+	reason event.Reason      // why it ends
+	not    map[string]string // ways that cannot have it, and why
+}
+
+// sameRuns have together each type of event that a run can be made to tell in every way.
+var sameRuns = map[string]sameRun{
+	"many things": {reason: event.ReasonCompleted, play: `
+context: 40000
+chunk: 7
+price: {input: 3, output: 15}
+steps:
+  - {when: {system: summarise the history}, text: much was done, usage: {input: 90, output: 9}}
+  - {when: {result: the end}, text: all is done, usage: {input: 80, output: 8}}
+  - thinking: I read it first.
+    text: I look at the file.
+    tool_uses: [{id: u1, tool: Read, input: {file_path: a.txt}}]
+    usage: {input: 10, output: 1}
+  - {tool_uses: [{id: u2, tool: Bash, input: {command: rm a.txt}}], usage: {input: 20, output: 2}}
+  - {tool_uses: [{id: u3, tool: Bash, input: {command: "touch asked"}}], usage: {input: 30, output: 3}}
+  - {tool_uses: [{id: u4, tool: Bash, input: {command: "false"}}], usage: {input: 40, output: 4}}
+  - {tool_uses: [{id: u5, tool: Read, input: {file_path: nowhere.txt}}], usage: {input: 50, output: 5}}
+  - {tool_uses: [{id: u6, tool: Nothing, input: {}}], usage: {input: 60, output: 6}}
+  - error: {kind: rate_limit, message: slow down, retry_after: 1ms, times: 1}
+    text: This is said at the second attempt.
+    tool_uses: [{id: u9, tool: Read, input: {file_path: b.txt}}]
+    usage: {input: 39000, output: 5}
+`},
+	"a sub-agent": {reason: event.ReasonCompleted, not: map[string]string{"log pipe": "an agent in a container has no sub-agents and no plan mode"}, play: `
+steps:
+  - name: part
+    when: {user: SUBTASK}
+    text: I look.
+    tool_uses: [{id: p1, tool: Read, input: {file_path: a.txt}}]
+    usage: {input: 10, output: 1}
+  - {name: asks, when: {after: part}, tool_uses: [{id: p2, tool: Bash, input: {command: touch part}}], usage: {input: 10, output: 2}}
+  - {name: may not, when: {after: asks}, tool_uses: [{id: p3, tool: Bash, input: {command: rm a.txt}}], usage: {input: 10, output: 3}}
+  - {when: {after: may not}, text: the part is done, usage: {input: 10, output: 4}}
+  - {tool_uses: [{id: u1, tool: Agent, input: {description: a part, prompt: SUBTASK one}}], usage: {input: 20, output: 1}}
+  - {tool_uses: [{id: u2, tool: EnterPlanMode, input: {}}], usage: {input: 20, output: 2}}
+  - error: {kind: rate_limit, message: slow down, after_chunks: 2, retry_after: 1ms, times: 1}
+    text: This breaks off once.
+    chunk: 7
+    usage: {input: 20, output: 3}
+`},
+	"a budget": {reason: event.ReasonBudget, limits: runspec.Limits{MaxBudgetUSD: 0.01}, play: `
+price: {input: 3, output: 15}
+steps:
+  - {text: this is dear, usage: {input: 1000, output: 2000}, tool_uses: [{id: u1, tool: Read, input: {file_path: a.txt}}]}
+  - {text: this comes too late}
+`},
+	"a bound of calls": {reason: event.ReasonMaxTurns, limits: runspec.Limits{MaxTurns: 1}, play: `
+steps:
+  - {text: I look., tool_uses: [{id: u1, tool: Read, input: {file_path: a.txt}}], usage: {input: 10, output: 1}}
+  - {text: this comes too late}
+`},
+}
+
+// tools are those that every way of running the run has; nil: all.
+func (r sameRun) tools() []string {
+	if r.not["log pipe"] != "" {
+		return nil
+	}
+	return []string{"Read", "Bash"}
+}
+
+// sameSettings have a hook that speaks.
+const sameSettings = `{"hooks": {"PreToolUse": [{"matcher": "Read", "hooks": [{"type": "command", "command": "echo '{\"systemMessage\": \"a file is read\"}'"}]}]}}`
+
+// seen is what was seen of a run in one way of running.
+type seen struct {
+	told     []event.Event               // as the way tells it
+	records  []session.Record            // of the run's log
+	children map[string][]session.Record // of the logs of its sub-agents
+	frames   []string                    // of a WebSocket, in the daemon
+}
+
+// place is where a run is made.
+type place struct {
+	t    *testing.T
+	dir  string
+	work string
+	env  []string
+	spec runspec.Spec
+	play string
+}
+
+func newPlace(t *testing.T, of sameRun) *place {
+	t.Helper()
+	dir := shortDir(t)
+	s := &place{t: t, dir: filepath.Join(dir, strings.Repeat("d", max(1, 30-len(dir)))), play: of.play} // paths count as tokens
+	s.work = filepath.Join(s.dir, "work")
+	if err := os.MkdirAll(s.work, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	write(t, s.work, "a.txt", "one\ntwo\n")
+	write(t, s.work, "b.txt", "the end\n")
+	write(t, s.dir, "play.yaml", of.play)
+	s.env = environ(s.dir)
+	s.spec = runspec.Spec{
+		Prompt: "go", Cwd: s.work, Model: "scripted/" + filepath.Join(s.dir, "play.yaml"), Session: runspec.Session{ID: "s"},
+		Permissions: runspec.Permissions{Allow: []string{"Bash(false)"}, Deny: []string{"Bash(rm:*)"}, Settings: []string{sameSettings}},
+		Limits:      of.limits, Tools: of.tools(), Instructions: runspec.Instructions{System: "You work."},
+	}
+	return s
+}
+
+func (s *place) ok(err error) {
+	s.t.Helper()
+	if err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+func (s *place) program() *Program {
+	p := &Program{Env: s.env, Getwd: func() (string, error) { return s.work, nil }}
+	p.fill()
+	return p
+}
+
+func (s *place) model() model.Model {
+	s.t.Helper()
+	play, err := scripted.Parse([]byte(s.play))
+	s.ok(err)
+	m, err := scripted.New(play, nil)
+	s.ok(err)
+	return m
+}
+
+func sayYes(context.Context, approval.Question) (approval.Answer, error) {
+	return approval.Answer{Decision: approval.Allow, By: "ann", Via: "test"}, nil
+}
+
+// logs reads the logs of the run and of its sub-agents.
+func (s *place) logs(sessions *session.Sessions, out *seen) {
+	s.t.Helper()
+	read := func(id string) (list []session.Record) {
+		for r, err := range sessions.Effective(s.t.Context(), id, session.Range{}) {
+			s.ok(err)
+			list = append(list, r)
+		}
+		return list
+	}
+	out.records, out.children = read("s"), map[string][]session.Record{}
+	page, err := sessions.List(s.t.Context(), session.Query{Owner: "s", Worktrees: true})
+	s.ok(err)
+	for _, m := range page.Sessions {
+		out.children[m.ID] = read(m.ID)
+	}
+}
+
+// embedded runs the agent in a Go program.
+func (s *place) embedded() *seen {
+	s.t.Helper()
+	m, err := compose.Make(s.t.Context(), &compose.Request{Env: s.program().environment(), Spec: &s.spec, Cwd: s.work, Model: s.model()})
+	s.ok(err)
+	defer m.Close()
+	o := m.Options
+	o.Sessions, o.Ask = session.New(memory.New(), nil), sayYes
+	o.Session = session.RestoreOptions{SessionID: "s", Opened: session.Opened{CWD: s.work}}
+	a, err := agent.New(m.Models.Primary, &o)
+	s.ok(err)
+	m.Attach(a)
+	out := &seen{}
+	for e, err := range a.Run(s.t.Context(), transcript.Text{Text: s.spec.Prompt}) {
+		s.ok(err)
+		out.told = append(out.told, e)
+	}
+	s.ok(a.Close())
+	s.logs(o.Sessions, out)
+	return out
+}
+
+// logPipe runs the agent as a container does, with this side as its host.
+func (s *place) logPipe() *seen {
+	s.t.Helper()
+	sessions := session.New(memory.New(), nil)
+	restored, err := sessions.Restore(s.t.Context(), session.RestoreOptions{SessionID: "s", Opened: session.Opened{CWD: s.work}})
+	s.ok(err)
+	defer restored.Log.Close()
+	input, err := logpipe.EncodeParts([]transcript.Part{transcript.Text{Text: s.spec.Prompt}})
+	s.ok(err)
+	m := s.model()
+	spec, err := json.Marshal(logpipe.Spec{
+		Version: logpipe.SpecVersion, Session: "s", Input: input, Models: []model.Info{m.Info()}, Asked: true, Given: &settings.Given{}, Run: s.spec,
+	})
+	s.ok(err)
+	out := &seen{}
+	inside, host := net.Pipe()
+	server, err := logpipe.NewServer(host, sessions, logpipe.ServeOptions{
+		Session: "s", Lease: restored.Log.Lease(), Models: []model.Model{m}, Ask: sayYes,
+		Budget: logpipe.Budget{Calls: s.spec.Limits.MaxTurns, USD: s.spec.Limits.MaxBudgetUSD},
+		Event:  func(e event.Event, _ int) { out.told = append(out.told, e) },
+	})
+	s.ok(err)
+	var served sync.WaitGroup
+	served.Go(func() { _ = server.Serve(s.t.Context()) }) // it ends with the connection
+	p := s.program()
+	p.Stdin = strings.NewReader(string(spec))
+	steer := &steering{ready: make(chan struct{})}
+	c := logpipe.Dial(inside, steer)
+	_, err = (&insideCmd{}).turn(s.t.Context(), p, c, steer)
+	s.ok(err)
+	s.ok(c.Close())
+	served.Wait()
+	s.ok(server.Failed())
+	s.logs(sessions, out)
+	return out
+}
+
+// daemon runs the agent in a daemon, and follows it over HTTP and a WebSocket.
+func (s *place) daemon() *seen {
+	s.t.Helper()
+	d, stop := serve(s.t, s.dir, s.env)
+	off := false
+	_, err := d.CreateRun(s.t.Context(), &api.NewRun{Spec: s.spec, Environ: s.env, Start: &off})
+	s.ok(err)
+	ws := s.socket()
+	out := &seen{}
+	var followed sync.WaitGroup
+	followed.Go(func() { out.frames = s.follow(ws) })
+	events := newRemoteEvents("s", "", nil)
+	for e, err := range d.Events(s.t.Context(), "s", 0) {
+		s.ok(err)
+		list, err := events.take(e)
+		s.ok(err)
+		for _, one := range list {
+			if sub, ok := one.(event.SubagentEvent); ok {
+				one = sub.Event
+			}
+			if q, ok := one.(event.ApprovalAsked); ok {
+				_, err := d.Decide(s.t.Context(), q.Question.ID, api.Decision{Decision: approval.Allow, Digest: q.Question.Digest})
+				s.ok(err)
+			}
+		}
+		out.told = append(out.told, list...)
+		if e.Kind == client.EventCaughtUp && e.Seq == 0 {
+			_, err := d.StartRun(s.t.Context(), "s", s.spec.Prompt)
+			s.ok(err)
+		}
+		if end := s.ended(e); end != nil {
+			out.told = append(out.told, events.flush()...)
+			out.told = append(out.told, events.ended(end))
+			break
+		}
+	}
+	followed.Wait()
+	_ = ws.CloseNow() // it may be gone
+	stop()
+	sessions, closeStore, err := s.program().openStore(s.t.Context(), "")
+	s.ok(err)
+	defer closeStore()
+	s.logs(sessions, out)
+	return out
+}
+
+// ended is the record that ends the run; nil for anything else.
+func (s *place) ended(e *client.Event) *wire.RunEvent {
+	s.t.Helper()
+	if e.Kind != client.EventRecord || e.Record.Kind != session.KindRunEvent {
+		return nil
+	}
+	var r wire.RunEvent
+	s.ok(json.Unmarshal(e.Record.Payload, &r))
+	switch r.Event {
+	case wire.RunCompleted, wire.RunFailed, wire.RunCancelled:
+		return &r
+	}
+	return nil
+}
+
+// socket subscribes to the run.
+func (s *place) socket() *websocket.Conn {
+	s.t.Helper()
+	dial := func(ctx context.Context, _, _ string) (net.Conn, error) {
+		return (&net.Dialer{}).DialContext(ctx, "unix", filepath.Join(s.dir, "home", "run", "daemon.sock"))
+	}
+	ws, _, err := websocket.Dial(s.t.Context(), "ws://daemon/v1/ws", &websocket.DialOptions{ //nolint:bodyclose // the connection is closed
+		HTTPClient: &http.Client{Transport: &http.Transport{DialContext: dial}},
+	})
+	s.ok(err)
+	ws.SetReadLimit(-1)
+	s.ok(ws.Write(s.t.Context(), websocket.MessageText, []byte(`{"type":"subscribe","runId":"s","afterSeq":0}`)))
+	for {
+		_, frame, err := ws.Read(s.t.Context())
+		s.ok(err)
+		if strings.Contains(string(frame), `"caught_up"`) {
+			return ws
+		}
+	}
+}
+
+// follow reads until the run has ended.
+func (s *place) follow(ws *websocket.Conn) (frames []string) {
+	for {
+		_, frame, err := ws.Read(s.t.Context())
+		if err != nil {
+			s.t.Error(err)
+			return frames
+		}
+		frames = append(frames, string(frame))
+		if text := string(frame); strings.Contains(text, `"strategy_completed"`) || strings.Contains(text, `"strategy_error"`) {
+			return frames
+		}
+	}
+}
