@@ -60,7 +60,7 @@ func (s *seen) inStream(t *testing.T) {
 	t.Helper()
 	p, b := screen(t, false)
 	var denied []string
-	v := &streamView{p: p, all: true, partial: true, began: p.Now()}
+	v := &streamView{p: p, all: true, partial: true, began: p.Now(), id: "s"} // whoever follows late is not told
 	v.begin(scene{model: "m", mode: func() policy.Mode { return policy.ModeDefault }})
 	for _, e := range s.told {
 		b.Reset()

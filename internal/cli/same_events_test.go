@@ -15,7 +15,9 @@ import (
 )
 
 // waysToRun are the ways of running a run.
-var waysToRun = map[string]func(*place) *seen{"library": (*place).embedded, "daemon": (*place).daemon, "log pipe": (*place).logPipe}
+var waysToRun = map[string]func(*place) *seen{
+	"agent": (*place).alone, "library": (*place).embedded, "daemon": (*place).daemon, "log pipe": (*place).logPipe,
+}
 
 // untold are the types of events that no run of this test tells, and why.
 var untold = map[string]string{
@@ -26,9 +28,13 @@ var untold = map[string]string{
 	"notified":           "nobody is away",
 }
 
-// otherwise is what a way tells otherwise than the library does, and why: a type of event, or
+// otherwise is what a way tells otherwise than the agent itself does, and why: a type of event, or
 // a field of one ("type.field"). Everything else is the same.
 var otherwise = map[string]map[string]string{
+	"library": {
+		"session_opened":    "it is told before anybody can follow the run",
+		"subagent/recorded": "they are in the logs of their own sessions",
+	},
 	"daemon": {
 		"subagent/provisional": "of sub-agents only what is on record is told to those who follow a daemon's run",
 	},
@@ -61,11 +67,11 @@ func TestTheSameEvents(t *testing.T) {
 			})
 			for way, list := range told {
 				not := otherwise[way]
-				if diff := cmp.Diff(alike(t, told["library"], not), alike(t, list, not)); diff != "" {
-					t.Errorf("the library -, %s +:\n%s", way, diff)
+				if diff := cmp.Diff(alike(t, told["agent"], not), alike(t, list, not)); diff != "" {
+					t.Errorf("the agent -, %s +:\n%s", way, diff)
 				}
 			}
-			for _, e := range told["library"] {
+			for _, e := range told["agent"] {
 				covered[event.Type(e)] = true
 			}
 		})
@@ -110,6 +116,9 @@ func (s *seen) onRecord(t *testing.T) {
 	t.Helper()
 	told, logged := map[string][]event.Event{}, map[string][]event.Event{"": fromRecords(t, s.records)}
 	for id, records := range s.children {
+		if s.ownLog {
+			break
+		}
 		logged[id] = fromRecords(t, records)
 	}
 	const asked = "what sub-agents ask"
@@ -121,6 +130,8 @@ func (s *seen) onRecord(t *testing.T) {
 		sub, ok := e.(event.SubagentEvent)
 		switch {
 		case event.Provisional(e):
+		case s.ownLog && of(e):
+			told[asked] = append(told[asked], e)
 		case ok && of(sub.Event):
 			told[asked] = append(told[asked], sub.Event)
 		default:
@@ -195,11 +206,19 @@ func alike(t *testing.T, list []event.Event, not map[string]string) []string {
 	var own, subs, asked []string
 	for _, e := range whole(list) {
 		_, sub := e.(event.SubagentEvent)
-		if not[event.Type(e)] != "" || sub && event.Provisional(e) && not["subagent/provisional"] != "" {
+		in := "subagent/recorded"
+		if event.Provisional(e) {
+			in = "subagent/provisional"
+		}
+		question := askedBy(inmost(e)) != ""
+		if not[event.Type(e)] != "" || sub && !question && not[in] != "" {
 			continue
 		}
+		if question { // as the log of the run has it
+			e = inmost(e)
+		}
 		line := leftOf(t, e, not)
-		if askedBy(inmost(e)) != "" {
+		if question {
 			asked = append(asked, line)
 		} else if sub {
 			subs = append(subs, line)

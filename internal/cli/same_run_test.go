@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"encoding/json"
+	"iter"
 	"net"
 	"net/http"
 	"os"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/coder/websocket"
 
+	library "github.com/holdfast-dev/holdfast"
 	"github.com/holdfast-dev/holdfast/agent"
 	"github.com/holdfast-dev/holdfast/approval"
 	"github.com/holdfast-dev/holdfast/daemon/api"
@@ -108,6 +110,7 @@ type seen struct {
 	records  []session.Record            // of the run's log
 	children map[string][]session.Record // of the logs of its sub-agents
 	frames   []string                    // of a WebSocket, in the daemon
+	ownLog   bool                        // the way tells what the run's log has, without those of sub-agents
 }
 
 // place is where a run is made.
@@ -184,8 +187,44 @@ func (s *place) logs(sessions *session.Sessions, out *seen) {
 	}
 }
 
-// embedded runs the agent in a Go program.
+// held is a model that answers when somebody follows the run.
+type held struct {
+	model.Model
+	followed <-chan struct{}
+}
+
+func (h held) Stream(ctx context.Context, r *model.Request) iter.Seq2[model.Event, error] {
+	select {
+	case <-h.followed:
+	case <-ctx.Done():
+	}
+	return h.Model.Stream(ctx, r)
+}
+
+// embedded runs the agent in a Go program that has package holdfast.
 func (s *place) embedded() *seen {
+	s.t.Helper()
+	followed := make(chan struct{})
+	rt, err := library.Open(s.t.Context(), &library.Config{Env: s.env, Dir: s.work, Model: held{s.model(), followed}, Approve: sayYes})
+	s.ok(err)
+	run, err := rt.Start(s.t.Context(), s.spec)
+	s.ok(err)
+	out := &seen{ownLog: true}
+	follow := sync.OnceFunc(func() { close(followed) })
+	for e, err := range run.Events(s.t.Context(), 0) {
+		s.ok(err)
+		follow()
+		out.told = append(out.told, e.Event)
+	}
+	_, err = run.Wait(s.t.Context())
+	s.ok(err)
+	s.logs(rt.Sessions(), out)
+	s.ok(rt.Close())
+	return out
+}
+
+// alone runs the agent without what is around it.
+func (s *place) alone() *seen {
 	s.t.Helper()
 	m, err := compose.Make(s.t.Context(), &compose.Request{Env: s.program().environment(), Spec: &s.spec, Cwd: s.work, Model: s.model()})
 	s.ok(err)
