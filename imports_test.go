@@ -161,7 +161,7 @@ var floors = map[string]int{
 
 	// an agent from its spec; the daemon
 	"internal/compose": 10,
-	"daemon":           10,
+	"internal/daemon":  10,
 
 	// package holdfast; the command line
 	".":            11,
@@ -197,7 +197,7 @@ var heavy = map[string][]string{
 	"github.com/google/jsonschema-go":        {"tool", "approval", "runspec", "internal/daemon/wire", "internal/daemon/routes"}, // approval: what is filled in is to fit the schema that a server will check it by
 	"github.com/modelcontextprotocol/go-sdk": {"internal/tool/mcp", "internal/mcpserver"},
 	"golang.org/x/oauth2":                    {"internal/tool/mcp"},
-	"github.com/coder/websocket":             {"daemon", "bench"},
+	"github.com/coder/websocket":             {"internal/daemon", "bench"},
 	"github.com/coreos/go-systemd":           {"internal/cli"},
 	"github.com/anishathalye/porcupine":      {"session/sessiontest"},
 	"pgregory.net/rapid":                     {"session/sessiontest"},

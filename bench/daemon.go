@@ -14,7 +14,7 @@ func (b *bench) daemons(ctx context.Context) error {
 	if err := b.decisions(ctx); err != nil {
 		return err
 	}
-	figures, err := b.partBench(ctx, "./daemon", "^BenchmarkSubscribers$", "300x")
+	figures, err := b.partBench(ctx, "./internal/daemon", "^BenchmarkSubscribers$", "300x")
 	if err != nil {
 		return err
 	}
@@ -24,7 +24,7 @@ func (b *bench) daemons(ctx context.Context) error {
 		return err
 	}
 	b.add("an event to 1,000 subscribers of a run", fmt.Sprintf("p50 %.1f ms, p99 %.1f ms", p50, p99), "", "", "p99 ≤ 20 ms")
-	if figures, err = b.partBench(ctx, "./daemon", "^BenchmarkIdleConnections$", "1x"); err != nil {
+	if figures, err = b.partBench(ctx, "./internal/daemon", "^BenchmarkIdleConnections$", "1x"); err != nil {
 		return err
 	}
 	mib, err := figures.find("BenchmarkIdleConnections", "MiB/1000")
@@ -41,7 +41,7 @@ func (b *bench) decisions(ctx context.Context) error {
 	ours, control, ratios := map[string][]float64{}, map[string][]float64{}, map[string][]float64{}
 	quantiles := []string{"p50", "p99"}
 	for range b.rounds(5, 1) {
-		figures, err := b.partBench(ctx, "./daemon", "^BenchmarkDecision$", "400x")
+		figures, err := b.partBench(ctx, "./internal/daemon", "^BenchmarkDecision$", "400x")
 		if err != nil {
 			return err
 		}

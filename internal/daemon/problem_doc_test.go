@@ -14,7 +14,7 @@ import (
 func TestDocumentedCodes(t *testing.T) {
 	said := map[string]bool{}
 	for _, name := range []string{"http", "cli"} {
-		b, err := os.ReadFile("../docs/" + name + ".md")
+		b, err := os.ReadFile("../../docs/" + name + ".md")
 		if err != nil {
 			t.Fatal(err)
 		}

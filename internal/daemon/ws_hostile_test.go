@@ -48,7 +48,7 @@ type badFrame struct {
 // badFrames reads the list of internal/daemon/wire, whose head says what it looks like.
 func badFrames(t *testing.T) []badFrame {
 	t.Helper()
-	b, err := os.ReadFile("../internal/daemon/wire/testdata/hostile.txt")
+	b, err := os.ReadFile("wire/testdata/hostile.txt")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -39,7 +39,7 @@ func TestDocument(t *testing.T) {
 	if n != len(w.api.table) {
 		t.Errorf("the document has %d operations, and there are %d routes", n, len(w.api.table))
 	}
-	b, err := os.ReadFile("../docs/http.md")
+	b, err := os.ReadFile("../../docs/http.md")
 	must(t, err)
 	for i := range w.api.table {
 		rt := &w.api.table[i]

@@ -86,7 +86,7 @@ func beginServed(t testing.TB, play string) *served {
 	s := &served{t: t, program: filepath.Join(t.TempDir(), "holdfast"), cwd: t.TempDir()}
 	s.env = append(os.Environ(), "HOLDFAST_HOME="+home, "HOLDFAST_MODEL=scripted/"+filepath.Join(home, "play.yaml"), "DOCKER_HOST=unix://"+filepath.Join(home, "none.sock"))
 	must(t, os.WriteFile(filepath.Join(home, "play.yaml"), []byte(play), 0o600))
-	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", s.program, "../cmd/holdfast").CombinedOutput(); err != nil {
+	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", s.program, "../../cmd/holdfast").CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
 	cmd := exec.CommandContext(t.Context(), s.program, "daemon", "--listen", "127.0.0.1:0", "--log-format", "json")
