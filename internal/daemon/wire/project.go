@@ -6,6 +6,7 @@ import (
 
 	"github.com/holdfast-dev/holdfast/approval"
 	"github.com/holdfast-dev/holdfast/daemon/api"
+	"github.com/holdfast-dev/holdfast/event"
 	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/session"
 )
@@ -40,7 +41,8 @@ func Project(run string, seq int64, records ...Source) [][]byte {
 	return frames
 }
 
-// project makes the messages of one record.
+// project makes the messages of one record: of its events, or of the record itself where they do
+// not say all that the protocol has.
 func project(run string, r Source) []OfRun {
 	r.Agent = cmp.Or(r.Agent, DefaultAgent)
 	if r.Session == run {
@@ -48,25 +50,19 @@ func project(run string, r Source) []OfRun {
 	}
 	var list []OfRun
 	switch r.Kind {
-	case session.KindRunEvent:
+	case session.KindItem, session.KindToolStarted, session.KindApprovalAsked, session.KindApprovalResolved:
+		events, err := event.FromRecord(r.Record, nil)
+		if err != nil {
+			return nil
+		}
+		for _, e := range events {
+			list = append(list, ofEvent(run, r, e)...)
+		}
+	case session.KindRunEvent: // the run's, not an agent's
 		list = read(r, ofRunEvent)
-	case session.KindItem:
-		list = read(r, ofItem)
-	case session.KindToolStarted:
-		list = read(r, func(r Source, t *session.ToolStartedPayload) []OfRun {
-			return streamed(r, &StreamToolStart{ToolCallID: t.Use, ToolName: t.Tool})
-		})
-	case session.KindToolFinished:
+	case session.KindToolFinished: // its outcome, also of a call that was not run
 		list = read(r, ofToolFinished)
-	case session.KindApprovalAsked:
-		list = read(r, func(r Source, q *approval.Question) []OfRun {
-			m := Permission(run, r.Agent, q)
-			m.SessionID = cmp.Or(r.Session, q.Asker)
-			return []OfRun{m}
-		})
-	case session.KindApprovalResolved:
-		list = read(r, ofAnswer)
-	case session.KindRewrite:
+	case session.KindRewrite: // no event of it is on record
 		list = read(r, func(r Source, w *session.Rewrite) []OfRun {
 			return streamed(r, &StreamRetention{Event: Retention{Kind: w.Reason, By: w.By, Retained: w.Messages}})
 		})
@@ -77,6 +73,23 @@ func project(run string, r Source) []OfRun {
 		m.Common().TS = Time{r.Time}
 	}
 	return list
+}
+
+// ofEvent makes the messages of an event that is on record.
+func ofEvent(run string, r Source, e event.Event) []OfRun {
+	switch e := e.(type) {
+	case event.ItemAppended:
+		return ofItem(r, e.Item)
+	case event.ToolStarted:
+		return streamed(r, &StreamToolStart{ToolCallID: e.Use, ToolName: e.Tool})
+	case event.ApprovalAsked:
+		m := Permission(run, r.Agent, &e.Question)
+		m.SessionID = cmp.Or(r.Session, e.Question.Asker)
+		return []OfRun{m}
+	case event.ApprovalResolved:
+		return ofAnswer(r, &e.Answer)
+	}
+	return nil
 }
 
 // read decodes a record's payload for of; one that is erased or is not P gives nothing.

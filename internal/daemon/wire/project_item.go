@@ -5,21 +5,12 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/holdfast-dev/holdfast/session"
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
 // ofItem makes the messages of a transcript item: an answer's tool calls and then its
-// text, what a person or the runtime said, or the results of tool calls. Queued items
-// are told when their turn has come.
-func ofItem(r Source, p *session.ItemPayload) []OfRun {
-	if p.Queued {
-		return nil
-	}
-	e, err := transcript.ParseTrusted(p.Item)
-	if err != nil {
-		return nil
-	}
+// text, what a person or the runtime said, or the results of tool calls.
+func ofItem(r Source, e transcript.Encoded) []OfRun {
 	it, err := e.Decode()
 	if err != nil {
 		return nil
