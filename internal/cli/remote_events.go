@@ -4,14 +4,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
-	"time"
 
 	"github.com/holdfast-dev/holdfast/daemon/api"
 	"github.com/holdfast-dev/holdfast/daemon/client"
 	"github.com/holdfast-dev/holdfast/event"
 	"github.com/holdfast-dev/holdfast/internal/daemon/wire"
-	"github.com/holdfast-dev/holdfast/internal/outcome"
-	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/session"
 	"github.com/holdfast-dev/holdfast/transcript"
 )
@@ -46,19 +43,6 @@ type remoteEvents struct {
 type heldEvent struct {
 	event event.Event
 	waits bool
-}
-
-// tally is what of a result follows from records.
-type tally struct {
-	turns   int
-	usage   transcript.Usage
-	byModel map[string]event.ModelUsage
-	denials []policy.Decision
-	finish  transcript.Finish
-	text    []string
-	closed  session.TurnClosed
-	began   time.Time
-	ended   time.Time
 }
 
 func newRemoteEvents(id, forked string, meta *session.Meta) *remoteEvents {
@@ -227,10 +211,9 @@ func (f *remoteEvents) record(r *api.Record) ([]event.Event, error) {
 	if r.Session != "" && !shownOfAgents(r.Kind) {
 		return nil, nil
 	}
-	if f.tally.began.IsZero() {
-		f.tally.began = r.Time
+	if err := f.tally.record(r); err != nil {
+		return nil, err
 	}
-	f.tally.ended = r.Time
 	if r.Kind != session.KindRunEvent && r.Kind != session.KindMetaChanged {
 		f.opening()
 	}
@@ -258,20 +241,9 @@ func (f *remoteEvents) read(r *api.Record) error {
 		return err
 	}
 	for _, e := range list {
-		switch e := e.(type) {
-		case event.Decided:
-			if e.Decision.Effect == policy.Deny {
-				f.tally.denials = append(f.tally.denials, e.Decision)
-			}
-		case event.ItemAppended:
-			if e.Item.Role() == transcript.RoleAssistant {
-				f.answered(e.Item)
-			}
-		case event.TurnFinished:
-			return into(r, func(t session.TurnClosed) {
-				f.tally.closed = t
-				f.push(e)
-			})
+		f.tally.event(e)
+		if it, ok := e.(event.ItemAppended); ok && it.Item.Role() == transcript.RoleAssistant {
+			f.answered(it.Item.Text())
 		}
 		f.push(f.wrap(askedBy(e), e))
 	}
@@ -293,9 +265,8 @@ func into[T any](r *api.Record, do func(T)) error {
 	return nil
 }
 
-// answered ends the text that was coming, and counts.
-func (f *remoteEvents) answered(it transcript.Encoded) {
-	text := it.Text()
+// answered ends the text that was coming.
+func (f *remoteEvents) answered(text string) {
 	if begun := f.text.String(); begun != "" && !f.whole {
 		if rest, ok := strings.CutPrefix(text, begun); ok && rest != "" {
 			f.push(event.TextDelta{Text: rest})
@@ -303,21 +274,6 @@ func (f *remoteEvents) answered(it transcript.Encoded) {
 	}
 	f.text.Reset()
 	f.whole = false
-	t := &f.tally
-	t.turns++
-	t.finish = it.Finish()
-	if text != "" {
-		t.text = append(t.text, text)
-	}
-	if item, err := it.Decode(); err == nil && item.Usage != nil {
-		t.usage = t.usage.Add(*item.Usage)
-		if t.byModel == nil {
-			t.byModel = map[string]event.ModelUsage{}
-		}
-		m := t.byModel[item.Model]
-		m.Usage, m.Calls = m.Usage.Add(*item.Usage), m.Calls+1
-		t.byModel[item.Model] = m
-	}
 }
 
 // ended is the run's result: as the agent told it, or as the records have it.
@@ -325,22 +281,5 @@ func (f *remoteEvents) ended(e *wire.RunEvent) event.Result {
 	if f.result != nil {
 		return *f.result
 	}
-	t := &f.tally
-	r := event.Result{
-		SessionID: f.id, Turn: t.closed.Turn, Reason: event.Reason(t.closed.Reason), Text: strings.Join(t.text, "\n"),
-		Turns: t.turns, Usage: t.usage, CostUSD: t.closed.Cost, ByModel: t.byModel, Denials: t.denials,
-		Took: t.ended.Sub(t.began), Finish: t.finish,
-	}
-	switch e.Event {
-	case wire.RunCancelled:
-		r.Reason = event.ReasonInterrupted
-	case wire.RunFailed:
-		if r.Reason == "" || r.Reason == event.ReasonCompleted {
-			r.Reason = event.ReasonFailed
-		}
-		r.Err = &failure{msg: orElse(t.closed.Error, e.Message), out: outcome.Failed}
-	case wire.RunCompleted:
-		r.Reason = event.ReasonCompleted
-	}
-	return r
+	return f.tally.result(f.id, e)
 }
