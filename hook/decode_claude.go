@@ -78,7 +78,7 @@ func (d *decoding) handler(path string, event Event, n *jsontree.Node) (Definiti
 	case absent && kind.Kind == jsontree.Text:
 		d.wrong(path+".type", kind.At, `write a "command" that does it, or take the hook out`, "hooks of type %q are not run: %s", kind.Text, why)
 		return def, false
-	case kind.Kind != jsontree.Text || kind.Text != TypeCommand && kind.Text != TypeHTTP:
+	case kind.Kind != jsontree.Text || kind.Text != TypeCommand && kind.Text != typeHTTP:
 		d.wrong(path+".type", kind.At, `write "command" or "http"`, "there is no type %s", kind.Show())
 		return def, false
 	}
@@ -105,7 +105,7 @@ func (d *decoding) handler(path string, event Event, n *jsontree.Node) (Definiti
 		"headers": d.headers(&def.Headers),
 	}
 	own, other, must := command, http, "command"
-	if kind.Text == TypeHTTP {
+	if kind.Text == typeHTTP {
 		own, other, must = http, command, "url"
 	}
 	known := maps.Clone(common)

@@ -38,9 +38,9 @@ const (
 
 // The types of hooks.
 const (
-	TypeFunction = "function"
+	typeFunction = "function"
 	TypeCommand  = "command"
-	TypeHTTP     = "http"
+	typeHTTP     = "http"
 )
 
 // Definition is one hook. Event and one of Func, Command and URL are required.
@@ -82,9 +82,9 @@ type Definition struct {
 func (d *Definition) Type() string {
 	switch {
 	case d.Func != nil:
-		return TypeFunction
+		return typeFunction
 	case d.URL != "":
-		return TypeHTTP
+		return typeHTTP
 	}
 	return TypeCommand
 }

@@ -87,7 +87,7 @@ func (r *Registry) check(e *entry) error {
 			return err
 		}
 	}
-	if e.kind != TypeFunction && r.o.Runner == nil {
+	if e.kind != typeFunction && r.o.Runner == nil {
 		return &Error{What: "there is nothing here that runs " + e.kind + " hooks", Advice: "give the registry a Runner: hook.NewCommands makes one"}
 	}
 	return nil
@@ -97,13 +97,13 @@ func (r *Registry) check(e *entry) error {
 func checkKind(e *entry) error {
 	var has []string
 	if e.Func != nil {
-		has = append(has, TypeFunction)
+		has = append(has, typeFunction)
 	}
 	if strings.TrimSpace(e.Command) != "" {
 		has = append(has, TypeCommand)
 	}
 	if e.URL != "" {
-		has = append(has, TypeHTTP)
+		has = append(has, typeHTTP)
 	}
 	switch len(has) {
 	case 0:
@@ -123,8 +123,8 @@ func checkFields(e *entry) error {
 	}{
 		{"Args", e.Args != nil, []string{TypeCommand}},
 		{"Access", e.Access != "", []string{TypeCommand}},
-		{"Headers", len(e.Headers) > 0, []string{TypeHTTP}},
-		{"Env", len(e.Env) > 0, []string{TypeCommand, TypeHTTP}},
+		{"Headers", len(e.Headers) > 0, []string{typeHTTP}},
+		{"Env", len(e.Env) > 0, []string{TypeCommand, typeHTTP}},
 	} {
 		if f.set && !slices.Contains(f.of, e.kind) {
 			return &Error{Field: f.name, What: "a " + e.kind + " hook has no use for it", Advice: "take it out"}
@@ -177,12 +177,12 @@ func (e *entry) fill(strict bool) {
 		e.Access = AccessRead
 	}
 	if e.Name == "" {
-		e.Name = map[string]string{TypeFunction: functionName(e.Func), TypeCommand: e.Command, TypeHTTP: e.URL}[e.kind]
+		e.Name = map[string]string{typeFunction: functionName(e.Func), TypeCommand: e.Command, typeHTTP: e.URL}[e.kind]
 	}
 	e.by = oneLine(e.Name, maxName)
 	e.limit = e.time()
 	e.closed = e.Blocks(strict)
-	if e.kind != TypeFunction {
+	if e.kind != typeFunction {
 		e.key = e.identity()
 	}
 }
@@ -194,7 +194,7 @@ func (e *entry) time() time.Duration {
 	limit := e.Timeout
 	switch {
 	case limit > 0:
-	case e.kind == TypeFunction || e.Dialect == Seed:
+	case e.kind == typeFunction || e.Dialect == Seed:
 		limit = SeedTimeout
 	default:
 		limit = e.info.Timeout

@@ -55,7 +55,7 @@ func (f *firing) pick(list []*entry) []*entry {
 // is only of turns that the model has ended, and its Setup only of a setup that was
 // asked for.
 func (e *entry) hears(in *Input) bool {
-	if e.kind == TypeFunction || e.Dialect == Seed {
+	if e.kind == typeFunction || e.Dialect == Seed {
 		return true
 	}
 	switch e.Event {
@@ -92,9 +92,9 @@ func (f *firing) askAgain(ctx context.Context, picked []*entry) {
 // one after another, commands side by side where nothing is rewritten.
 func stretch(list []*entry) int {
 	together := func(e *entry) bool {
-		return !e.Async && (e.kind == TypeFunction) == (list[0].kind == TypeFunction)
+		return !e.Async && (e.kind == typeFunction) == (list[0].kind == typeFunction)
 	}
-	if list[0].Async || list[0].kind != TypeFunction && list[0].info.Rewrites {
+	if list[0].Async || list[0].kind != typeFunction && list[0].info.Rewrites {
 		return 1
 	}
 	n := 1
@@ -112,7 +112,7 @@ func (f *firing) run(ctx context.Context, list []*entry) {
 		f.fail(list, errClosed)
 	case list[0].Async:
 		f.later(ctx, list[0])
-	case list[0].kind == TypeFunction:
+	case list[0].kind == typeFunction:
 		f.functions(ctx, list)
 	default:
 		f.commands(ctx, list)
@@ -238,7 +238,7 @@ func shared(list []*entry) time.Duration {
 }
 
 func (e *entry) sharesTime() bool {
-	return e.Event == SessionEnd && e.Dialect == Claude && e.kind != TypeFunction && !e.Async
+	return e.Event == SessionEnd && e.Dialect == Claude && e.kind != typeFunction && !e.Async
 }
 
 func (f *firing) allowance(e *entry) time.Duration {

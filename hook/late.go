@@ -24,7 +24,7 @@ func (f *firing) later(ctx context.Context, e *entry) {
 	f.log(session.HookRun{Effect: effectAsync}, e)
 	g := f.apart()
 	f.r.goLate(ctx, func(ctx context.Context) {
-		if e.kind == TypeFunction {
+		if e.kind == typeFunction {
 			g.functions(ctx, []*entry{e})
 		} else {
 			res := g.command(ctx, e)

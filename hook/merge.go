@@ -24,7 +24,7 @@ func (f *firing) take(e *entry, res result) {
 		run.Error = cut(res.err.Error(), maxReason)
 		run.Effect, run.Reason = f.failed(e, res.err)
 	case out.silent():
-		if e.kind == TypeFunction {
+		if e.kind == typeFunction {
 			f.ran().Quiet++
 			return
 		}

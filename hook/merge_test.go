@@ -258,7 +258,7 @@ func TestRan(t *testing.T) {
 	list[3].Origin.File, list[3].Origin.Line = "f.json", 7
 	out := registryOf(t, run, list...).Fire(t.Context(), Input{Event: PreToolUse, Tool: "Bash", ToolUseID: "u"})
 	want := &session.HookRanPayload{Event: string(PreToolUse), Tool: "Bash", Use: "u", Quiet: 2, Hooks: []session.HookRun{
-		{Name: "c", Type: TypeFunction, Effect: "context"},
+		{Name: "c", Type: typeFunction, Effect: "context"},
 		{Name: "x …", Type: TypeCommand, Digest: "d", Source: "f.json:7", Exit: &code, Effect: "block", Reason: "x\ny"},
 	}}
 	for i := range out.Ran.Hooks {

@@ -107,7 +107,7 @@ func (r *Registry) Has(e Event) bool { return r != nil && len(r.of(e)) > 0 }
 // Outside reports whether a command or an HTTP hook is registered for e: one that
 // hears of things outside of this process.
 func (r *Registry) Outside(e Event) bool {
-	return r != nil && slices.ContainsFunc(r.of(e), func(e *entry) bool { return e.Type() != TypeFunction })
+	return r != nil && slices.ContainsFunc(r.of(e), func(e *entry) bool { return e.Type() != typeFunction })
 }
 
 // Hooks lists what is registered, in order, with defaults filled in.

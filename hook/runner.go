@@ -74,7 +74,7 @@ func (c *Commands) Run(ctx context.Context, d *Definition, in *Input) (Answer, e
 		return Answer{}, err
 	}
 	switch d.Type() {
-	case TypeHTTP:
+	case typeHTTP:
 		return c.post(ctx, d, in)
 	case TypeCommand:
 		return c.command(ctx, d, in)

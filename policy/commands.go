@@ -19,11 +19,11 @@ type CommandLists struct {
 	Home    string
 }
 
-// Commands judges command lines by the commands that they would run, however deep
+// commandPolicy judges command lines by the commands that they would run, however deep
 // (seed 002's command policies). It denies a line with a denied command, asks
 // about one that cannot be read, allows one whose commands are all allowed, and
 // has no opinion on what is no command.
-type Commands struct {
+type commandPolicy struct {
 	allow, deny []commandEntry
 	rest        Effect
 	home        string
@@ -38,8 +38,8 @@ type commandEntry struct {
 
 // NewCommands compiles the lists. No list and no default, an entry that cannot be
 // read, and an unknown default are errors that wrap [ErrInvalid].
-func NewCommands(o CommandLists) (*Commands, error) {
-	c := &Commands{rest: o.Default, home: o.Home}
+func NewCommands(o CommandLists) (Policy, error) {
+	c := &commandPolicy{rest: o.Default, home: o.Home}
 	switch {
 	case !slices.Contains([]Effect{None, Allow, Deny, Ask}, o.Default):
 		return nil, fmt.Errorf("%w: the default %q of commands; hint: want allow, deny or ask", ErrInvalid, o.Default)
@@ -115,9 +115,9 @@ func (e *commandEntry) permits(c *shellread.Command) bool {
 }
 
 // Evaluate judges a command line.
-func (c *Commands) Evaluate(r Request) Verdict { return c.judge(newSubject(r, c.home, nil)) }
+func (c *commandPolicy) Evaluate(r Request) Verdict { return c.judge(newSubject(r, c.home, nil)) }
 
-func (c *Commands) judge(s *subject) Verdict {
+func (c *commandPolicy) judge(s *subject) Verdict {
 	if s.reading == nil {
 		return Verdict{}
 	}
@@ -147,7 +147,7 @@ func (c *Commands) judge(s *subject) Verdict {
 }
 
 // others judges a line without a denied command.
-func (c *Commands) others(s *subject) Verdict {
+func (c *commandPolicy) others(s *subject) Verdict {
 	var by *commandEntry
 	for i := range s.reading.Commands {
 		cmd := &s.reading.Commands[i]

@@ -10,10 +10,10 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/shellread"
 )
 
-// Danger is one entry of the list of what mode auto refuses (danger.json). All
+// dangerPolicy is one entry of the list of what mode auto refuses (danger.json). All
 // the conditions that it has must hold. Alternatives of one condition are in a
 // list or separated by "|"; "*" and "?" stand for any text and any character.
-type Danger struct {
+type dangerPolicy struct {
 	ID  string `json:"id"`
 	Why string `json:"why"` // "it runs with another user's rights"
 
@@ -39,12 +39,12 @@ var dangerJSON []byte
 
 // dangers is the list, indexed by program.
 type dangers struct {
-	list    []Danger
-	exact   map[string][]*Danger // by the program's name
-	pattern []*Danger            // with a pattern among their programs
-	any     []*Danger            // of every program
-	line    []*Danger            // about the line as it is written
-	valued  map[string][]string  // global flags that take a value, by program
+	list    []dangerPolicy
+	exact   map[string][]*dangerPolicy // by the program's name
+	pattern []*dangerPolicy            // with a pattern among their programs
+	any     []*dangerPolicy            // of every program
+	line    []*dangerPolicy            // about the line as it is written
+	valued  map[string][]string        // global flags that take a value, by program
 }
 
 // loadDangers reads the list once. It is part of the program: that it can be
@@ -58,19 +58,19 @@ var loadDangers = sync.OnceValue(func() *dangers {
 })
 
 // allDangers lists what mode auto refuses, as it is in danger.json.
-func allDangers() []Danger { return slices.Clone(loadDangers().list) }
+func allDangers() []dangerPolicy { return slices.Clone(loadDangers().list) }
 
 func readDangers(b []byte) (*dangers, error) {
 	var file struct {
 		Valued  map[string][]string `json:"valued"`
-		Entries []Danger            `json:"entries"`
+		Entries []dangerPolicy      `json:"entries"`
 	}
 	dec := json.NewDecoder(strings.NewReader(string(b)))
 	dec.DisallowUnknownFields()
 	if err := dec.Decode(&file); err != nil {
 		return nil, err
 	}
-	d := &dangers{list: file.Entries, exact: map[string][]*Danger{}, valued: file.Valued}
+	d := &dangers{list: file.Entries, exact: map[string][]*dangerPolicy{}, valued: file.Valued}
 	for i := range d.list {
 		e := &d.list[i]
 		switch {
@@ -97,7 +97,7 @@ func readDangers(b []byte) (*dangers, error) {
 }
 
 // find returns the first entry that the line or one of its commands meets, or nil.
-func (d *dangers) find(w *world, s *subject) *Danger {
+func (d *dangers) find(w *world, s *subject) *dangerPolicy {
 	for _, e := range d.line {
 		if hasShape(s.Resource, e.Line) {
 			return e
@@ -105,7 +105,7 @@ func (d *dangers) find(w *world, s *subject) *Danger {
 	}
 	for i := range s.reading.Commands {
 		c := &s.reading.Commands[i]
-		for _, list := range [...][]*Danger{d.exact[c.Name], d.any, d.pattern} {
+		for _, list := range [...][]*dangerPolicy{d.exact[c.Name], d.any, d.pattern} {
 			for _, e := range list {
 				if e.meets(d, w, s, i) {
 					return e
@@ -117,7 +117,7 @@ func (d *dangers) find(w *world, s *subject) *Danger {
 }
 
 // meets reports whether the command of that index meets all conditions but Line.
-func (e *Danger) meets(d *dangers, w *world, s *subject, command int) bool {
+func (e *dangerPolicy) meets(d *dangers, w *world, s *subject, command int) bool {
 	c := &s.reading.Commands[command]
 	if len(e.Programs) > 0 && !matchAny(e.Programs, c.Name) {
 		return false
@@ -147,7 +147,7 @@ func (e *Danger) meets(d *dangers, w *world, s *subject, command int) bool {
 	return e.worded(d.valued[c.Name], c.Args)
 }
 
-func (e *Danger) touches(w *world, s *subject, command int) bool {
+func (e *dangerPolicy) touches(w *world, s *subject, command int) bool {
 	for i := range s.places {
 		if p := &s.places[i]; p.command == command && w.is(p, e.Paths) {
 			return true
@@ -156,7 +156,7 @@ func (e *Danger) touches(w *world, s *subject, command int) bool {
 	return false
 }
 
-func (e *Danger) argument(text string) bool {
+func (e *dangerPolicy) argument(text string) bool {
 	if e.Fold {
 		text = strings.ToLower(strings.Join(strings.Fields(text), " "))
 	}
@@ -164,7 +164,7 @@ func (e *Danger) argument(text string) bool {
 }
 
 // worded checks the conditions on words that are no flags.
-func (e *Danger) worded(valued []string, args []shellread.Arg) bool {
+func (e *dangerPolicy) worded(valued []string, args []shellread.Arg) bool {
 	if len(e.Words)+len(e.AnyWord)+len(e.Unless) == 0 {
 		return true
 	}

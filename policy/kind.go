@@ -199,7 +199,7 @@ func (p *place) protected() bool {
 }
 
 // is reports whether a path that would be written is of one of the classes of
-// [Danger.Paths].
+// [dangerPolicy.Paths].
 func (w *world) is(p *place, classes []string) bool {
 	if !p.written() {
 		return false

@@ -50,7 +50,7 @@ func emptied(r *Record, ids map[string]bool) json.RawMessage {
 	case KindRunEvent:
 		return fieldsOf(r.Payload, append(runNeeds(), "strategy")...)
 	case KindFileSaved:
-		return withoutContent(r.Payload, OmittedErased)
+		return withoutContent(r.Payload, omittedErased)
 	case KindTaskChanged:
 		return emptyTask(r.Payload)
 	case KindTurnOpened, KindTurnClosed, KindToolStarted, KindToolFinished, KindVendorMapped, KindWorkspaceEvent:

@@ -23,9 +23,9 @@ const FileAbsent = "absent"
 
 // Why a [FileSaved] has no content.
 const (
-	OmittedLarge  = "too large"
+	omittedLarge  = "too large"
 	OmittedMasked = "it has a secret"
-	OmittedErased = "erased"
+	omittedErased = "erased"
 )
 
 // FileSaved is the payload of [KindFileSaved]: what a file was right before it was
@@ -124,7 +124,7 @@ func (f *FileSaved) Keep(content []byte, at map[string]int64) {
 			return
 		}
 	}
-	f.Omitted = OmittedLarge
+	f.Omitted = omittedLarge
 }
 
 // Permissions are the bits of Mode. ErrCorrupt for a text that is none.

@@ -65,9 +65,9 @@ func TestSavedFilesAreRedacted(t *testing.T) {
 		gone []int64
 		why  string
 	}{
-		{"by number", session.RedactOptions{Seqs: []int64{3}}, []int64{3}, session.OmittedErased},
+		{"by number", session.RedactOptions{Seqs: []int64{3}}, []int64{3}, "erased"},
 		{"by what it has", session.RedactOptions{Mask: mask}, []int64{3}, session.OmittedMasked},
-		{"with the use that wrote it", session.RedactOptions{Seqs: []int64{2}}, []int64{3, 4}, session.OmittedErased},
+		{"with the use that wrote it", session.RedactOptions{Seqs: []int64{2}}, []int64{3, 4}, "erased"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := session.New(memory.New(), nil)

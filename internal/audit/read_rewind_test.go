@@ -18,7 +18,7 @@ func TestRewindsAreEvidence(t *testing.T) {
 	}
 	for _, f := range []session.FileSaved{
 		{Use: "u", Path: "/w/a", Digest: session.FileAbsent, After: "aa"},
-		{Path: "/w/a", Existed: true, Digest: "aa", After: session.FileAbsent, Omitted: session.OmittedLarge, Rewind: &session.Rewound{To: 1, By: "ann"}},
+		{Path: "/w/a", Existed: true, Digest: "aa", After: session.FileAbsent, Omitted: "too large", Rewind: &session.Rewound{To: 1, By: "ann"}},
 	} {
 		d, err := f.Draft()
 		if err != nil {

@@ -164,7 +164,7 @@ func TestErasedIsSaid(t *testing.T) {
 	id := h.ends()
 	_, err := d.s.Redact(t.Context(), id, session.RedactOptions{Seqs: []int64{seq}})
 	d.must(err)
-	if _, err = d.plan(id, Options{To: start}).Apply(t.Context()); !errors.Is(err, ErrBlocked) || !strings.Contains(err.Error(), session.OmittedErased) {
+	if _, err = d.plan(id, Options{To: start}).Apply(t.Context()); !errors.Is(err, ErrBlocked) || !strings.Contains(err.Error(), "erased") {
 		t.Error(err)
 	}
 }

@@ -16,7 +16,7 @@ func TestAllOrNothing(t *testing.T) {
 		do        func(d *desk, h *hand)
 		o         Options
 	}{
-		{"too large", session.OmittedLarge, func(d *desk, h *hand) {
+		{"too large", "too large", func(d *desk, h *hand) {
 			d.put("b", strings.Repeat("x", session.MaxSaved+1))
 			h.edits("b", "small")
 		}, Options{}},

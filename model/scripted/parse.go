@@ -12,20 +12,20 @@ import (
 	"github.com/goccy/go-yaml/parser"
 )
 
-// SyntaxError says where a play is not right.
-type SyntaxError struct {
+// playError says where a play is not right.
+type playError struct {
 	Line, Column int // from 1; 0 when unknown
 	Message      string
 }
 
-func (e *SyntaxError) Error() string {
+func (e *playError) Error() string {
 	if e.Line == 0 {
 		return e.Message
 	}
 	return fmt.Sprintf("%d:%d: %s", e.Line, e.Column, e.Message)
 }
 
-// Load reads a play from a file. Errors of the play are a [SyntaxError].
+// Load reads a play from a file. Errors of the play are a [playError].
 func Load(path string) (Play, error) {
 	b, err := os.ReadFile(path)
 	if err != nil {
@@ -38,7 +38,7 @@ func Load(path string) (Play, error) {
 	return p, nil
 }
 
-// Parse reads a play. Errors are a [SyntaxError].
+// Parse reads a play. Errors are a [playError].
 func Parse(b []byte) (Play, error) {
 	p, err := parse(b)
 	if err != nil {
@@ -54,9 +54,9 @@ func parse(b []byte) (Play, error) {
 	}
 	switch {
 	case len(file.Docs) > 1:
-		return Play{}, &SyntaxError{Message: fmt.Sprintf("there are %d documents, a play is one", len(file.Docs))}
+		return Play{}, &playError{Message: fmt.Sprintf("there are %d documents, a play is one", len(file.Docs))}
 	case len(file.Docs) == 0 || file.Docs[0].Body == nil:
-		return Play{}, &SyntaxError{Message: "there is nothing in it"}
+		return Play{}, &playError{Message: "there is nothing in it"}
 	}
 	if err := checkDurations(file.Docs[0].Body); err != nil {
 		return Play{}, err
@@ -66,7 +66,7 @@ func parse(b []byte) (Play, error) {
 		return Play{}, syntaxError(err)
 	}
 	if _, f := compile(p); f != nil {
-		e := &SyntaxError{Message: f.Error()}
+		e := &playError{Message: f.Error()}
 		e.Line, e.Column = position(file, f.path)
 		return Play{}, e
 	}
@@ -86,7 +86,7 @@ func checkDurations(doc ast.Node) error {
 
 type durationCheck struct {
 	inDelay bool
-	fault   *SyntaxError
+	fault   *playError
 }
 
 func (c *durationCheck) Visit(n ast.Node) ast.Visitor {
@@ -106,7 +106,7 @@ func (c *durationCheck) Visit(n ast.Node) ast.Visitor {
 	case key == "retry_after", c.inDelay && (key == "before" || key == "chunk"):
 		t := pair.Value.GetToken()
 		if _, err := time.ParseDuration(t.Value); err != nil && pair.Value.Type() != ast.AliasType {
-			c.fault = &SyntaxError{
+			c.fault = &playError{
 				Line: t.Position.Line, Column: t.Position.Column,
 				Message: fmt.Sprintf("%s: %q is not a duration like 200ms or 1.5s", key, t.Value),
 			}
@@ -115,8 +115,8 @@ func (c *durationCheck) Visit(n ast.Node) ast.Visitor {
 	return c
 }
 
-func syntaxError(err error) *SyntaxError {
-	e := &SyntaxError{Message: err.Error()}
+func syntaxError(err error) *playError {
+	e := &playError{Message: err.Error()}
 	if ye, ok := errors.AsType[yaml.Error](err); ok {
 		e.Message = ye.GetMessage()
 		if t := ye.GetToken(); t != nil && t.Position != nil {

@@ -62,7 +62,7 @@ func TestParseErrors(t *testing.T) {
 			t.Errorf("%s: no error", tt.name)
 			continue
 		}
-		if _, ok := errors.AsType[*SyntaxError](err); !ok || !strings.Contains(err.Error(), tt.want) {
+		if _, ok := errors.AsType[*playError](err); !ok || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%s: %v, want %s", tt.name, err, tt.want)
 		}
 	}
@@ -145,7 +145,7 @@ func FuzzParse(f *testing.F) {
 	f.Fuzz(func(t *testing.T, b []byte) {
 		p, err := Parse(b)
 		if err != nil {
-			if _, ok := errors.AsType[*SyntaxError](err); !ok {
+			if _, ok := errors.AsType[*playError](err); !ok {
 				t.Fatalf("%T: %v", err, err)
 			}
 			return
