@@ -26,7 +26,8 @@ type State struct {
 // one or two. It depends on the record and on s alone, so that records give the same events
 // whenever they are read. A record that was erased, and a kind that tells nothing, give none.
 //
-// An answer that came too late (ApprovalResolved.Late) is on no record.
+// An answer that came too late (ApprovalResolved.Late) is on no record. What a sub-agent asks is in
+// the log of its run and names it (Question.Asker); its agent tells it as a [SubagentEvent].
 func FromRecord(r session.Record, s *State) ([]Event, error) {
 	if s == nil {
 		s = new(State)
