@@ -6,7 +6,7 @@
 //
 // Measured on a busy machine of two processors: 21 packages are initialized for
 // `version`, in 0.3 ms, against 299 in 11 ms and 2 MB for a command that goes through
-// package cli. Go initializes a package as soon as its imports are, in the order of
+// package cli: `holdfast --version` takes 6 ms, and 18 ms without this package. Go initializes a package as soon as its imports are, in the order of
 // import paths; this one imports almost nothing, so its turn comes early. Only
 // cmd/holdfast imports it:
 //

@@ -1,6 +1,6 @@
 // Package lazyregexp compiles the regular expressions of packages when they are first
-// used, so that a start pays only for those it needs: to compile all thirty takes 2.5 to
-// 3 ms in a new process, 0.5 ms once everything is in the caches.
+// used, so that a start pays only for those it needs. On a busy machine of two processors,
+// `holdfast policy --help` takes 37 ms, and 42 ms when all are compiled at the start.
 //
 //	var name = lazyregexp.Must(`^[a-z]+$`)
 //	…

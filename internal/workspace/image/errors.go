@@ -2,8 +2,6 @@ package image
 
 import (
 	"errors"
-	"fmt"
-	"strings"
 
 	"github.com/holdfast-dev/holdfast/internal/outcome"
 	"github.com/holdfast-dev/holdfast/internal/workspace/engine"
@@ -18,27 +16,11 @@ var (
 	ErrNoImage = engine.ErrNoImage                             // as the engine says it
 )
 
-// Error is what did not work with an image.
-type Error struct {
-	Op     string // "build image", …
-	Name   string // of the image or file, may be empty
-	Detail string // may be empty
-	Advice string // what to do about it, may be empty
-	Err    error
-}
+// Error is what did not work with an image; Name is that of the image or of a file. It reads like an error
+// of the engine.
+type Error engine.Error
 
-func (e *Error) Error() string {
-	var b strings.Builder
-	b.WriteString(e.Op)
-	if e.Name != "" {
-		b.WriteString(" " + e.Name)
-	}
-	fmt.Fprintf(&b, ": %v", e.Err)
-	if e.Detail != "" {
-		b.WriteString(": " + e.Detail)
-	}
-	return b.String()
-}
+func (e *Error) Error() string { return (*engine.Error)(e).Error() }
 
 // Unwrap gives the contract.
 func (e *Error) Unwrap() error { return e.Err }
