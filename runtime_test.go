@@ -2,6 +2,7 @@ package holdfast_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"os"
 	"path/filepath"
@@ -322,6 +323,29 @@ func TestMany(t *testing.T) {
 	}
 	if users != 21 || items != len(l.Items) {
 		t.Errorf("%d inputs are on record, %d items of %d were told", users, items, len(l.Items))
+	}
+}
+
+// A run that has few tools may have sub-agents, which have no more than it has.
+func TestSubagentOfFewTools(t *testing.T) {
+	p := newPlace(t)
+	rt := p.open(holdfast.Config{})
+	kind := p.play("  - tool_uses: [{tool: Bash, input: {command: \"echo it > a.txt\"}}]\n  - text: I am here\n")
+	run, err := rt.Start(t.Context(), holdfast.RunSpec{
+		Model:  p.play("  - tool_uses: [{tool: Agent, input: {description: d, prompt: go, subagent_type: helper}}]\n  - text: done\n"),
+		Prompt: "go", Tools: []string{"Read", "Agent"}, Permissions: runspec.Permissions{Mode: "bypassPermissions"},
+		Agents: json.RawMessage(`{"helper": {"description": "helps", "prompt": "help", "model": "` + kind + `"}}`),
+	})
+	must(t, err)
+	wait(t, run)
+	l, err := rt.Sessions().Load(t.Context(), run.ID(), nil)
+	must(t, err)
+	result := l.Items[2].JSON
+	if !strings.Contains(string(result), "I am here") {
+		t.Errorf("the sub-agent said %s", result)
+	}
+	if _, err := os.Stat(filepath.Join(p.dir, "a.txt")); !os.IsNotExist(err) {
+		t.Errorf("it has Bash: %v", err)
 	}
 }
 

@@ -360,7 +360,8 @@ func (b *Toolbox) restrict(all *tool.Registry) (*tool.Registry, error) {
 	}
 	keep, gone := map[string]bool{}, []string{}
 	for _, name := range b.only {
-		if _, ok := all.Lookup(name); !ok && !isMCPTool(name) { // a server's may come later
+		// A server's may come later, and a sub-agent has fewer than the run, of which all were there.
+		if _, ok := all.Lookup(name); !ok && !b.sub && !isMCPTool(name) {
 			return nil, outcome.Invalid("there is no tool "+name, "the tools are "+strings.Join(Names(all), ", "))
 		}
 		keep[name] = true
