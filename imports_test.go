@@ -55,6 +55,7 @@ var floors = map[string]int{
 	"internal/listen":            1,
 	"internal/sandbox/kernel":    1,
 	"internal/supervisor":        1,
+	"internal/term":              1, // the only place that prints, asks and draws in a terminal
 	"internal/workspace/jsonrpc": 1,
 	"internal/workspace/vendor":  1, // what drivers are
 	"internal/yamltree":          1,
@@ -204,11 +205,10 @@ var heavy = map[string][]string{
 	"github.com/rogpeppe/go-internal":        {"model/internal/modeltest"},
 	"github.com/google/go-cmp":               {"session/sessiontest"},
 	"golang.org/x/tools":                     {"internal/crosscheck"},
-	"golang.org/x/term":                      {"internal/cli"},
+	"golang.org/x/term":                      {"internal/cli", "internal/term"},
 	"golang.org/x/text":                      {"internal/session/searchtext"},
 	"github.com/landlock-lsm/go-landlock":    {"internal/sandbox/kernel"},
 	"kernel.org/pub/linux/libs/security":     {"internal/sandbox/kernel"}, // psx, of go-landlock
-	"github.com/mattn/go-isatty":             {"internal/cli"},
 	"github.com/dlclark/regexp2":             {"hook"},
 	"golang.org/x/mod":                       {"internal/audit"},
 	"github.com/gowebpki/jcs":                {"internal/audit"},

@@ -14,6 +14,7 @@ import (
 	"github.com/holdfast-dev/holdfast/approval"
 	"github.com/holdfast-dev/holdfast/daemon/api"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
+	"github.com/holdfast-dev/holdfast/internal/term"
 	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/session"
 )
@@ -63,12 +64,12 @@ func (c *approvalsListCmd) run(ctx context.Context, p *Program) error {
 	}
 	slices.SortStableFunc(open, func(a, b approval.Question) int { return a.AskedAt.Compare(b.AskedAt) })
 	if c.JSON {
-		return p.out.json(struct {
+		return p.out.JSON(struct {
 			Approvals []approval.Question `json:"approvals"`
-		}{append([]approval.Question{}, open...)}, p.out.term.tty)
+		}{append([]approval.Question{}, open...)}, p.out.TTY)
 	}
 	if len(open) == 0 {
-		p.err.line("no question waits for an answer")
+		p.err.Line("no question waits for an answer")
 		return nil
 	}
 	rows := [][]string{{"ID", "TOOL", "WHAT", "AGE", "UNTIL", "SESSION"}}
@@ -77,9 +78,9 @@ func (c *approvalsListCmd) run(ctx context.Context, p *Program) error {
 		if q.Expires != nil {
 			until = q.Expires.Local().Format(time.TimeOnly)
 		}
-		rows = append(rows, []string{q.ID, q.Tool, subject(q), age(p.Now().Sub(q.AskedAt)), until, q.Session})
+		rows = append(rows, []string{q.ID, q.Tool, subject(q), term.Age(p.Now().Sub(q.AskedAt)), until, q.Session})
 	}
-	p.table(rows, 2)
+	p.out.Table(rows, 2)
 	return nil
 }
 
@@ -118,23 +119,23 @@ type approvalsShowCmd struct {
 func (c *approvalsShowCmd) run(ctx context.Context, p *Program) error {
 	return c.with(ctx, p, c.Store, func(_ *session.Sessions, d questionDoc) error {
 		if c.JSON {
-			return p.out.json(d, p.out.term.tty)
+			return p.out.JSON(d, p.out.TTY)
 		}
-		t := p.out.term
-		p.out.question(d.Question, p.Now())
-		p.out.line("  %s  %s", t.dim("session"), shown(d.Session))
+		t := p.out.Style
+		printQuestion(p.out, d.Question, p.Now())
+		p.out.Line("  %s  %s", t.Dim("session"), term.Escape(d.Session))
 		for i, s := range d.Scopes {
 			name := "scope  "
 			if i > 0 {
 				name = "       "
 			}
-			p.out.line("  %s  %s", t.dim(name), exact(scopeText(s)))
+			p.out.Line("  %s  %s", t.Dim(name), term.EscapeStrict(scopeText(s)))
 		}
 		if a := d.Answer; a != nil {
-			p.out.line("  %s  %s", t.dim("answer "), exact(answerText(*a)))
+			p.out.Line("  %s  %s", t.Dim("answer "), term.EscapeStrict(answerText(*a)))
 			return nil
 		}
-		p.err.line("%s %s, or deny", p.err.term.bold("hint:"), allowLine(d.Question))
+		p.err.Line("%s %s, or deny", p.err.Bold("hint:"), allowLine(d.Question))
 		return nil
 	})
 }
@@ -162,7 +163,7 @@ func scopeText(s approval.Scope) string {
 
 // answerText tells an answer in one line: "allow by ann (cli): because".
 func answerText(a approval.Answer) string {
-	s := string(a.Decision) + " by " + orElse(a.By, "somebody")
+	s := string(a.Decision) + " by " + cmp.Or(a.By, "somebody")
 	if a.Via != "" {
 		s += " (" + a.Via + ")"
 	}
@@ -347,11 +348,11 @@ func (p *Program) decide(ctx context.Context, s *session.Sessions, d questionDoc
 	}
 	d.Answer = &won
 	if asJSON {
-		return p.out.json(d, p.out.term.tty)
+		return p.out.JSON(d, p.out.TTY)
 	}
-	p.err.line("%s  %s: %s", d.ID, shown(d.Tool), shown(answerText(won)))
+	p.err.Line("%s  %s: %s", d.ID, term.Escape(d.Tool), term.Escape(answerText(won)))
 	if held, err := s.Held(ctx, d.Session); err == nil && held == nil {
-		p.err.line("%s nobody runs session %s; go on: holdfast run %s--resume %s", p.err.term.bold("hint:"), d.Session, storeArg(store), d.Session)
+		p.err.Line("%s nobody runs session %s; go on: holdfast run %s--resume %s", p.err.Bold("hint:"), d.Session, storeArg(store), d.Session)
 	}
 	return nil
 }

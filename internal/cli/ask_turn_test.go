@@ -11,18 +11,17 @@ import (
 	"time"
 
 	"github.com/holdfast-dev/holdfast/approval"
+	"github.com/holdfast-dev/holdfast/internal/term"
 	"github.com/holdfast-dev/holdfast/policy"
 )
 
 // desk is an asker whose person types into a pipe, and the printer of who shows the run.
-func desk(t *testing.T, width int) (a *asker, others *printer, screen *bytes.Buffer, types func(string)) {
+func desk(t *testing.T, width int) (a *asker, others *term.Printer, screen *bytes.Buffer, types func(string)) {
 	in, typed := io.Pipe()
 	t.Cleanup(func() { _ = typed.Close() })
 	screen = &bytes.Buffer{}
-	others = newPrinter(screen, terminal{tty: true, dumb: true, width: width})
-	front := *others
-	front.front = true
-	a = &asker{keys: newKeyboard(in), out: &front, close: func() {}, now: time.Now, by: "ann"}
+	others = term.NewPrinter(screen, term.Style{TTY: true, Dumb: true, Width: width})
+	a = &asker{Person: term.NewPerson(term.NewKeyboard(in), others), now: time.Now, by: "ann"}
 	return a, others, screen, func(s string) { _, _ = io.WriteString(typed, s) }
 }
 
@@ -106,12 +105,12 @@ func TestWhatOthersPrintWaitsForTheAnswer(t *testing.T) {
 			_, _ = a.ask(t.Context(), aboutCommand("one", "touch one"))
 		}()
 		synctest.Wait()
-		others.line("another works")
-		others.text("and ")
-		others.text("speaks")
-		others.endLine()
-		for i := range maxHeld {
-			others.line("line %d", i)
+		others.Line("another works")
+		others.Text("and ")
+		others.Text("speaks")
+		others.EndLine()
+		for i := range term.MaxHeld {
+			others.Line("line %d", i)
 		}
 		if seen := screen.String(); !strings.HasSuffix(seen, "no, and stop: ") {
 			t.Errorf("the question is not what stands last:\n%s", seen)
@@ -125,7 +124,7 @@ func TestWhatOthersPrintWaitsForTheAnswer(t *testing.T) {
 		if !strings.Contains(after, "· 4 more was not shown while you were asked") {
 			t.Errorf("it does not say what was left out:\n%s", after[len(after)-200:])
 		}
-		others.line("later")
+		others.Line("later")
 		if !strings.HasSuffix(screen.String(), "\nlater\n") {
 			t.Error("it still waits")
 		}
@@ -136,7 +135,7 @@ func TestWhatOthersPrintWaitsForTheAnswer(t *testing.T) {
 func TestKeysFitTheScreen(t *testing.T) {
 	for width := 30; width <= 120; width += 10 {
 		a, _, screen, _ := desk(t, width)
-		a.offer(choices(approval.Question{Scopes: []approval.Scope{{Rule: "Bash(touch)"}}})...)
+		a.Offer(choices(approval.Question{Scopes: []approval.Scope{{Rule: "Bash(touch)"}}})...)
 		for l := range strings.Lines(screen.String()) {
 			if n := len([]rune(strings.TrimRight(l, "\n"))); n > width {
 				t.Errorf("%d columns are too few for %q", width, l)
@@ -182,25 +181,4 @@ func TestQuestionsOfTheModelOneByOne(t *testing.T) {
 			t.Errorf("%+v: %v", ans, err)
 		}
 	})
-}
-
-func TestFolded(t *testing.T) {
-	for _, tt := range []struct {
-		text         string
-		first, other int
-		want         string
-	}{
-		{"", 10, 10, ""},
-		{"one two three", 40, 10, "one two three"},
-		{"one two three", 8, 5, "one two|three"},
-		{"one two three", 2, 9, "|one two|three"},
-		{"unbreakable", 20, 5, "unbreakable"},
-		{"a unbreakable b", 3, 5, "a|unbreakable|b"},
-		{"one\ntwo three", 9, 9, "one|two three"},
-		{"日本語 です", 3, 3, "日本語|です"},
-	} {
-		if got := strings.Join(folded(tt.text, tt.first, tt.other), "|"); got != tt.want {
-			t.Errorf("%q in %d and %d: %q, want %q", tt.text, tt.first, tt.other, got, tt.want)
-		}
-	}
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/holdfast-dev/holdfast/internal/audit"
 	"github.com/holdfast-dev/holdfast/internal/compose/stores"
+	"github.com/holdfast-dev/holdfast/internal/term"
 )
 
 // auditCheckpointCmd is `holdfast audit checkpoint`.
@@ -34,7 +35,7 @@ func (c *auditCheckpointCmd) run(_ context.Context, p *Program) error {
 		_ = t.Close() // err says more
 		return err
 	}
-	p.out.text(shown(string(note)))
+	p.out.Text(term.Escape(string(note)))
 	return t.Close()
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"github.com/holdfast-dev/holdfast/internal/audit"
 	"github.com/holdfast-dev/holdfast/internal/compose/stores"
+	"github.com/holdfast-dev/holdfast/internal/term"
 	"github.com/holdfast-dev/holdfast/session"
 )
 
@@ -69,9 +70,9 @@ func (c *auditExportCmd) run(ctx context.Context, p *Program) error {
 		return err
 	}
 	if c.JSON {
-		return p.out.json(exportedDoc{name, c.Format, n}, false)
+		return p.out.JSON(exportedDoc{name, c.Format, n}, false)
 	}
-	p.err.line("%s in %s", entryCount(n), shown(name))
+	p.err.Line("%s in %s", entryCount(n), term.Escape(name))
 	return nil
 }
 
@@ -164,7 +165,7 @@ func (c *auditExportCmd) write(ctx context.Context, p *Program, logs []evidenceL
 
 // plain is where an export goes. A terminal gets nothing that would steer it.
 func (p *Program) plain(format string) io.Writer {
-	if !p.out.term.tty {
+	if !p.out.TTY {
 		return p.Stdout
 	}
 	return &harmless{p: p.out, json: format != audit.FormatCSV && format != audit.FormatHTML}
@@ -172,7 +173,7 @@ func (p *Program) plain(format string) io.Writer {
 
 // harmless writes whole lines to a terminal.
 type harmless struct {
-	p    *printer
+	p    *term.Printer
 	json bool
 	rest []byte
 }
@@ -185,11 +186,11 @@ func (h *harmless) Write(b []byte) (int, error) {
 			return len(b), nil
 		}
 		h.rest = rest
-		text := []byte(shown(string(line)))
+		text := []byte(term.Escape(string(line)))
 		if h.json {
-			text = inertJSON(string(line))
+			text = term.EscapeJSON(string(line))
 		}
-		if err := h.p.bytes(append(text, '\n')); err != nil {
+		if err := h.p.Bytes(append(text, '\n')); err != nil {
 			return 0, err
 		}
 	}

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strconv"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/holdfast-dev/holdfast/internal/audit"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
+	"github.com/holdfast-dev/holdfast/internal/term"
 	"github.com/holdfast-dev/holdfast/session"
 )
 
@@ -57,7 +59,7 @@ func (c *auditShowCmd) run(ctx context.Context, p *Program) error {
 			if err != nil {
 				return err
 			}
-			if err := p.out.bytes(append(inertJSON(string(line)), '\n')); err != nil {
+			if err := p.out.Bytes(append(term.EscapeJSON(string(line)), '\n')); err != nil {
 				return err
 			}
 		default:
@@ -68,7 +70,7 @@ func (c *auditShowCmd) run(ctx context.Context, p *Program) error {
 		p.evidence(m, list)
 	}
 	if damaged {
-		p.err.line("%s holdfast audit verify --session %s", p.err.term.bold("hint:"), quoteArg(m.ID))
+		p.err.Line("%s holdfast audit verify --session %s", p.err.Bold("hint:"), term.Quote(m.ID))
 		return ended{outcome.Corrupt}
 	}
 	return nil
@@ -98,30 +100,30 @@ func (c *auditShowCmd) log(ctx context.Context, p *Program) (s *session.Sessions
 // evidence prints entries as a table.
 func (p *Program) evidence(m session.Meta, list []audit.Entry) {
 	if len(list) == 0 {
-		p.err.line("nothing of session %s is evidence of that", shown(m.ID))
+		p.err.Line("nothing of session %s is evidence of that", term.Escape(m.ID))
 		return
 	}
-	t := p.out.term
-	head := t.dim(column("session", 9)) + " " + shown(m.ID)
+	t := p.out.Style
+	head := t.Dim(term.Column("session", 9)) + " " + term.Escape(m.ID)
 	if by := list[len(list)-1].OnBehalf; by != "" {
-		head += "  " + t.dim("on behalf of") + " " + shown(by)
+		head += "  " + t.Dim("on behalf of") + " " + term.Escape(by)
 	}
-	p.out.line("%s", head)
+	p.out.Line("%s", head)
 	first, last := list[0].Time.Local(), list[len(list)-1].Time.Local()
 	layout := time.TimeOnly
 	if first.Format(time.DateOnly) != last.Format(time.DateOnly) {
 		layout = "01-02 15:04"
 	}
-	p.out.line("%s %s", t.dim(column("day", 9)), first.Format(time.DateOnly))
-	p.out.line("")
+	p.out.Line("%s %s", t.Dim(term.Column("day", 9)), first.Format(time.DateOnly))
+	p.out.Line("")
 	rows := [][]string{{"SEQ", "TIME", "EVIDENCE", "BY", "WHAT", "OUTCOME"}}
 	for i := range list {
 		e := &list[i]
 		rows = append(rows, []string{
-			strconv.FormatInt(e.Seq, 10), e.Time.Local().Format(layout), e.Kind + " " + e.Action, clipWidth(oneLine(by(e.Actor)), 28), what(e, m.CWD), came(e),
+			strconv.FormatInt(e.Seq, 10), e.Time.Local().Format(layout), e.Kind + " " + e.Action, term.Clip(term.OneLine(by(e.Actor)), 28), what(e, m.CWD), came(e),
 		})
 	}
-	p.table(rows, 4, 3)
+	p.out.Table(rows, 4, 3)
 }
 
 // by is who it was; of a hook without the words that all of them begin with.
@@ -157,7 +159,7 @@ func what(e *audit.Entry, cwd string) string {
 	if e.Reason != "" && (e.Action == "deny" || e.Action == "block" || e.Action == audit.ActionRefuse || s == "") {
 		s = strings.TrimPrefix(s+": "+e.Reason, ": ")
 	}
-	return orElse(oneLine(s), "-")
+	return cmp.Or(term.OneLine(s), "-")
 }
 
 // came says what came of it.
@@ -168,9 +170,9 @@ func came(e *audit.Entry) string {
 	case e.Kind == audit.KindPolicy && e.Action == "mode":
 		return "-"
 	case e.ExitCode != nil && *e.ExitCode != 0:
-		return fmt.Sprintf("%s, exit %d", orElse(e.Outcome, "-"), *e.ExitCode)
+		return fmt.Sprintf("%s, exit %d", cmp.Or(e.Outcome, "-"), *e.ExitCode)
 	case len(e.Changes) > 0:
-		return fmt.Sprintf("%s, %s", orElse(e.Outcome, "-"), count(len(e.Changes), "file"))
+		return fmt.Sprintf("%s, %s", cmp.Or(e.Outcome, "-"), term.Count(len(e.Changes), "file"))
 	}
-	return orElse(e.Outcome, "-")
+	return cmp.Or(e.Outcome, "-")
 }

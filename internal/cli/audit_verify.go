@@ -13,6 +13,7 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/audit"
 	"github.com/holdfast-dev/holdfast/internal/compose/stores"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
+	"github.com/holdfast-dev/holdfast/internal/term"
 	"github.com/holdfast-dev/holdfast/session"
 )
 
@@ -109,7 +110,7 @@ func (c *auditVerifyCmd) access(ctx context.Context, p *Program, o *audit.Verify
 
 func (c *auditVerifyCmd) tell(p *Program, d auditDoc) error {
 	if c.JSON {
-		if err := p.out.json(d, p.out.term.tty); err != nil {
+		if err := p.out.JSON(d, p.out.TTY); err != nil {
 			return err
 		}
 	} else {
@@ -197,7 +198,7 @@ func (p *Program) note(ctx context.Context, name string) ([]byte, error) {
 
 // verified prints a report: the first finding of each session, and how many more.
 func (p *Program) verified(d *auditDoc) {
-	t := p.out.term
+	t := p.out.Style
 	first := map[string]int{}
 	for i := range d.Findings {
 		first[d.Findings[i].Session]++
@@ -210,28 +211,28 @@ func (p *Program) verified(d *auditDoc) {
 		told[f.Session] = true
 		more := ""
 		if n := first[f.Session] - 1; n > 0 {
-			more = t.dim(fmt.Sprintf("  and %d more", n))
+			more = t.Dim(fmt.Sprintf("  and %d more", n))
 		}
-		p.out.line("%s  %s%s", t.red("bad"), shown(oneLine(f.String())), more)
+		p.out.Line("%s  %s%s", t.Red("bad"), term.Escape(term.OneLine(f.String())), more)
 	}
 	for _, n := range d.Notes {
-		p.err.line("%s", p.err.term.dim("· "+shown(oneLine(n))))
+		p.err.Line("%s", p.err.Dim("· "+term.Escape(term.OneLine(n))))
 	}
-	sum := fmt.Sprintf("%s, %s, %s", count(d.Sessions, "session"), count(d.Records, "record"), leafCount(d.Leaves))
+	sum := fmt.Sprintf("%s, %s, %s", term.Count(d.Sessions, "session"), term.Count(d.Records, "record"), leafCount(d.Leaves))
 	if d.Signed != "" {
 		sum += ", checkpoint of " + d.Signed
 	} else {
 		sum += ", no checkpoint"
 	}
 	if a := d.Access; a != nil {
-		sum += fmt.Sprintf("; logins and tokens: %s, %s", count(a.Records, "record"), leafCount(a.Leaves))
+		sum += fmt.Sprintf("; logins and tokens: %s, %s", term.Count(a.Records, "record"), leafCount(a.Leaves))
 	}
 	if len(d.Findings) == 0 {
-		p.out.line("%s: %s", t.green("nothing was changed"), shown(sum))
+		p.out.Line("%s: %s", t.Green("nothing was changed"), term.Escape(sum))
 		return
 	}
-	p.err.line("%s in %s", count(len(d.Findings), "finding"), shown(sum))
-	p.err.line("%s keep a copy of the store and of the trail before anything else is run", p.err.term.bold("hint:"))
+	p.err.Line("%s in %s", term.Count(len(d.Findings), "finding"), term.Escape(sum))
+	p.err.Line("%s keep a copy of the store and of the trail before anything else is run", p.err.Bold("hint:"))
 }
 
 // named are findings about the log of logins and tokens: those about its trail as a whole

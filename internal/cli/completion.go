@@ -21,11 +21,11 @@ func (c *completionCmd) run(_ context.Context, p *Program) error {
 	words := completionWords(k.Model.Node, "")
 	switch c.Shell {
 	case "bash":
-		p.out.text(bashCompletion(words))
+		p.out.Text(bashCompletion(words))
 	case "zsh":
-		p.out.text(zshCompletion(words))
+		p.out.Text(zshCompletion(words))
 	case "fish":
-		p.out.text(fishCompletion(words))
+		p.out.Text(fishCompletion(words))
 	}
 	return nil
 }

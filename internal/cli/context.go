@@ -5,6 +5,7 @@ import (
 
 	"github.com/holdfast-dev/holdfast/internal/compose/tools"
 	"github.com/holdfast-dev/holdfast/internal/instructions"
+	"github.com/holdfast-dev/holdfast/internal/term"
 )
 
 // contextCmd is `holdfast context`.
@@ -54,13 +55,13 @@ func (c *contextCmd) run(_ context.Context, p *Program) error {
 	d := contextDoc{Files: append([]instructions.File{}, set.Files()...), Notices: append([]string{}, set.Notices()...), Size: len(text)}
 	switch {
 	case c.JSON:
-		return p.out.json(d, p.out.term.tty)
+		return p.out.JSON(d, p.out.TTY)
 	case c.Text:
-		p.out.text(text)
+		p.out.Text(text)
 	default:
 		p.showInstructions(p.out, d.Files)
 		if len(d.Files) == 0 {
-			p.err.line("there are no instruction files")
+			p.err.Line("there are no instruction files")
 		}
 	}
 	for _, n := range d.Notices {
@@ -70,7 +71,7 @@ func (c *contextCmd) run(_ context.Context, p *Program) error {
 }
 
 // showInstructions lists files with their sizes.
-func (p *Program) showInstructions(to *printer, files []instructions.File) {
+func (p *Program) showInstructions(to *term.Printer, files []instructions.File) {
 	for _, f := range files {
 		more := string(f.Memory)
 		if f.Parent != "" {
@@ -79,6 +80,6 @@ func (p *Program) showInstructions(to *printer, files []instructions.File) {
 		if f.Cut {
 			more += ", cut"
 		}
-		to.line("%7d  %s  %s", f.Size, shown(f.Path), to.term.dim(shown(more)))
+		to.Line("%7d  %s  %s", f.Size, term.Escape(f.Path), to.Dim(term.Escape(more)))
 	}
 }

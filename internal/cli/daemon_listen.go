@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -42,7 +43,7 @@ func (c *listenFlags) complete(p *Program, home string) error {
 		return err
 	}
 	word := func(flag *string, name, setting string) {
-		*flag = orElse(*flag, orElse(p.env("HOLDFAST_DAEMON_"+name), setting))
+		*flag = cmp.Or(*flag, cmp.Or(p.env("HOLDFAST_DAEMON_"+name), setting))
 	}
 	c.Listen = words(c.Listen, p.env("HOLDFAST_DAEMON_LISTEN"), s.Listen)
 	c.AllowHost = words(c.AllowHost, p.env("HOLDFAST_DAEMON_ALLOW_HOST"), s.AllowHosts)
@@ -159,7 +160,7 @@ func withoutServiceVariables(env []string) []string {
 
 // logger logs to standard error: for people on a terminal, for machines elsewhere.
 func (c *listenFlags) logger(p *Program) *slog.Logger {
-	if c.LogFormat == "text" || c.LogFormat == "" && p.err.term.tty {
+	if c.LogFormat == "text" || c.LogFormat == "" && p.err.TTY {
 		return slog.New(slog.NewTextHandler(p.Stderr, nil))
 	}
 	return slog.New(slog.NewJSONHandler(p.Stderr, nil))

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"os/exec"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/holdfast-dev/holdfast/daemon/client"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
+	"github.com/holdfast-dev/holdfast/internal/term"
 )
 
 // daemonOpenCmd is `holdfast daemon open`.
@@ -51,9 +53,9 @@ func (c *daemonOpenCmd) run(ctx context.Context, p *Program) error {
 		}
 	}
 	if c.JSON {
-		err = p.out.json(openDoc{link.URL, link.Expires}, p.out.term.tty)
+		err = p.out.JSON(openDoc{link.URL, link.Expires}, p.out.TTY)
 	} else {
-		p.out.line("%s", link.URL)
+		p.out.Line("%s", link.URL)
 	}
 	if c.Browser && err == nil {
 		err = browse(ctx, link.URL)
@@ -80,7 +82,7 @@ func browse(ctx context.Context, url string) error {
 		name, args = "rundll32", []string{"url.dll,FileProtocolHandler", url}
 	}
 	if out, err := exec.CommandContext(ctx, name, args...).CombinedOutput(); err != nil {
-		return &failure{msg: name + ": " + oneLine(orElse(string(out), err.Error())), hint: "open the link by hand", out: outcome.Failed, err: err}
+		return &failure{msg: name + ": " + term.OneLine(cmp.Or(string(out), err.Error())), hint: "open the link by hand", out: outcome.Failed, err: err}
 	}
 	return nil
 }

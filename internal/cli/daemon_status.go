@@ -9,6 +9,7 @@ import (
 
 	"github.com/holdfast-dev/holdfast/internal/listen"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
+	"github.com/holdfast-dev/holdfast/internal/term"
 )
 
 // daemonStatusCmd is `holdfast daemon status`.
@@ -38,7 +39,7 @@ func (c *daemonStatusCmd) run(ctx context.Context, p *Program) error {
 		doc.ask(ctx, p)
 	}
 	if c.JSON {
-		if err := p.out.json(doc, p.out.term.tty); err != nil {
+		if err := p.out.JSON(doc, p.out.TTY); err != nil {
 			return err
 		}
 	} else {
@@ -74,24 +75,24 @@ func (d *statusDoc) ask(ctx context.Context, p *Program) {
 
 func (d *statusDoc) tell(p *Program) {
 	if !d.Running {
-		p.out.line("stopped")
+		p.out.Line("stopped")
 		return
 	}
 	word := "running"
 	if !d.Ready {
 		word = "running, not ready"
 	}
-	p.out.line("%s  pid %d, version %s, since %s", word, d.PID, shown(d.Version), d.Started.Local().Format(time.DateTime))
-	p.out.line("  socket   %s", shown(d.Socket))
+	p.out.Line("%s  pid %d, version %s, since %s", word, d.PID, term.Escape(d.Version), d.Started.Local().Format(time.DateTime))
+	p.out.Line("  socket   %s", term.Escape(d.Socket))
 	if len(d.Addresses) > 0 {
-		p.out.line("  serves   %s", shown(strings.Join(d.Addresses, " ")))
+		p.out.Line("  serves   %s", term.Escape(strings.Join(d.Addresses, " ")))
 	}
 	if d.Problem != "" {
-		p.out.line("  problem  %s", shown(oneLine(d.Problem)))
+		p.out.Line("  problem  %s", term.Escape(term.OneLine(d.Problem)))
 		return
 	}
-	p.out.line("  runs     %d", d.Runs)
-	p.out.line("  clients  %d", d.Clients)
+	p.out.Line("  runs     %d", d.Runs)
+	p.out.Line("  clients  %d", d.Clients)
 }
 
 // daemonStopCmd is `holdfast daemon stop`.
@@ -113,7 +114,7 @@ func (c *daemonStopCmd) run(ctx context.Context, p *Program) error {
 		return err
 	}
 	if !running {
-		p.err.line("no daemon runs")
+		p.err.Line("no daemon runs")
 		return nil
 	}
 	if info.PID <= 0 {
@@ -140,7 +141,7 @@ func (c *daemonStopCmd) wait(ctx context.Context, p *Program, home string, proc 
 			return err
 		}
 		if !running || now.PID != proc.Pid && now.PID != 0 {
-			p.err.line("stopped")
+			p.err.Line("stopped")
 			return nil
 		}
 		select {

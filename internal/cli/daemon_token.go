@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/holdfast-dev/holdfast/daemon/api"
+	"github.com/holdfast-dev/holdfast/internal/term"
 )
 
 // daemonTokenCmd is `holdfast daemon token`.
@@ -58,10 +59,10 @@ func (c *tokenCreateCmd) run(ctx context.Context, p *Program) error {
 		return err
 	}
 	if c.JSON {
-		return p.out.json(madeToken{made, secret}, p.out.term.tty)
+		return p.out.JSON(madeToken{made, secret}, p.out.TTY)
 	}
-	p.out.line("%s", secret)
-	p.err.line("%s may %s%s; it is shown this once", made.ID, scopeWords(made.Scopes), until(made.Expires))
+	p.out.Line("%s", secret)
+	p.err.Line("%s may %s%s; it is shown this once", made.ID, scopeWords(made.Scopes), until(made.Expires))
 	return nil
 }
 
@@ -119,26 +120,26 @@ func (c *tokenListCmd) run(_ context.Context, p *Program) error {
 		return err
 	}
 	if c.JSON {
-		return p.out.json(struct {
+		return p.out.JSON(struct {
 			Tokens []api.Token `json:"tokens"`
-		}{append([]api.Token{}, list...)}, p.out.term.tty)
+		}{append([]api.Token{}, list...)}, p.out.TTY)
 	}
 	if len(list) == 0 {
-		p.err.line("no tokens; make one: holdfast daemon token create NAME --scope read")
+		p.err.Line("no tokens; make one: holdfast daemon token create NAME --scope read")
 		return nil
 	}
 	rows := [][]string{{"ID", "NAME", "MAY", "USED"}}
 	for _, t := range list {
 		rows = append(rows, []string{t.ID, t.Name, scopeWords(t.Scopes), tokenState(t, p.Now())})
 	}
-	p.table(rows, 1)
+	p.out.Table(rows, 1)
 	return nil
 }
 
 func tokenState(t api.Token, now time.Time) string {
 	used := "never used"
 	if t.Used != nil {
-		used = "used " + age(now.Sub(*t.Used)) + " ago"
+		used = "used " + term.Age(now.Sub(*t.Used)) + " ago"
 	}
 	switch {
 	case t.Expires == nil:
@@ -164,7 +165,7 @@ func (c *tokenRevokeCmd) run(ctx context.Context, p *Program) error {
 		if err := a.Revoke(ctx, caller(), id); err != nil {
 			return err
 		}
-		p.err.line("revoked %s", shown(id))
+		p.err.Line("revoked %s", term.Escape(id))
 	}
 	return nil
 }

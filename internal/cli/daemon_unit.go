@@ -29,7 +29,7 @@ func (c *daemonUnitCmd) Help() string {
 
 func (c *daemonUnitCmd) run(_ context.Context, p *Program) error {
 	if c.Socket {
-		p.out.text(socketUnit)
+		p.out.Text(socketUnit)
 		return nil
 	}
 	path, err := p.Executable()
@@ -40,7 +40,7 @@ func (c *daemonUnitCmd) run(_ context.Context, p *Program) error {
 	if !c.Resume {
 		unit = strings.Replace(unit, " daemon --resume\n", " daemon\n", 1)
 	}
-	p.out.text(unit)
+	p.out.Text(unit)
 	return nil
 }
 

@@ -13,6 +13,7 @@ import (
 
 	"github.com/holdfast-dev/holdfast/internal/demo"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
+	"github.com/holdfast-dev/holdfast/internal/term"
 	"github.com/holdfast-dev/holdfast/session"
 )
 
@@ -41,14 +42,14 @@ func (c *demoCmd) run(ctx context.Context, p *Program) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, s.leave(c.Rm)) }()
-	t := p.out.term
-	p.out.line("An agent is going to mend a small project. In the middle of it the agent is killed,")
-	p.out.line("and another process goes on with its session. The model is a written play; the tools,")
-	p.out.line("the tests, the log and the kill -9 are real.")
-	p.out.line("%s", t.dim("folder: "+s.dir))
+	t := p.out.Style
+	p.out.Line("An agent is going to mend a small project. In the middle of it the agent is killed,")
+	p.out.Line("and another process goes on with its session. The model is a written play; the tools,")
+	p.out.Line("the tests, the log and the kill -9 are real.")
+	p.out.Line("%s", t.Dim("folder: "+s.dir))
 
 	s.title("1  The agent starts")
-	p.out.line("%s", t.dim("you: "+demo.Prompt))
+	p.out.Line("%s", t.Dim("you: "+demo.Prompt))
 	pid, err := s.untilKilled(ctx)
 	if err != nil {
 		return err
@@ -71,8 +72,8 @@ func (c *demoCmd) run(ctx context.Context, p *Program) (err error) {
 	if !c.Rm {
 		s.next()
 	}
-	p.out.line("")
-	p.out.line("%s", t.dim("done in "+took(p.Now().Sub(s.began))))
+	p.out.Line("")
+	p.out.Line("%s", t.Dim("done in "+term.Elapsed(p.Now().Sub(s.began))))
 	return nil
 }
 
@@ -106,13 +107,13 @@ func (s *stage) leave(remove bool) error {
 	if err := os.RemoveAll(s.dir); err != nil {
 		return fmt.Errorf("remove the demo's folder: %w", err)
 	}
-	s.p.out.line("%s", s.p.out.term.dim("removed "+s.dir))
+	s.p.out.Line("%s", s.p.out.Dim("removed "+s.dir))
 	return nil
 }
 
 func (s *stage) title(text string) {
-	s.p.out.line("")
-	s.p.out.line("%s", s.p.out.term.bold("── "+text))
+	s.p.out.Line("")
+	s.p.out.Line("%s", s.p.out.Bold("── "+text))
 }
 
 // inLog calls do with the demo's sessions.
@@ -131,9 +132,9 @@ func (s *stage) tellKilled(ctx context.Context, sessions *session.Sessions) erro
 	if err != nil {
 		return err
 	}
-	s.p.out.line("The process died while the tests ran. What it had said and done is on disk:")
-	s.p.out.line("%s, %s. The last one says that the tests were started; nothing says how they ended.",
-		count(int(m.Head), "record"), count(m.MessageCount, "item"))
+	s.p.out.Line("The process died while the tests ran. What it had said and done is on disk:")
+	s.p.out.Line("%s, %s. The last one says that the tests were started; nothing says how they ended.",
+		term.Count(int(m.Head), "record"), term.Count(m.MessageCount, "item"))
 	return nil
 }
 
@@ -149,7 +150,7 @@ func (s *stage) tests(ctx context.Context) error {
 		}
 	}
 	lines := strings.Split(strings.TrimSpace(string(out)), "\n")
-	s.p.out.line("%s the project's tests, run once more by this command: %s", s.ok(), shown(summary(lines)))
+	s.p.out.Line("%s the project's tests, run once more by this command: %s", s.ok(), term.Escape(summary(lines)))
 	return nil
 }
 
@@ -163,7 +164,7 @@ func summary(lines []string) string {
 	return lines[len(lines)-1]
 }
 
-func (s *stage) ok() string { return s.p.out.term.green("ok") }
+func (s *stage) ok() string { return s.p.out.Green("ok") }
 
 // tellKept checks the log and says what is in it.
 func (s *stage) tellKept(ctx context.Context, sessions *session.Sessions) error {
@@ -174,7 +175,7 @@ func (s *stage) tellKept(ctx context.Context, sessions *session.Sessions) error 
 	if !r.OK() {
 		return ended{outcome.Corrupt}
 	}
-	s.p.out.line("%s the log: %s in one chain of digests, none missing", s.ok(), count(r.Records, "record"))
+	s.p.out.Line("%s the log: %s in one chain of digests, none missing", s.ok(), term.Count(r.Records, "record"))
 	started := map[string]int{}
 	for rec, err := range sessions.Records(ctx, demoSession, session.Range{}) {
 		if err != nil {
@@ -186,19 +187,19 @@ func (s *stage) tellKept(ctx context.Context, sessions *session.Sessions) error 
 			}
 		}
 	}
-	s.p.out.line("%s %s, each started once; the one that was cut off was not repeated blindly", s.ok(), count(len(started), "tool call"))
+	s.p.out.Line("%s %s, each started once; the one that was cut off was not repeated blindly", s.ok(), term.Count(len(started), "tool call"))
 	return nil
 }
 
 // next prints commands that work as they stand.
 func (s *stage) next() {
-	t := s.p.out.term
+	t := s.p.out.Style
 	self := s.self()
-	store := "--store " + quoteArg("sqlite:"+s.db)
+	store := "--store " + term.Quote("sqlite:"+s.db)
 	s.title("What was kept, and what to try next")
-	s.p.out.line("project   %s", s.project)
-	s.p.out.line("sessions  %s", s.db)
-	s.p.out.line("")
+	s.p.out.Line("project   %s", s.project)
+	s.p.out.Line("sessions  %s", s.db)
+	s.p.out.Line("")
 	for _, c := range [][2]string{
 		{"read the session", "sessions show " + store + " " + demoSession},
 		{"every record of it", "sessions show " + store + " --records " + demoSession},
@@ -206,13 +207,13 @@ func (s *stage) next() {
 		{"branch off it", "sessions fork " + store + " --id second-try " + demoSession},
 		{"what this machine offers", "doctor"},
 	} {
-		s.p.out.line("  %s", t.dim("# "+c[0]))
-		s.p.out.line("  %s %s", self, c[1])
+		s.p.out.Line("  %s", t.Dim("# "+c[0]))
+		s.p.out.Line("  %s %s", self, c[1])
 	}
-	s.p.out.line("")
-	s.p.out.line("With a model of your own, in a folder of your own:")
-	s.p.out.line(`  %s run --model anthropic/claude-sonnet-4-6 "what does this project do?"`, self)
-	s.p.out.line("%s", t.dim("The demo's folder can go when you are done: rm -r "+quoteArg(s.dir)))
+	s.p.out.Line("")
+	s.p.out.Line("With a model of your own, in a folder of your own:")
+	s.p.out.Line(`  %s run --model anthropic/claude-sonnet-4-6 "what does this project do?"`, self)
+	s.p.out.Line("%s", t.Dim("The demo's folder can go when you are done: rm -r "+term.Quote(s.dir)))
 }
 
 // self is how a person can call this program again.
@@ -227,7 +228,7 @@ func (s *stage) self() string {
 	if found := lookPath(s.p.env("PATH"), name); found != "" && sameFile(found, s.exe) {
 		return "holdfast"
 	}
-	return quoteArg(s.exe)
+	return term.Quote(s.exe)
 }
 
 func sameFile(a, b string) bool {

@@ -11,6 +11,7 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/compose/models"
 	"github.com/holdfast-dev/holdfast/internal/compose/stores"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
+	"github.com/holdfast-dev/holdfast/internal/term"
 	"github.com/holdfast-dev/holdfast/internal/version"
 	"github.com/holdfast-dev/holdfast/session"
 )
@@ -40,7 +41,7 @@ type doctorDoc struct {
 func (c *doctorCmd) run(ctx context.Context, p *Program) error {
 	d, out := c.document(ctx, p)
 	if c.JSON {
-		if err := p.out.json(d, p.out.term.tty); err != nil {
+		if err := p.out.JSON(d, p.out.TTY); err != nil {
 			return err
 		}
 	} else {
@@ -78,19 +79,19 @@ func (c *doctorCmd) document(ctx context.Context, p *Program) (doctorDoc, outcom
 }
 
 func (c *doctorCmd) tell(p *Program, d doctorDoc) {
-	t := p.out.term
-	p.out.line("%s", t.dim(fmt.Sprintf("holdfast %s, %s/%s, %s", d.Version.Version, d.Version.OS, d.Version.Arch, d.Version.Go)))
+	t := p.out.Style
+	p.out.Line("%s", t.Dim(fmt.Sprintf("holdfast %s, %s/%s, %s", d.Version.Version, d.Version.OS, d.Version.Arch, d.Version.Go)))
 	for _, k := range d.Checks {
-		word := t.green("ok  ")
+		word := t.Green("ok  ")
 		switch k.State {
 		case "warn":
-			word = t.yellow("warn")
+			word = t.Yellow("warn")
 		case "fail":
-			word = t.red("fail")
+			word = t.Red("fail")
 		}
-		p.out.line("%s  %s %s", word, column(k.Name, 10), shown(oneLine(k.Detail)))
+		p.out.Line("%s  %s %s", word, term.Column(k.Name, 10), term.Escape(term.OneLine(k.Detail)))
 		if k.Hint != "" {
-			p.out.line("                 hint: %s", shown(oneLine(k.Hint)))
+			p.out.Line("                 hint: %s", term.Escape(term.OneLine(k.Hint)))
 		}
 	}
 }
@@ -109,7 +110,7 @@ func (c *doctorCmd) home(p *Program) []check {
 	switch {
 	case os.IsNotExist(err):
 		if parent, perr := os.Stat(filepath.Dir(dir)); perr != nil || !parent.IsDir() {
-			return []check{{"home", "fail", dir + " cannot be made: its parent is missing", "mkdir -p " + quoteArg(filepath.Dir(dir))}}
+			return []check{{"home", "fail", dir + " cannot be made: its parent is missing", "mkdir -p " + term.Quote(filepath.Dir(dir))}}
 		}
 		if err := writable(filepath.Dir(dir)); err != nil {
 			return []check{{"home", "fail", fmt.Sprintf("%s cannot be made: %v", dir, err), "set HOLDFAST_HOME to a folder that you can make"}}
@@ -124,13 +125,13 @@ func (c *doctorCmd) home(p *Program) []check {
 		return []check{{"home", "fail", fmt.Sprintf("%s cannot be written: %v", dir, err), "make it writable for this user, or set HOLDFAST_HOME to a folder that is"}}
 	}
 	if m := info.Mode().Perm(); m&0o077 != 0 {
-		return []check{{"home", "warn", fmt.Sprintf("%s can be entered by others (mode %04o)", dir, m), "chmod 700 " + quoteArg(dir)}}
+		return []check{{"home", "warn", fmt.Sprintf("%s can be entered by others (mode %04o)", dir, m), "chmod 700 " + term.Quote(dir)}}
 	}
 	out := []check{{"home", "ok", dir + " (mode 0700)", ""}}
 	for _, name := range []string{"sessions.db", "settings.json"} {
 		f := filepath.Join(dir, name)
 		if info, err := os.Stat(f); err == nil && info.Mode().Perm()&0o077 != 0 {
-			out = append(out, check{"home", "warn", fmt.Sprintf("%s can be read by others (mode %04o)", f, info.Mode().Perm()), "chmod 600 " + quoteArg(f)})
+			out = append(out, check{"home", "warn", fmt.Sprintf("%s can be read by others (mode %04o)", f, info.Mode().Perm()), "chmod 600 " + term.Quote(f)})
 		}
 	}
 	return out
@@ -151,7 +152,7 @@ func (c *doctorCmd) store(ctx context.Context, p *Program) []check {
 	if err != nil {
 		return []check{failedCheck("store", err)}
 	}
-	out := []check{{"store", "ok", fmt.Sprintf("%s, %s", ref.Name, count(len(page.Sessions), "session")), ""}}
+	out := []check{{"store", "ok", fmt.Sprintf("%s, %s", ref.Name, term.Count(len(page.Sessions), "session")), ""}}
 	if ref.Scheme == "memory" {
 		return append(out, check{"store", "warn", "nothing is kept when the program ends", "use sqlite:PATH or file:FOLDER"})
 	}

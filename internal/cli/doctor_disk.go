@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/holdfast-dev/holdfast/internal/compose/stores"
+	"github.com/holdfast-dev/holdfast/internal/term"
 	"github.com/holdfast-dev/holdfast/session"
 )
 
@@ -59,7 +60,7 @@ func spaceCheck(dir string) check {
 	case !ok:
 		return check{"space", "ok", "how much is free cannot be told here", ""}
 	case free < lowSpace:
-		return check{"space", "warn", fmt.Sprintf("%s free on the disk of %s", size(free), dir), "make room, or choose another disk: --store"}
+		return check{"space", "warn", fmt.Sprintf("%s free on the disk of %s", term.Size(free), dir), "make room, or choose another disk: --store"}
 	}
-	return check{"space", "ok", size(free) + " free", ""}
+	return check{"space", "ok", term.Size(free) + " free", ""}
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/holdfast-dev/holdfast/internal/outcome"
+	"github.com/holdfast-dev/holdfast/internal/term"
 	"github.com/holdfast-dev/holdfast/internal/workspace"
 )
 
@@ -28,9 +29,9 @@ func (c *doctorCmd) engine(ctx context.Context, p *Program) []check {
 	case err != nil && len(list) == 0:
 		return []check{{"engine", "ok", "none: " + err.Error() + "; workspaces need one", ""}}
 	case err != nil:
-		return []check{{"engine", "warn", fmt.Sprintf("%v; %s cannot run", err, count(len(list), "workspace")), outcome.Hint(err)}}
+		return []check{{"engine", "warn", fmt.Sprintf("%v; %s cannot run", err, term.Count(len(list), "workspace")), outcome.Hint(err)}}
 	}
-	out := []check{{"engine", "ok", fmt.Sprintf("%s, API %s, %d processors, %s, cgroup v%s", e.Name, e.API, e.CPUs, size(int64(e.Memory)), e.Cgroup), ""}}
+	out := []check{{"engine", "ok", fmt.Sprintf("%s, API %s, %d processors, %s, cgroup v%s", e.Name, e.API, e.CPUs, term.Size(int64(e.Memory)), e.Cgroup), ""}}
 	img, err := w.Image(ctx, "")
 	switch {
 	case errors.Is(err, workspace.ErrNoImage):

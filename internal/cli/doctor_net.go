@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/holdfast-dev/holdfast/internal/compose/models"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
+	"github.com/holdfast-dev/holdfast/internal/term"
 )
 
 // reach asks the server of each provider that is set up whether it answers. No
@@ -17,10 +19,10 @@ import (
 func (c *doctorCmd) reach(ctx context.Context, p *Program) []check {
 	var urls []string
 	if u := p.env("ANTHROPIC_BASE_URL"); u != "" || p.env("ANTHROPIC_API_KEY") != "" {
-		urls = append(urls, orElse(u, "https://api.anthropic.com"))
+		urls = append(urls, cmp.Or(u, "https://api.anthropic.com"))
 	}
 	if u := p.env("OPENAI_BASE_URL"); u != "" || p.env("OPENAI_API_KEY") != "" {
-		urls = append(urls, orElse(u, "https://api.openai.com/v1"))
+		urls = append(urls, cmp.Or(u, "https://api.openai.com/v1"))
 	}
 	if models.Provider(p.env("HOLDFAST_MODEL")) == "ollama" {
 		urls = append(urls, models.OllamaURL)
@@ -47,8 +49,8 @@ func answers(ctx context.Context, url string, now func() time.Time) check {
 	client := http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	resp, err := client.Do(req)
 	if err != nil {
-		return check{"net", "fail", fmt.Sprintf("%s does not answer: %v", name, errors.Unwrap(err)), orElse(outcome.Hint(err), "check the address and the proxy settings")}
+		return check{"net", "fail", fmt.Sprintf("%s does not answer: %v", name, errors.Unwrap(err)), cmp.Or(outcome.Hint(err), "check the address and the proxy settings")}
 	}
 	_ = resp.Body.Close()
-	return check{"net", "ok", fmt.Sprintf("%s answers (HTTP %d, %s)", name, resp.StatusCode, took(now().Sub(start))), ""}
+	return check{"net", "ok", fmt.Sprintf("%s answers (HTTP %d, %s)", name, resp.StatusCode, term.Elapsed(now().Sub(start))), ""}
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/diskfile"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
 	"github.com/holdfast-dev/holdfast/internal/sandbox/kernel"
+	"github.com/holdfast-dev/holdfast/internal/term"
 	"github.com/holdfast-dev/holdfast/sandbox"
 )
 
@@ -43,7 +44,7 @@ func (c *doctorCmd) selfTest(ctx context.Context, p *Program) check {
 	}
 	return check{sandboxCheck, "ok", fmt.Sprintf(
 		"/bin/true runs confined in %.1f ms; a write outside was refused (both in %s)",
-		float64(elapsed.Microseconds())/1000, took(p.Now().Sub(began))), ""}
+		float64(elapsed.Microseconds())/1000, term.Elapsed(p.Now().Sub(began))), ""}
 }
 
 func tryConfined(ctx context.Context, p *Program) (elapsed time.Duration, err error) {

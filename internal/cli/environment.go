@@ -5,6 +5,7 @@ import (
 
 	"github.com/holdfast-dev/holdfast/internal/compose/env"
 	"github.com/holdfast-dev/holdfast/internal/compose/stores"
+	"github.com/holdfast-dev/holdfast/internal/term"
 	"github.com/holdfast-dev/holdfast/session"
 )
 
@@ -17,7 +18,7 @@ func (p *Program) environment() *env.Env {
 func (p *Program) tellNotice(n env.Notice) {
 	p.warn("%s", n.Text)
 	if n.Hint != "" {
-		p.err.line("%s %s", p.err.term.bold("hint:"), shown(n.Hint))
+		p.err.Line("%s %s", p.err.Bold("hint:"), term.Escape(n.Hint))
 	}
 }
 

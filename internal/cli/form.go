@@ -10,29 +10,30 @@ import (
 
 	"github.com/holdfast-dev/holdfast/approval"
 	"github.com/holdfast-dev/holdfast/internal/compose/tools"
+	"github.com/holdfast-dev/holdfast/internal/term"
 	"github.com/holdfast-dev/holdfast/internal/tool/mcp"
 )
 
 // form prints what a server asks.
-func (p *printer) form(q approval.Question, f *approval.Form) {
-	t := p.term
-	p.line("%s%s", t.yellow("the MCP server "+exact(f.Server)+" asks"), t.dim(agentOf(q)))
+func printForm(p *term.Printer, q approval.Question, f *approval.Form) {
+	t := p.Style
+	p.Line("%s%s", t.Yellow("the MCP server "+term.EscapeStrict(f.Server)+" asks"), t.Dim(agentOf(q)))
 	for l := range strings.Lines(f.Message) {
-		p.line("  %s", t.bold(exact(strings.TrimRight(l, "\r\n"))))
+		p.Line("  %s", t.Bold(term.EscapeStrict(strings.TrimRight(l, "\r\n"))))
 	}
 	fields, err := approval.FormFields(f.Schema)
 	if err != nil {
-		p.line("  %s", exact(err.Error()))
+		p.Line("  %s", term.EscapeStrict(err.Error()))
 	}
 	for i := range fields {
-		p.line("  %s", exact(tools.FieldText(&fields[i])))
-		p.options(&fields[i])
+		p.Line("  %s", term.EscapeStrict(tools.FieldText(&fields[i])))
+		printOptions(p, &fields[i])
 	}
 }
 
-func (p *printer) options(f *approval.Field) {
+func printOptions(p *term.Printer, f *approval.Field) {
 	for j, o := range f.Options {
-		p.line("    %s  %s", p.term.bold(strconv.Itoa(j+1)), exact(optionText(o)))
+		p.Line("    %s  %s", p.Bold(strconv.Itoa(j+1)), term.EscapeStrict(optionText(o)))
 	}
 }
 
@@ -45,28 +46,28 @@ func optionText(o approval.FieldOption) string {
 
 // fillIn asks about a form. What it returns is whether the person has decided.
 func (a *asker) fillIn(ctx context.Context, q approval.Question, f *approval.Form, ans *approval.Answer) error {
-	t := a.out.term
-	keys := []keyed{{"f", "fill in"}, {"n", "no answer"}, {"s", "no, and stop"}}
+	t := a.Out.Style
+	keys := []term.Key{{"f", "fill in"}, {"n", "no answer"}, {"s", "no, and stop"}}
 	if len(f.Open()) == 0 {
-		keys = append([]keyed{{"y", "as it is"}}, keys...)
+		keys = append([]term.Key{{"y", "as it is"}}, keys...)
 	}
 	fields, err := approval.FormFields(f.Schema)
 	if err != nil {
 		return err
 	}
 	for {
-		a.offer(keys...)
-		key, ok, err := a.keys.key(ctx)
+		a.Offer(keys...)
+		key, ok, err := a.Key(ctx)
 		if !ok || err != nil {
 			return a.ended(ok, err, ans)
 		}
 		switch {
 		case key == 'y' && len(f.Open()) == 0:
-			a.tell("as it is")
+			a.Echo("as it is")
 			ans.Decision = approval.Allow
 			return nil
 		case key == 'f':
-			a.tell("fill in")
+			a.Echo("fill in")
 			if done, err := a.fillFields(ctx, q, fields, ans); done || err != nil {
 				return err
 			}
@@ -74,8 +75,8 @@ func (a *asker) fillIn(ctx context.Context, q approval.Question, f *approval.For
 			_, err := a.refuse(ctx, key, "no answer", "", ans)
 			return err
 		default:
-			a.tell("")
-			a.out.line("%s", t.dim("press one of the keys"))
+			a.Echo("")
+			a.Out.Line("%s", t.Dim("press one of the keys"))
 		}
 	}
 }
@@ -97,7 +98,7 @@ func (a *asker) fillFields(ctx context.Context, q approval.Question, fields []ap
 			return false, err
 		}
 		if err := approval.Check(q, with); err != nil { // fields that do not go together
-			a.out.line("%s", a.out.term.dim(exact(oneLine(err.Error()))))
+			a.Out.Line("%s", a.Out.Dim(term.EscapeStrict(term.OneLine(err.Error()))))
 			return false, nil
 		}
 		var said [][2]string
@@ -123,15 +124,15 @@ func (a *asker) fields(ctx context.Context, fields []approval.Field) (map[string
 	content := map[string]json.RawMessage{}
 	for i := range fields {
 		f := &fields[i]
-		a.out.options(f)
+		printOptions(a.Out, f)
 		for {
-			line, ok, err := a.prompt(ctx, exact(tools.FieldText(f))+": ")
+			line, ok, err := a.Prompt(ctx, term.EscapeStrict(tools.FieldText(f))+": ")
 			if err != nil || !ok {
 				return nil, false, err
 			}
 			value, why := fieldValue(f, strings.TrimSpace(line))
 			if why != "" {
-				a.out.line("%s", a.out.term.dim(exact(why)))
+				a.Out.Line("%s", a.Out.Dim(term.EscapeStrict(why)))
 				continue
 			}
 			if value != nil {
@@ -145,12 +146,12 @@ func (a *asker) fields(ctx context.Context, fields []approval.Field) (map[string
 
 // form has the person fill in what a server asks, without a record of it.
 func (a *asker) form(ctx context.Context, e *mcp.Elicitation) (mcp.Answer, error) {
-	done, err := a.turn(ctx)
+	done, err := a.Turn(ctx)
 	if err != nil {
 		return mcp.Answer{Action: mcp.Cancel}, err
 	}
 	defer done()
-	a.keys.flush()
+	a.Flush()
 	content, ok, err := a.fields(ctx, e.Fields)
 	if err != nil || !ok {
 		return mcp.Answer{Action: mcp.Cancel}, err

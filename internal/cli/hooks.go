@@ -8,6 +8,7 @@ import (
 
 	"github.com/holdfast-dev/holdfast/hook"
 	"github.com/holdfast-dev/holdfast/internal/settings"
+	"github.com/holdfast-dev/holdfast/internal/term"
 	"github.com/holdfast-dev/holdfast/policy"
 )
 
@@ -110,25 +111,25 @@ func (c *hooksListCmd) run(_ context.Context, p *Program) error {
 		for i := range s.Hooks {
 			docs = append(docs, newHookDoc(&s.Hooks[i], s.StrictHooks.Value))
 		}
-		return p.out.json(map[string]any{"hooks": docs}, p.out.term.tty)
+		return p.out.JSON(map[string]any{"hooks": docs}, p.out.TTY)
 	}
 	for i := range s.Hooks {
-		p.out.hook(&s.Hooks[i], s.StrictHooks.Value)
+		printHook(p.out, &s.Hooks[i], s.StrictHooks.Value)
 	}
 	if len(s.Hooks) == 0 {
-		p.err.line("no hooks here")
+		p.err.Line("no hooks here")
 	}
 	if _, hint := s.HookNotice(); hint != "" {
-		p.err.line("%s %s", p.err.term.bold("hint:"), shown(hint))
+		p.err.Line("%s %s", p.err.Bold("hint:"), term.Escape(hint))
 	}
 	return nil
 }
 
 // hook prints a hook on two lines, and a third one when it does not run.
-func (p *printer) hook(h *settings.Hook, strict bool) {
-	t, d := p.term, newHookDoc(h, strict)
+func printHook(p *term.Printer, h *settings.Hook, strict bool) {
+	t, d := p.Style, newHookDoc(h, strict)
 	style := map[settings.HookStatus]func(string) string{
-		settings.HookTrusted: t.green, settings.HookUntrusted: t.yellow, settings.HookModified: t.yellow, settings.HookDisabled: t.dim,
+		settings.HookTrusted: t.Green, settings.HookUntrusted: t.Yellow, settings.HookModified: t.Yellow, settings.HookDisabled: t.Dim,
 	}[h.Status]
 	event := string(h.Event)
 	if info, ok := h.Event.Info(); ok && h.Dialect == hook.Seed {
@@ -137,8 +138,8 @@ func (p *printer) hook(h *settings.Hook, strict bool) {
 	if h.Matcher != "" {
 		event += " " + h.Matcher
 	}
-	p.line("%s %s", style(column(string(h.Status), 9)), t.bold(shown(oneLine(event))))
-	p.line("          %s", fit(settings.HookName(&h.Definition), t.columns()-10))
+	p.Line("%s %s", style(term.Column(string(h.Status), 9)), t.Bold(term.Escape(term.OneLine(event))))
+	p.Line("          %s", term.Fit(settings.HookName(&h.Definition), t.Columns()-10))
 	facts := []string{d.Type, "at most " + spell(hookTimeout(&h.Definition)), "on failure " + string(d.OnFailure)}
 	if d.Sandbox != "" {
 		facts = append(facts, "sandbox "+string(d.Sandbox))
@@ -152,10 +153,10 @@ func (p *printer) hook(h *settings.Hook, strict bool) {
 	if d.Once {
 		facts = append(facts, "once")
 	}
-	p.line("          %s", t.dim(shown(oneLine(strings.Join(facts, " · ")))))
-	p.line("          %s", t.dim(shown(settings.Where(h.Origin))))
+	p.Line("          %s", t.Dim(term.Escape(term.OneLine(strings.Join(facts, " · ")))))
+	p.Line("          %s", t.Dim(term.Escape(settings.Where(h.Origin))))
 	if h.Why != "" {
-		p.line("          %s", style(shown(oneLine(h.Why))))
+		p.Line("          %s", style(term.Escape(term.OneLine(h.Why))))
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/holdfast-dev/holdfast/hook"
+	"github.com/holdfast-dev/holdfast/internal/term"
 	"github.com/holdfast-dev/holdfast/session"
 )
 
@@ -143,27 +144,27 @@ func plain(o *hook.Output) map[string]any {
 
 // fired prints what each hook said, and what that means together.
 func (p *Program) fired(d *firedDoc) {
-	t := p.out.term
+	t := p.out.Style
 	for _, r := range d.Hooks {
-		state := t.green("ok")
+		state := t.Green("ok")
 		switch {
 		case r.Error != "":
-			state = t.red("failed")
+			state = t.Red("failed")
 		case r.Effect != "":
-			state = t.yellow(shown(r.Effect))
+			state = t.Yellow(term.Escape(r.Effect))
 		}
 		if r.Exit != nil {
-			state += t.dim(fmt.Sprintf("  exit %d", *r.Exit))
+			state += t.Dim(fmt.Sprintf("  exit %d", *r.Exit))
 		}
-		p.out.line("%s  %s%s", fit(r.Name, t.columns()-30), state, t.dim("  "+took(time.Duration(r.Millis)*time.Millisecond)))
+		p.out.Line("%s  %s%s", term.Fit(r.Name, t.Columns()-30), state, t.Dim("  "+term.Elapsed(time.Duration(r.Millis)*time.Millisecond)))
 		for _, text := range []string{r.Error, r.Notice} {
 			if text != "" {
-				p.out.line("    %s", shown(oneLine(text)))
+				p.out.Line("    %s", term.Escape(term.OneLine(text)))
 			}
 		}
 		if len(r.Said) > 0 {
-			if b, err := marshal(r.Said, false); err == nil {
-				p.out.line("    %s", t.dim(string(b)))
+			if b, err := term.MarshalJSON(r.Said, false); err == nil {
+				p.out.Line("    %s", t.Dim(string(b)))
 			}
 		}
 	}
@@ -172,10 +173,10 @@ func (p *Program) fired(d *firedDoc) {
 
 // together prints an outcome; failures have been told.
 func (p *Program) together(ran []ranDoc, o *outcomeDoc) {
-	t := p.out.term
+	t := p.out.Style
 	tell := func(what, text string) {
 		if text != "" {
-			p.out.line("%s %s", t.dim(column(what, 8)), shown(oneLine(text)))
+			p.out.Line("%s %s", t.Dim(term.Column(what, 8)), term.Escape(term.OneLine(text)))
 		}
 	}
 	verdict := "nothing stands in the way"

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -8,6 +9,7 @@ import (
 	"github.com/holdfast-dev/holdfast/hook"
 	"github.com/holdfast-dev/holdfast/internal/compose/hooks"
 	"github.com/holdfast-dev/holdfast/internal/settings"
+	"github.com/holdfast-dev/holdfast/internal/term"
 	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/session"
 	"github.com/holdfast-dev/holdfast/transcript"
@@ -80,7 +82,7 @@ func (c *hooksReplayCmd) moments(ctx context.Context, p *Program, s *session.Ses
 		if rec.Payload == nil { // erased
 			continue
 		}
-		in := hook.Input{SessionID: m.ID, CWD: today.Cwd(), PermissionMode: orElse(string(today.Mode.Value), "default")}
+		in := hook.Input{SessionID: m.ID, CWD: today.Cwd(), PermissionMode: cmp.Or(string(today.Mode.Value), "default")}
 		switch rec.Kind {
 		case session.KindItem:
 			it, err := readItem(rec)
@@ -146,12 +148,12 @@ func (c *hooksReplayCmd) replay(ctx context.Context, p *Program, today *settings
 	}
 	defer h.Close()
 	if !h.Registry.Has(hook.UserPromptSubmit) && !h.Registry.Has(hook.PreToolUse) {
-		p.err.line("no hook of UserPromptSubmit or PreToolUse runs in %s", shown(today.Cwd()))
+		p.err.Line("no hook of UserPromptSubmit or PreToolUse runs in %s", term.Escape(today.Cwd()))
 		return nil
 	}
 	if !c.Yes {
-		question := fmt.Sprintf("run the hooks of %s for %s?", shown(today.Cwd()), count(len(moments), "prompt and call"))
-		ok, err := p.confirm(ctx, question, "holdfast hooks replay --yes "+storeArg(c.Store)+quoteArg(id))
+		question := fmt.Sprintf("run the hooks of %s for %s?", term.Escape(today.Cwd()), term.Count(len(moments), "prompt and call"))
+		ok, err := p.confirm(ctx, question, "holdfast hooks replay --yes "+storeArg(c.Store)+term.Quote(id))
 		if err != nil {
 			return err
 		}
@@ -180,7 +182,7 @@ func (c *hooksReplayCmd) replay(ctx context.Context, p *Program, today *settings
 		}
 	}
 	if !c.JSON {
-		p.err.line("%d prompts and calls, hooks say something about %d and block %d", len(moments), said, blocked)
+		p.err.Line("%d prompts and calls, hooks say something about %d and block %d", len(moments), said, blocked)
 	}
 	return nil
 }
@@ -197,13 +199,13 @@ func (d *firedDoc) speaks() bool {
 
 func (c *hooksReplayCmd) tell(p *Program, d *replayedDoc) error {
 	if c.JSON {
-		return p.out.json(d, false)
+		return p.out.JSON(d, false)
 	}
-	t := p.out.term
-	what := orElse(d.Tool, "prompt")
-	p.out.line("%s  %s", t.bold(shown(what)), fit(d.text, t.columns()-len(what)-4))
+	t := p.out.Style
+	what := cmp.Or(d.Tool, "prompt")
+	p.out.Line("%s  %s", t.Bold(term.Escape(what)), term.Fit(d.text, t.Columns()-len(what)-4))
 	if d.Then != "" {
-		p.out.line("%s %s", t.dim(column("then", 8)), effectWord(t, d.Then))
+		p.out.Line("%s %s", t.Dim(term.Column("then", 8)), effectWord(t, d.Then))
 	}
 	p.fired(&d.firedDoc)
 	return nil

@@ -7,6 +7,7 @@ import (
 	"github.com/holdfast-dev/holdfast/hook"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
 	"github.com/holdfast-dev/holdfast/internal/settings"
+	"github.com/holdfast-dev/holdfast/internal/term"
 	"github.com/holdfast-dev/holdfast/policy"
 )
 
@@ -54,9 +55,9 @@ func (c *hooksTrustCmd) run(ctx context.Context, p *Program) error {
 		return usage(s.Project+" brings no hooks along that could be trusted", "its hooks would be in "+s.Project+"/.holdfast/settings.json")
 	}
 	if c.JSON {
-		return p.out.json(trustDoc{Folder: s.Project, Hooks: trustedHooks(brought)}, p.out.term.tty)
+		return p.out.JSON(trustDoc{Folder: s.Project, Hooks: trustedHooks(brought)}, p.out.TTY)
 	}
-	p.err.line("%s of %s: trusted as they are now", count(len(brought), "hook"), shown(s.Project))
+	p.err.Line("%s of %s: trusted as they are now", term.Count(len(brought), "hook"), term.Escape(s.Project))
 	return nil
 }
 
@@ -84,7 +85,7 @@ func trustedHooks(list []*settings.Hook) []settings.TrustedHook {
 // showHooks shows the whole of what would run: nothing is left out of a command, and
 // nothing in it stays invisible.
 func (p *Program) showHooks(s *settings.Settings, list []*settings.Hook) {
-	t := p.err.term
+	t := p.err.Style
 	for _, h := range list {
 		event := string(h.Event)
 		if h.Matcher != "" {
@@ -92,22 +93,22 @@ func (p *Program) showHooks(s *settings.Settings, list []*settings.Hook) {
 		}
 		state := ""
 		if h.Status != settings.HookTrusted {
-			state = "  " + t.yellow(string(h.Status))
+			state = "  " + t.Yellow(string(h.Status))
 		}
-		p.err.line("%s%s  %s", t.bold(exact(event)), state, t.dim(shown(settings.Where(h.Origin))))
+		p.err.Line("%s%s  %s", t.Bold(term.EscapeStrict(event)), state, t.Dim(term.Escape(settings.Where(h.Origin))))
 		what := h.URL
 		if h.Type() == hook.TypeCommand {
 			what = commandText(&h.Definition)
 		}
 		for line := range strings.SplitSeq(what, "\n") {
-			p.err.line("    %s", exact(line))
+			p.err.Line("    %s", term.EscapeStrict(line))
 		}
 		d := newHookDoc(h, s.StrictHooks.Value)
 		if d.Sandbox != "" && d.Sandbox != hook.AccessRead {
-			p.err.line("    %s", t.yellow("sandbox "+string(d.Sandbox)))
+			p.err.Line("    %s", t.Yellow("sandbox "+string(d.Sandbox)))
 		}
 		if len(h.Env) > 0 {
-			p.err.line("    %s", t.yellow(exact("knows of "+strings.Join(h.Env, ", "))))
+			p.err.Line("    %s", t.Yellow(term.EscapeStrict("knows of "+strings.Join(h.Env, ", "))))
 		}
 	}
 }
@@ -117,9 +118,9 @@ func commandText(d *hook.Definition) string {
 	if d.Args == nil {
 		return d.Command
 	}
-	words := []string{quoteArg(d.Command)}
+	words := []string{term.Quote(d.Command)}
 	for _, a := range d.Args {
-		words = append(words, quoteArg(a))
+		words = append(words, term.Quote(a))
 	}
 	return strings.Join(words, " ")
 }
@@ -129,7 +130,7 @@ func (c *hooksTrustCmd) confirm(ctx context.Context, p *Program, s *settings.Set
 	if c.Yes || n == 0 {
 		return nil
 	}
-	ok, err := p.confirm(ctx, "let them run, as they are now?", "holdfast hooks trust --yes "+quoteArg(s.Project))
+	ok, err := p.confirm(ctx, "let them run, as they are now?", "holdfast hooks trust --yes "+term.Quote(s.Project))
 	if err != nil || ok {
 		return err
 	}
@@ -143,6 +144,6 @@ func (p *Program) confirm(ctx context.Context, question, otherwise string) (bool
 	if a == nil {
 		return false, usage("nobody is there to confirm it", otherwise)
 	}
-	defer a.close()
-	return a.yes(ctx, question)
+	defer a.Close()
+	return a.Yes(ctx, question)
 }

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -56,12 +57,12 @@ func (c *hooksTestCmd) run(ctx context.Context, p *Program) error {
 	p.notice(s)
 	d := watch.fire(ctx, h.Registry, in)
 	if c.JSON {
-		if err := p.out.json(d, p.out.term.tty); err != nil {
+		if err := p.out.JSON(d, p.out.TTY); err != nil {
 			return err
 		}
 	} else {
 		if len(d.Hooks) == 0 {
-			p.err.line("no hook ran for this %s", event)
+			p.err.Line("no hook ran for this %s", event)
 		}
 		p.fired(&d)
 	}
@@ -90,7 +91,7 @@ func (c *hooksTestCmd) input(ctx context.Context, p *Program, event hook.Event, 
 	}
 	in, err := hook.ParseInput(event, raw)
 	if err != nil {
-		return in, usage("--input: "+err.Error(), orElse(outcome.Hint(err), `write {"tool_name": "Bash", "tool_input": {"command": "ls"}}`))
+		return in, usage("--input: "+err.Error(), cmp.Or(outcome.Hint(err), `write {"tool_name": "Bash", "tool_input": {"command": "ls"}}`))
 	}
 	if in.CWD == "" {
 		in.CWD = s.Cwd()
@@ -102,7 +103,7 @@ func (c *hooksTestCmd) input(ctx context.Context, p *Program, event hook.Event, 
 		in.SessionID = "test"
 	}
 	if in.PermissionMode == "" {
-		in.PermissionMode = orElse(string(s.Mode.Value), "default")
+		in.PermissionMode = cmp.Or(string(s.Mode.Value), "default")
 	}
 	return p.withRequests(in), nil
 }

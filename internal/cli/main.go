@@ -33,10 +33,10 @@ func Main() int {
 				by = outcome.Terminated
 			}
 			if seen++; seen > 1 {
-				p.err.leave()
+				p.err.Leave()
 				os.Exit(by.Exit)
 			}
-			p.err.interrupting()
+			p.err.Interrupting()
 			cancel(Stopped{Signal: s, By: by})
 		}
 	}()

@@ -19,7 +19,7 @@ func (c *manCmd) run(_ context.Context, p *Program) error {
 	if err != nil {
 		return err
 	}
-	p.out.text(manPage(k.Model.Node))
+	p.out.Text(manPage(k.Model.Node))
 	return nil
 }
 

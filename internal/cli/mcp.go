@@ -10,6 +10,7 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/compose/tools"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
 	"github.com/holdfast-dev/holdfast/internal/settings"
+	"github.com/holdfast-dev/holdfast/internal/term"
 	"github.com/holdfast-dev/holdfast/policy"
 )
 
@@ -125,9 +126,9 @@ func serverLine(srv *settings.MCPServer) string {
 	if !isProgram(srv) {
 		return srv.URL
 	}
-	words := []string{quoteArg(srv.Command)}
+	words := []string{term.Quote(srv.Command)}
 	for _, a := range srv.Args {
-		words = append(words, quoteArg(a))
+		words = append(words, term.Quote(a))
 	}
 	return strings.Join(words, " ")
 }
@@ -167,10 +168,10 @@ func (c *mcpListCmd) run(ctx context.Context, p *Program) error {
 		}
 	}
 	if c.JSON {
-		return p.out.json(map[string]any{"servers": docs}, p.out.term.tty)
+		return p.out.JSON(map[string]any{"servers": docs}, p.out.TTY)
 	}
 	if len(docs) == 0 {
-		p.err.line("no MCP servers here")
+		p.err.Line("no MCP servers here")
 		return nil
 	}
 	rows := [][]string{{"NAME", "TYPE", "SCOPE", "STATUS", "WHAT"}}
@@ -181,12 +182,12 @@ func (c *mcpListCmd) run(ctx context.Context, p *Program) error {
 		}
 		rows = append(rows, []string{d.Name, string(d.Type), string(d.Scope), status, serverLine(&list[i])})
 	}
-	p.table(rows, 4)
+	p.out.Table(rows, 4)
 	for _, d := range docs {
 		if d.Check != nil && d.Check.Error != "" {
-			p.warn("%s", shown(oneLine(d.Check.Error)))
+			p.warn("%s", term.Escape(term.OneLine(d.Check.Error)))
 			if d.Check.Hint != "" {
-				p.err.line("%s %s", p.err.term.bold("hint:"), shown(oneLine(d.Check.Hint)))
+				p.err.Line("%s %s", p.err.Bold("hint:"), term.Escape(term.OneLine(d.Check.Hint)))
 			}
 		}
 	}
@@ -218,38 +219,38 @@ func (c *mcpGetCmd) run(ctx context.Context, p *Program) error {
 		}
 	}
 	if c.JSON {
-		return p.out.json(docs[0], p.out.term.tty)
+		return p.out.JSON(docs[0], p.out.TTY)
 	}
-	p.out.server(srv)
+	printServer(p.out, srv)
 	if docs[0].Check != nil {
-		p.out.checked(docs[0].Check)
+		printChecked(p.out, docs[0].Check)
 	}
 	return nil
 }
 
 // server prints the whole of a server but for the values of its environment and headers,
 // which may be secrets; nothing in it stays invisible.
-func (p *printer) server(srv *settings.MCPServer) {
-	t := p.term
+func printServer(p *term.Printer, srv *settings.MCPServer) {
+	t := p.Style
 	style := map[settings.MCPStatus]func(string) string{
-		settings.MCPApproved: t.green, settings.MCPPending: t.yellow, settings.MCPChanged: t.yellow, settings.MCPInvalid: t.red, settings.MCPDenied: t.red,
+		settings.MCPApproved: t.Green, settings.MCPPending: t.Yellow, settings.MCPChanged: t.Yellow, settings.MCPInvalid: t.Red, settings.MCPDenied: t.Red,
 	}[srv.Status]
 	if style == nil {
-		style = t.dim
+		style = t.Dim
 	}
-	p.line("%s  %s  %s", t.bold(exact(srv.Key())), style(string(srv.Status)), t.dim(shown(settings.Where(srv.Origin))))
-	p.serverFacts(srv)
+	p.Line("%s  %s  %s", t.Bold(term.EscapeStrict(srv.Key())), style(string(srv.Status)), t.Dim(term.Escape(settings.Where(srv.Origin))))
+	printServerFacts(p, srv)
 	if srv.Why != "" {
-		p.line("  %s  %s", t.dim("why    "), exact(srv.Why))
+		p.Line("  %s  %s", t.Dim("why    "), term.EscapeStrict(srv.Why))
 	}
-	p.line("  %s  %s", t.dim("digest "), srv.Digest)
+	p.Line("  %s  %s", t.Dim("digest "), srv.Digest)
 }
 
 // serverFacts are what runs, or what is connected to, and what it gets to know.
-func (p *printer) serverFacts(srv *settings.MCPServer) {
+func printServerFacts(p *term.Printer, srv *settings.MCPServer) {
 	fact := func(name, text string) {
 		if text != "" {
-			p.line("  %s  %s", p.term.dim(fmt.Sprintf("%-7s", name)), exact(text))
+			p.Line("  %s  %s", p.Dim(fmt.Sprintf("%-7s", name)), term.EscapeStrict(text))
 		}
 	}
 	if isProgram(srv) {
@@ -270,7 +271,7 @@ func (p *printer) serverFacts(srv *settings.MCPServer) {
 		fact("without", strings.Join(srv.Without, ", "))
 	}
 	if reads := srv.Reads(); len(reads) > 0 {
-		p.line("  %s  %s", p.term.dim("knows  "), p.term.yellow(exact(strings.Join(reads, ", ")+" of your environment")))
+		p.Line("  %s  %s", p.Dim("knows  "), p.Yellow(term.EscapeStrict(strings.Join(reads, ", ")+" of your environment")))
 	}
 }
 

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -11,6 +12,7 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/compose/tools"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
 	"github.com/holdfast-dev/holdfast/internal/settings"
+	"github.com/holdfast-dev/holdfast/internal/term"
 )
 
 // mcpScopeFlags say where a server is written down.
@@ -143,7 +145,7 @@ func (c *mcpScopeFlags) edit(p *Program) (file string, scope settings.MCPScope, 
 	if s, err = p.settingsOf(c.CWD); err != nil {
 		return "", "", nil, err
 	}
-	scope = settings.MCPScope(orElse(c.Scope, string(settings.MCPLocal)))
+	scope = settings.MCPScope(cmp.Or(c.Scope, string(settings.MCPLocal)))
 	return settings.MCPScopeFile(scope, s.Project, home), scope, s, nil
 }
 
@@ -178,9 +180,9 @@ func (c *mcpScopeFlags) write(p *Program, name string, def json.RawMessage, repl
 		srv = s.FindMCP(name)
 	}
 	if c.JSON {
-		return p.out.json(newServerDoc(srv), p.out.term.tty)
+		return p.out.JSON(newServerDoc(srv), p.out.TTY)
 	}
-	p.err.line("%s is written into %s", shown(name), shown(file))
+	p.err.Line("%s is written into %s", term.Escape(name), term.Escape(file))
 	if srv.Origin.File != file {
 		p.warn("another one of that name is stronger: %s", settings.Where(srv.Origin))
 	} else if srv.Why != "" {
@@ -280,9 +282,9 @@ func (c *mcpRemoveCmd) run(_ context.Context, p *Program) error {
 		}
 	}
 	if c.JSON {
-		return p.out.json(map[string]string{"removed": c.Name, "file": files[0]}, p.out.term.tty)
+		return p.out.JSON(map[string]string{"removed": c.Name, "file": files[0]}, p.out.TTY)
 	}
-	p.err.line("%s is taken out of %s", shown(c.Name), shown(files[0]))
+	p.err.Line("%s is taken out of %s", term.Escape(c.Name), term.Escape(files[0]))
 	return nil
 }
 

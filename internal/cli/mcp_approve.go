@@ -9,6 +9,7 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/compose/tools"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
 	"github.com/holdfast-dev/holdfast/internal/settings"
+	"github.com/holdfast-dev/holdfast/internal/term"
 )
 
 // mcpNames are servers that are decided about.
@@ -78,11 +79,11 @@ func (c *mcpNames) decide(ctx context.Context, p *Program, approved, sure bool) 
 	}
 	if approved && !c.JSON {
 		for _, srv := range list {
-			p.err.server(srv)
+			printServer(p.err, srv)
 		}
 	}
 	if !sure {
-		ok, err := p.confirm(ctx, "let runs in "+shown(s.Project)+" start them, as they are now?", "holdfast mcp approve --yes "+strings.Join(c.Names, " "))
+		ok, err := p.confirm(ctx, "let runs in "+term.Escape(s.Project)+" start them, as they are now?", "holdfast mcp approve --yes "+strings.Join(c.Names, " "))
 		if err != nil {
 			return err
 		}
@@ -108,13 +109,13 @@ func (c *mcpNames) decide(ctx context.Context, p *Program, approved, sure bool) 
 		if c.JSON {
 			continue
 		}
-		p.err.line("%s: %s", shown(name), srv.Status)
+		p.err.Line("%s: %s", term.Escape(name), srv.Status)
 		if approved && srv.Status != settings.MCPApproved {
 			p.warn("it is not started all the same: %s", srv.Why)
 		}
 	}
 	if c.JSON {
-		return p.out.json(map[string]any{"servers": docs}, p.out.term.tty)
+		return p.out.JSON(map[string]any{"servers": docs}, p.out.TTY)
 	}
 	return nil
 }
@@ -156,11 +157,11 @@ func (c *mcpRevokeCmd) run(_ context.Context, p *Program) error {
 			return &failure{msg: fmt.Sprintf("nothing was decided about the server %q in %s", name, dir), hint: "holdfast mcp list", out: outcome.NotFound}
 		}
 		if !c.JSON {
-			p.err.line("%s: approved and rejected no longer", shown(name))
+			p.err.Line("%s: approved and rejected no longer", term.Escape(name))
 		}
 	}
 	if c.JSON {
-		return p.out.json(map[string]any{"revoked": c.Names}, p.out.term.tty)
+		return p.out.JSON(map[string]any{"revoked": c.Names}, p.out.TTY)
 	}
 	return nil
 }
@@ -176,7 +177,7 @@ func (c *runCmd) approveServers(ctx context.Context, p *Program, cwd string) err
 	if a == nil {
 		return nil
 	}
-	defer a.close()
+	defer a.Close()
 	s, err := c.settings(p, cwd)
 	if err != nil {
 		return err
@@ -200,7 +201,7 @@ func (c *runCmd) approveServers(ctx context.Context, p *Program, cwd string) err
 
 // askServer asks about one server.
 func (p *Program) askServer(ctx context.Context, a *asker, s *settings.Settings, srv *settings.MCPServer) error {
-	t := a.out.term
+	t := a.Out.Style
 	head := "an MCP server of " + s.Project
 	if srv.Kind != "" {
 		head += " for the sub-agent " + srv.Kind
@@ -208,26 +209,11 @@ func (p *Program) askServer(ctx context.Context, a *asker, s *settings.Settings,
 	if srv.Status == settings.MCPChanged {
 		head += " that is not what you approved any more"
 	}
-	a.out.line("%s %s  %s", t.yellow(shown(head+":")), t.bold(exact(srv.Name)), t.dim(shown(settings.Where(srv.Origin))))
-	a.out.serverFacts(srv)
-	a.keys.flush()
-	yes, answered, err := a.yesOrNo(ctx, "start it in this folder, now and from now on?")
+	a.Out.Line("%s %s  %s", t.Yellow(term.Escape(head+":")), t.Bold(term.EscapeStrict(srv.Name)), t.Dim(term.Escape(settings.Where(srv.Origin))))
+	printServerFacts(a.Out, srv)
+	yes, answered, err := a.YesOrLater(ctx, "start it in this folder, now and from now on?")
 	if err != nil || !answered {
 		return err
 	}
 	return p.decideServer(s, srv, yes)
-}
-
-// yesOrNo is yes for a question that may be left open.
-func (a *asker) yesOrNo(ctx context.Context, question string) (yes, answered bool, err error) {
-	a.out.text(question + " [y]es · [n]o · Enter: not now: ")
-	line, _, err := a.keys.line(ctx)
-	a.out.shape.setMidLine(false)
-	switch strings.ToLower(strings.TrimSpace(line)) {
-	case "y", "yes":
-		return true, true, err
-	case "n", "no":
-		return false, true, err
-	}
-	return false, false, err
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/compose/tools"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
 	"github.com/holdfast-dev/holdfast/internal/settings"
+	"github.com/holdfast-dev/holdfast/internal/term"
 	"github.com/holdfast-dev/holdfast/internal/tool/mcp"
 )
 
@@ -28,17 +29,17 @@ type checkedDoc struct {
 
 func (d *checkedDoc) word() string {
 	if d.State == mcp.Connected {
-		return fmt.Sprintf("%s, %s", d.State, count(len(d.Tools), "tool"))
+		return fmt.Sprintf("%s, %s", d.State, term.Count(len(d.Tools), "tool"))
 	}
 	return string(d.State)
 }
 
 // checked prints what came of connecting.
-func (p *printer) checked(d *checkedDoc) {
-	t := p.term
+func printChecked(p *term.Printer, d *checkedDoc) {
+	t := p.Style
 	fact := func(name, text string) {
 		if text != "" {
-			p.line("  %s  %s", t.dim(fmt.Sprintf("%-7s", name)), exact(text))
+			p.Line("  %s  %s", t.Dim(fmt.Sprintf("%-7s", name)), term.EscapeStrict(text))
 		}
 	}
 	fact("state", d.word())
@@ -47,10 +48,10 @@ func (p *printer) checked(d *checkedDoc) {
 	fact("hint", d.Hint)
 	fact("stderr", d.Stderr)
 	for _, tool := range d.Tools {
-		p.line("  %s  %s", t.bold(exact(tool.Name)), t.dim(fit(shown(oneLine(tool.Description)), 80)))
+		p.Line("  %s  %s", t.Bold(term.EscapeStrict(tool.Name)), t.Dim(term.Fit(term.Escape(term.OneLine(tool.Description)), 80)))
 	}
 	for _, l := range d.Left {
-		p.line("  %s  %s", t.dim("left   "), exact(l))
+		p.Line("  %s  %s", t.Dim("left   "), term.EscapeStrict(l))
 	}
 }
 
@@ -141,7 +142,7 @@ func (f *mcpFlags) one(p *Program, key string) (c *mcp.Client, name string, done
 	case srv.Type == settings.MCPStdio:
 		return nil, "", nil, usage(fmt.Sprintf("the server %s is a program: one does not log in to it", key), "")
 	case srv.Status != settings.MCPApproved:
-		return nil, "", nil, &failure{msg: fmt.Sprintf("the server %s is %s: %s", key, srv.Status, srv.Why), hint: "holdfast mcp approve " + quoteArg(key), out: outcome.Denied}
+		return nil, "", nil, &failure{msg: fmt.Sprintf("the server %s is %s: %s", key, srv.Status, srv.Why), hint: "holdfast mcp approve " + term.Quote(key), out: outcome.Denied}
 	}
 	opened, err := tools.Check(p.environment(), s, []*settings.MCPServer{srv})
 	if err != nil {
@@ -161,8 +162,8 @@ func (c *mcpLoginCmd) run(ctx context.Context, p *Program) error {
 	}
 	defer done()
 	err = client.Login(ctx, name, func(url string) {
-		p.err.line("open this page:")
-		p.out.line("%s", shown(url))
+		p.err.Line("open this page:")
+		p.out.Line("%s", term.Escape(url))
 		if c.Browser {
 			if err := browse(ctx, url); err != nil {
 				p.warn("%v", err)
@@ -172,7 +173,7 @@ func (c *mcpLoginCmd) run(ctx context.Context, p *Program) error {
 	if err != nil {
 		return err
 	}
-	p.err.line("logged in to %s", shown(c.Name))
+	p.err.Line("logged in to %s", term.Escape(c.Name))
 	return nil
 }
 
@@ -185,6 +186,6 @@ func (c *mcpLogoutCmd) run(_ context.Context, p *Program) error {
 	if err := client.Logout(name); err != nil {
 		return err
 	}
-	p.err.line("logged out of %s", shown(c.Name))
+	p.err.Line("logged out of %s", term.Escape(c.Name))
 	return nil
 }

@@ -8,10 +8,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
-	"os"
 	"time"
-
-	"github.com/mattn/go-isatty"
 
 	"github.com/holdfast-dev/holdfast/agent"
 	"github.com/holdfast-dev/holdfast/internal/compose"
@@ -22,6 +19,7 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/listen"
 	"github.com/holdfast-dev/holdfast/internal/mcpserver"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
+	"github.com/holdfast-dev/holdfast/internal/term"
 	"github.com/holdfast-dev/holdfast/internal/version"
 	"github.com/holdfast-dev/holdfast/model"
 	"github.com/holdfast-dev/holdfast/session"
@@ -109,7 +107,7 @@ func (c *mcpServeCmd) check(p *Program) error {
 	if c.TLSCert != "" || c.TLSKey != "" || len(c.AllowHost) > 0 || len(c.AllowOrigin) > 0 {
 		return usage("--tls-cert, --tls-key, --allow-host and --allow-origin are about --http", "")
 	}
-	if f, ok := p.Stdin.(*os.File); ok && isatty.IsTerminal(f.Fd()) {
+	if term.Is(p.Stdin) {
 		return usage("an MCP client speaks to this over a pipe, and a person cannot", "claude mcp add holdfast -- holdfast mcp serve; or see holdfast mcp --help")
 	}
 	return nil
@@ -172,7 +170,7 @@ type servedAgent struct {
 
 func (a *servedAgent) Close() error {
 	err := a.Agent.Close()
-	a.close()
+	a.Close()
 	return err
 }
 
@@ -191,7 +189,7 @@ func (d *served) open(ctx context.Context, client string, as model.Model) (mcpse
 	if person := d.p.asker(); person != nil && d.c.HTTP != "" {
 		o.Ask = person.ask
 		done = func() {
-			person.close()
+			person.Close()
 			m.Close()
 		}
 	}
@@ -242,9 +240,9 @@ func (c *mcpServeCmd) serveHTTP(ctx context.Context, p *Program, server *mcpserv
 	h := &http.Server{Handler: server.Handler(a), ConnContext: a.ConnContext, ReadHeaderTimeout: 10 * time.Second, ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelWarn)}
 	failed := make(chan error, 1)
 	go func() { failed <- h.Serve(l) }()
-	p.err.line("serving MCP at %s", url)
+	p.err.Line("serving MCP at %s", url)
 	if tokens, err := a.Tokens(); err == nil && len(tokens) == 0 {
-		p.err.line("%s clients need a token: holdfast daemon token create --scope run NAME", p.err.term.bold("hint:"))
+		p.err.Line("%s clients need a token: holdfast daemon token create --scope run NAME", p.err.Bold("hint:"))
 	}
 	select {
 	case err := <-failed:

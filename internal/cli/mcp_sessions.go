@@ -1,12 +1,14 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
 	"time"
 
 	"github.com/holdfast-dev/holdfast/internal/compose/stores"
+	"github.com/holdfast-dev/holdfast/internal/term"
 	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/session"
 	"github.com/holdfast-dev/holdfast/tool"
@@ -94,12 +96,12 @@ func (l *sessionLook) list(ctx context.Context, _ *tool.Call, in listInput) (too
 	}
 	var b strings.Builder
 	for _, m := range page.Sessions {
-		fmt.Fprintf(&b, "%s  %s  %d items  %s\n", m.ID, m.UpdatedAt.UTC().Format(time.RFC3339), m.MessageCount, oneLine(orElse(m.Title, m.FirstPrompt)))
+		fmt.Fprintf(&b, "%s  %s  %d items  %s\n", m.ID, m.UpdatedAt.UTC().Format(time.RFC3339), m.MessageCount, term.OneLine(cmp.Or(m.Title, m.FirstPrompt)))
 	}
 	if page.Next != "" {
 		b.WriteString("more: cursor " + page.Next + "\n")
 	}
-	return tool.Text(orElse(b.String(), "no sessions")), nil
+	return tool.Text(cmp.Or(b.String(), "no sessions")), nil
 }
 
 func (l *sessionLook) search(ctx context.Context, _ *tool.Call, in searchInput) (tool.Result, error) {
@@ -120,12 +122,12 @@ func (l *sessionLook) search(ctx context.Context, _ *tool.Call, in searchInput) 
 	var b strings.Builder
 	for i := range found.Hits {
 		h := &found.Hits[i]
-		fmt.Fprintf(&b, "%s  record %d  %s  %s: %s\n", h.Session, h.Seq, h.Time.UTC().Format(time.RFC3339), orElse(h.Tool, h.Role), oneLine(h.Excerpt))
+		fmt.Fprintf(&b, "%s  record %d  %s  %s: %s\n", h.Session, h.Seq, h.Time.UTC().Format(time.RFC3339), cmp.Or(h.Tool, h.Role), term.OneLine(h.Excerpt))
 	}
 	if found.Next != "" {
 		b.WriteString("more: cursor " + found.Next + "\n")
 	}
-	return tool.Text(orElse(b.String(), "nothing found")), nil
+	return tool.Text(cmp.Or(b.String(), "nothing found")), nil
 }
 
 func (l *sessionLook) show(ctx context.Context, _ *tool.Call, in showInput) (tool.Result, error) {
@@ -147,7 +149,7 @@ func (l *sessionLook) show(ctx context.Context, _ *tool.Call, in showInput) (too
 	}
 	items := page.Items[:min(limit, len(page.Items))]
 	var b strings.Builder
-	fmt.Fprintf(&b, "session %s  %s  items %d to %d of %d\n", m.ID, oneLine(orElse(m.Title, m.FirstPrompt)), from+1, from+len(items), m.MessageCount)
+	fmt.Fprintf(&b, "session %s  %s  items %d to %d of %d\n", m.ID, term.OneLine(cmp.Or(m.Title, m.FirstPrompt)), from+1, from+len(items), m.MessageCount)
 	for _, e := range items {
 		it, err := e.Decode()
 		if err != nil {

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"path/filepath"
 	"strings"
@@ -109,7 +110,7 @@ func newJudge(s *settings.Settings, home string) *judge {
 // judge is newJudge in this program's environment.
 func (p *Program) judge(s *settings.Settings) *judge {
 	j := newJudge(s, p.userHome())
-	j.search = orElse(j.search, p.env(tools.EnvSearchURL))
+	j.search = cmp.Or(j.search, p.env(tools.EnvSearchURL))
 	return j
 }
 

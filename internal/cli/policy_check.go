@@ -10,6 +10,7 @@ import (
 	"strconv"
 
 	"github.com/holdfast-dev/holdfast/internal/outcome"
+	"github.com/holdfast-dev/holdfast/internal/term"
 	"github.com/holdfast-dev/holdfast/policy"
 )
 
@@ -46,7 +47,7 @@ func (c *policyCheckCmd) run(ctx context.Context, p *Program) error {
 	}
 	if b.bad > 0 {
 		return &failure{
-			msg: fmt.Sprintf("%s of %d made no sense and were denied; the first is line %d", count(b.bad, "line"), b.lines, b.first),
+			msg: fmt.Sprintf("%s of %d made no sense and were denied; the first is line %d", term.Count(b.bad, "line"), b.lines, b.first),
 			out: outcome.Usage, hint: `a line is {"id": 1, "tool": "Bash", "input": {"command": "ls"}, "cwd": "/w", "mode": "default"}`,
 		}
 	}
@@ -81,11 +82,11 @@ func (b *checkBatch) run(ctx context.Context, p *Program, name string) error {
 			if errors.Is(err, io.EOF) {
 				err = nil
 			}
-			return errors.Join(err, p.out.bytes(out))
+			return errors.Join(err, p.out.Bytes(out))
 		}
 		out = b.line(ctx, out, lines.n, line, err)
 		if lines.idle() || len(out) > 64<<10 {
-			if err := p.out.bytes(out); err != nil {
+			if err := p.out.Bytes(out); err != nil {
 				return fmt.Errorf("write output: %w", err)
 			}
 			out = out[:0]
@@ -242,7 +243,7 @@ func appendField(b []byte, name, value string) []byte {
 func inert(id []byte) []byte {
 	for _, c := range id {
 		if c < ' ' || c > '~' {
-			return inertJSON(string(id))
+			return term.EscapeJSON(string(id))
 		}
 	}
 	return id
@@ -256,7 +257,7 @@ func appendText(b []byte, s string) []byte {
 	for i := range len(s) {
 		switch c := s[i]; {
 		case c < ' ' || c > '~':
-			text, err := marshal(s, false)
+			text, err := term.MarshalJSON(s, false)
 			if err != nil { // a text can always be written
 				return strconv.AppendQuoteToASCII(b[:start], s)
 			}

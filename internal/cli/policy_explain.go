@@ -44,10 +44,10 @@ func (c *policyExplainCmd) run(ctx context.Context, p *Program) error {
 	}
 	v := newVerdict(&d, requests, g.cwd)
 	if c.JSON {
-		err = p.out.json(v, p.out.term.tty)
+		err = p.out.JSON(v, p.out.TTY)
 	} else {
 		p.notice(s)
-		p.out.decision(&v)
+		printDecision(p.out, &v)
 	}
 	if err != nil {
 		return err

@@ -7,6 +7,7 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/compose/tools"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
 	"github.com/holdfast-dev/holdfast/internal/settings"
+	"github.com/holdfast-dev/holdfast/internal/term"
 )
 
 // policyLintCmd is `holdfast policy lint`.
@@ -41,7 +42,7 @@ func (c *policyLintCmd) run(_ context.Context, p *Program) error {
 			fatal++
 		}
 		if c.JSON {
-			if err := p.out.json(f, false); err != nil {
+			if err := p.out.JSON(f, false); err != nil {
 				return err
 			}
 			continue
@@ -49,7 +50,7 @@ func (c *policyLintCmd) run(_ context.Context, p *Program) error {
 		p.problem(f)
 	}
 	if !c.JSON {
-		p.err.line("%s, %s", count(fatal, "error"), count(len(problems)-fatal, "warning"))
+		p.err.Line("%s, %s", term.Count(fatal, "error"), term.Count(len(problems)-fatal, "warning"))
 	}
 	if fatal > 0 {
 		return ended{outcome.Failed}
@@ -58,14 +59,14 @@ func (c *policyLintCmd) run(_ context.Context, p *Program) error {
 }
 
 func (p *Program) problem(f settings.Problem) {
-	t := p.out.term
-	word := t.yellow("warning")
+	t := p.out.Style
+	word := t.Yellow("warning")
 	if f.Fatal {
-		word = t.red("error")
+		word = t.Red("error")
 	}
-	p.out.line("%s %s", word, shown(oneLine(f.String())))
+	p.out.Line("%s %s", word, term.Escape(term.OneLine(f.String())))
 	if f.Hint != "" {
-		p.out.line("      %s %s", t.dim("hint:"), shown(oneLine(f.Hint)))
+		p.out.Line("      %s %s", t.Dim("hint:"), term.Escape(term.OneLine(f.Hint)))
 	}
 }
 

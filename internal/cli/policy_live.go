@@ -7,6 +7,7 @@ import (
 
 	"github.com/holdfast-dev/holdfast/internal/outcome"
 	"github.com/holdfast-dev/holdfast/internal/policylog"
+	"github.com/holdfast-dev/holdfast/internal/term"
 	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/session"
 )
@@ -54,13 +55,13 @@ func (c *policyModeCmd) run(ctx context.Context, p *Program) error {
 			return err
 		}
 		if c.JSON {
-			return p.out.json(done, false)
+			return p.out.JSON(done, false)
 		}
 		when := "it counts when somebody goes on with the session"
 		if held, err := s.Held(ctx, m.ID); err == nil && held != nil {
 			when = "it counts from the next decision on"
 		}
-		p.err.line("session %s is in mode %s; %s", m.ID, mode, when)
+		p.err.Line("session %s is in mode %s; %s", m.ID, mode, when)
 		return nil
 	})
 }
@@ -106,13 +107,13 @@ func (c *policyGrantsCmd) run(ctx context.Context, p *Program) error {
 		}
 		list := all.Grants()
 		if c.JSON {
-			return p.out.json(grantsDoc{m.ID, append([]policy.Grant{}, list...)}, p.out.term.tty)
+			return p.out.JSON(grantsDoc{m.ID, append([]policy.Grant{}, list...)}, p.out.TTY)
 		}
 		for _, g := range list {
 			p.grant(g)
 		}
 		if len(list) == 0 {
-			p.err.line("nothing is granted in the run of session %s", m.ID)
+			p.err.Line("nothing is granted in the run of session %s", m.ID)
 		}
 		return nil
 	})
@@ -120,7 +121,7 @@ func (c *policyGrantsCmd) run(ctx context.Context, p *Program) error {
 
 // grant prints what a person decided, and what it covers.
 func (p *Program) grant(g policy.Grant) {
-	t := p.out.term
+	t := p.out.Style
 	covers := g.Scope
 	if covers == "" {
 		covers = g.Tool + " " + g.Resource
@@ -128,8 +129,8 @@ func (p *Program) grant(g policy.Grant) {
 	if g.Cwd != "" {
 		covers += " in " + g.Cwd
 	}
-	p.out.line("%s  %s %s", shown(g.ID), effectWord(t, g.Effect), shown(oneLine(covers)))
-	p.out.line("  %s", t.dim(shown(fmt.Sprintf("%s, by %s at %s", g.Name, orElse(g.By, "somebody"), g.At.Local().Format("2006-01-02 15:04:05")))))
+	p.out.Line("%s  %s %s", term.Escape(g.ID), effectWord(t, g.Effect), term.Escape(term.OneLine(covers)))
+	p.out.Line("  %s", t.Dim(term.Escape(fmt.Sprintf("%s, by %s at %s", g.Name, cmp.Or(g.By, "somebody"), g.At.Local().Format("2006-01-02 15:04:05")))))
 }
 
 func (c *policyGrantsCmd) revoke(ctx context.Context, p *Program, s *session.Sessions, id string) error {
@@ -141,9 +142,9 @@ func (c *policyGrantsCmd) revoke(ctx context.Context, p *Program, s *session.Ses
 		return err
 	}
 	if c.JSON {
-		return p.out.json(done, false)
+		return p.out.JSON(done, false)
 	}
-	p.err.line("grant %s is revoked", shown(done.Revoke))
+	p.err.Line("grant %s is revoked", term.Escape(done.Revoke))
 	return nil
 }
 

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -9,6 +10,7 @@ import (
 	"github.com/holdfast-dev/holdfast/approval"
 	"github.com/holdfast-dev/holdfast/internal/compose/tools"
 	"github.com/holdfast-dev/holdfast/internal/settings"
+	"github.com/holdfast-dev/holdfast/internal/term"
 	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/session"
 	"github.com/holdfast-dev/holdfast/transcript"
@@ -86,7 +88,7 @@ func (c *policyReplayCmd) run(ctx context.Context, p *Program) error {
 			}
 		}
 		if !c.JSON {
-			p.err.line("%s, %d would be judged otherwise", count(calls, "call"), differ)
+			p.err.Line("%s, %d would be judged otherwise", term.Count(calls, "call"), differ)
 		}
 		return nil
 	})
@@ -94,16 +96,16 @@ func (c *policyReplayCmd) run(ctx context.Context, p *Program) error {
 
 func (c *policyReplayCmd) tell(p *Program, d *replayDoc) error {
 	if c.JSON {
-		return p.out.json(d, false)
+		return p.out.JSON(d, false)
 	}
-	t := p.out.term
-	then := effectWord(t, d.Then) + " by " + shown(d.ThenBy)
+	t := p.out.Style
+	then := effectWord(t, d.Then) + " by " + term.Escape(d.ThenBy)
 	if d.Answer != "" {
-		then += ", answered " + shown(d.Answer)
+		then += ", answered " + term.Escape(d.Answer)
 	}
-	p.out.line("%s  %s", t.bold(shown(d.Tool)), shown(oneLine(strings.Join(d.Exact, ", "))))
-	p.out.line("  %s %s", t.dim("then"), then)
-	p.out.line("  %s  %s by %s: %s", t.dim("now"), effectWord(t, d.Verdict), shown(d.By), shown(oneLine(d.Reason)))
+	p.out.Line("%s  %s", t.Bold(term.Escape(d.Tool)), term.Escape(term.OneLine(strings.Join(d.Exact, ", "))))
+	p.out.Line("  %s %s", t.Dim("then"), then)
+	p.out.Line("  %s  %s by %s: %s", t.Dim("now"), effectWord(t, d.Verdict), term.Escape(d.By), term.Escape(term.OneLine(d.Reason)))
 	return nil
 }
 
@@ -134,7 +136,7 @@ func newReplay(p *Program, today *settings.Settings, mode policy.Mode) (*replay,
 	}
 	all, err := policy.New(&config)
 	return &replay{
-		guards: all, cwd: today.Cwd(), home: p.userHome(), search: orElse(today.WebSearch.URL.Value, p.env(tools.EnvSearchURL)), mode: mode, today: today,
+		guards: all, cwd: today.Cwd(), home: p.userHome(), search: cmp.Or(today.WebSearch.URL.Value, p.env(tools.EnvSearchURL)), mode: mode, today: today,
 		uses: map[string]transcript.Use{}, asked: map[string]approval.Question{},
 	}, err
 }

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -227,7 +228,7 @@ func (c toolCall) decode(fields map[string]any) error {
 
 // searches is what WebSearch connects to.
 func (c toolCall) searches() ([]policy.Request, error) {
-	at, err := web.Connects(orElse(c.search, web.BraveURL))
+	at, err := web.Connects(cmp.Or(c.search, web.BraveURL))
 	return []policy.Request{{Operation: policy.OpConnect, Resource: at}}, err
 }
 

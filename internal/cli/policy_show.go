@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/holdfast-dev/holdfast/internal/settings"
+	"github.com/holdfast-dev/holdfast/internal/term"
 	"github.com/holdfast-dev/holdfast/policy"
 )
 
@@ -53,7 +54,7 @@ func (c *policyShowCmd) run(_ context.Context, p *Program) error {
 		return err
 	}
 	if c.JSON {
-		return p.out.json(d, p.out.term.tty)
+		return p.out.JSON(d, p.out.TTY)
 	}
 	p.notice(s)
 	p.policy(&d)
@@ -115,52 +116,52 @@ func origins(list []settings.Value[string]) []originDoc {
 
 // policy prints a policy.
 func (p *Program) policy(d *policyDoc) {
-	t := p.out.term
+	t := p.out.Style
 	mode := string(d.Mode)
 	if d.ModeFrom != nil {
-		mode += "  " + t.dim(shown(settings.Where(*d.ModeFrom)))
+		mode += "  " + t.Dim(term.Escape(settings.Where(*d.ModeFrom)))
 	}
-	p.out.line("%s %s", t.dim(column("mode", 9)), mode)
-	p.out.line("%s %s", t.dim(column("folder", 9)), shown(d.Folder))
-	p.out.line("%s %s", t.dim(column("project", 9)), shown(d.Project))
+	p.out.Line("%s %s", t.Dim(term.Column("mode", 9)), mode)
+	p.out.Line("%s %s", t.Dim(term.Column("folder", 9)), term.Escape(d.Folder))
+	p.out.Line("%s %s", t.Dim(term.Column("project", 9)), term.Escape(d.Project))
 	for _, f := range d.Folders {
-		p.out.line("%s %s  %s", t.dim(column("also", 9)), shown(f.Value), t.dim(shown(settings.Where(f.Origin))))
+		p.out.Line("%s %s  %s", t.Dim(term.Column("also", 9)), term.Escape(f.Value), t.Dim(term.Escape(settings.Where(f.Origin))))
 	}
 	if d.OnAsk != "" {
-		p.out.line("%s %s", t.dim(column("on ask", 9)), d.OnAsk)
+		p.out.Line("%s %s", t.Dim(term.Column("on ask", 9)), d.OnAsk)
 	}
 	if d.AskTimeout != "" {
-		p.out.line("%s %s", t.dim(column("timeout", 9)), d.AskTimeout)
+		p.out.Line("%s %s", t.Dim(term.Column("timeout", 9)), d.AskTimeout)
 	}
 	if d.NoBypass != nil {
-		p.out.line("%s bypassPermissions  %s", t.dim(column("disabled", 9)), t.dim(shown(settings.Where(*d.NoBypass))))
+		p.out.Line("%s bypassPermissions  %s", t.Dim(term.Column("disabled", 9)), t.Dim(term.Escape(settings.Where(*d.NoBypass))))
 	}
 	p.heading("settings, the strongest first", len(d.Layers))
 	for _, l := range d.Layers {
 		more := ""
 		if l.Untrusted {
-			more = t.yellow("  not trusted: it may forbid and ask, not allow")
+			more = t.Yellow("  not trusted: it may forbid and ask, not allow")
 		}
-		p.out.line("  %s %s  %s%s", column(string(l.Layer), 8), shown(l.File), t.dim(count(l.Rules, "rule")), more)
+		p.out.Line("  %s %s  %s%s", term.Column(string(l.Layer), 8), term.Escape(l.File), t.Dim(term.Count(l.Rules, "rule")), more)
 	}
 	p.heading("limits", len(d.Forbidden)+len(d.Sandboxes))
 	for _, f := range d.Forbidden {
-		p.out.line("  %s", ruleLine(t, policy.Deny, f.Value, settings.Where(f.Origin)))
+		p.out.Line("  %s", ruleLine(t, policy.Deny, f.Value, settings.Where(f.Origin)))
 	}
 	for _, s := range d.Sandboxes {
-		p.out.line("  sandbox  %s", t.dim(shown(settings.Where(s.Origin))))
+		p.out.Line("  sandbox  %s", t.Dim(term.Escape(settings.Where(s.Origin))))
 	}
 	p.heading("rules", len(d.Rules))
 	for _, effect := range []policy.Effect{policy.Deny, policy.Ask, policy.Allow} {
 		for _, r := range d.Rules {
 			if r.Effect == effect {
-				p.out.line("  %s", ruleLine(t, effect, r.Rule, settings.Where(r.Origin)))
+				p.out.Line("  %s", ruleLine(t, effect, r.Rule, settings.Where(r.Origin)))
 			}
 		}
 	}
 	p.heading("what does not count, since the folder is not trusted", len(d.Ignored))
 	for _, i := range d.Ignored {
-		p.out.line("  %s  %s", shown(i.What), t.dim(shown(settings.Where(i.Origin))))
+		p.out.Line("  %s  %s", term.Escape(i.What), t.Dim(term.Escape(settings.Where(i.Origin))))
 	}
 	p.chains(d.Chains)
 }
@@ -186,14 +187,14 @@ func (p *Program) chains(list []policy.Chain) {
 		tools[chain] = append(tools[chain], c.Tool)
 	}
 	for _, chain := range order {
-		p.out.line("  %s", shown(strings.Join(tools[chain], ", ")))
-		p.out.line("    %s", shown(chain))
+		p.out.Line("  %s", term.Escape(strings.Join(tools[chain], ", ")))
+		p.out.Line("    %s", term.Escape(chain))
 	}
 }
 
 func (p *Program) heading(text string, n int) {
 	if n > 0 {
-		p.out.line("")
-		p.out.line("%s", p.out.term.bold(fmt.Sprintf("%s:", text)))
+		p.out.Line("")
+		p.out.Line("%s", p.out.Bold(fmt.Sprintf("%s:", text)))
 	}
 }

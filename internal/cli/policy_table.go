@@ -13,6 +13,7 @@ import (
 	"github.com/goccy/go-yaml/parser"
 
 	"github.com/holdfast-dev/holdfast/internal/outcome"
+	"github.com/holdfast-dev/holdfast/internal/term"
 	"github.com/holdfast-dev/holdfast/policy"
 )
 
@@ -95,7 +96,7 @@ func (c *policyTestCmd) run(ctx context.Context, p *Program) error {
 			failed++
 		}
 		if c.JSON {
-			if err := p.out.json(r, false); err != nil {
+			if err := p.out.JSON(r, false); err != nil {
 				return err
 			}
 		} else if !r.OK {
@@ -103,7 +104,7 @@ func (c *policyTestCmd) run(ctx context.Context, p *Program) error {
 		}
 	}
 	if !c.JSON {
-		p.out.line("%s: %d ok, %d failed", count(len(cases), "case"), len(cases)-failed, failed)
+		p.out.Line("%s: %d ok, %d failed", term.Count(len(cases), "case"), len(cases)-failed, failed)
 	}
 	if failed > 0 {
 		return ended{outcome.Failed}
@@ -129,15 +130,15 @@ func (j *judge) table(ctx context.Context, c *tableCase) (tableResult, error) {
 }
 
 func (p *Program) tableFailure(r *tableResult) {
-	t := p.out.term
-	p.out.line("%s %s:%d  %s", t.red("FAIL"), shown(r.File), r.Line, shown(oneLine(r.Name)))
+	t := p.out.Style
+	p.out.Line("%s %s:%d  %s", t.Red("FAIL"), term.Escape(r.File), r.Line, term.Escape(term.OneLine(r.Name)))
 	want := string(r.Want)
 	if r.WantBy != "" {
 		want += " by " + r.WantBy
 	}
-	p.out.line("     %s  %s", t.dim("want"), t.green(shown(want)))
-	p.out.line("     %s   %s", t.dim("got"), t.red(shown(oneLine(r.gist()))))
-	p.out.trace(&r.verdictDoc, "     ")
+	p.out.Line("     %s  %s", t.Dim("want"), t.Green(term.Escape(want)))
+	p.out.Line("     %s   %s", t.Dim("got"), t.Red(term.Escape(term.OneLine(r.gist()))))
+	printTrace(p.out, &r.verdictDoc, "     ")
 }
 
 // readTable reads the cases of a file; told is how the person named it.

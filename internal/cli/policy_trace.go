@@ -6,6 +6,7 @@ import (
 
 	"github.com/holdfast-dev/holdfast/internal/outcome"
 	"github.com/holdfast-dev/holdfast/internal/settings"
+	"github.com/holdfast-dev/holdfast/internal/term"
 	"github.com/holdfast-dev/holdfast/policy"
 )
 
@@ -47,45 +48,45 @@ func verdictOutcome(e policy.Effect) outcome.Outcome {
 }
 
 // decision prints a decision: the verdict, why, and what each link said in order.
-func (p *printer) decision(v *verdictDoc) {
-	t := p.term
+func printDecision(p *term.Printer, v *verdictDoc) {
+	t := p.Style
 	row := func(name, value string) {
 		if value != "" {
-			p.line("%s %s", t.dim(column(name, 8)), value)
+			p.Line("%s %s", t.Dim(term.Column(name, 8)), value)
 		}
 	}
-	row("verdict", strings.TrimSpace(effectWord(t, v.Verdict))+" by "+shown(v.By))
-	row("because", shown(oneLine(v.Reason)))
+	row("verdict", strings.TrimSpace(effectWord(t, v.Verdict))+" by "+term.Escape(v.By))
+	row("because", term.Escape(term.OneLine(v.Reason)))
 	if v.Rule != nil {
-		row("rule", shown(v.Rule.Rule)+"  "+t.dim(shown(settings.Where(*v.Rule))))
+		row("rule", term.Escape(v.Rule.Rule)+"  "+t.Dim(term.Escape(settings.Where(*v.Rule))))
 	}
-	row("tool", shown(v.Tool))
+	row("tool", term.Escape(v.Tool))
 	for _, e := range v.Exact {
-		row("exact", shown(oneLine(e)))
+		row("exact", term.Escape(term.OneLine(e)))
 	}
-	row("folder", shown(v.CWD))
+	row("folder", term.Escape(v.CWD))
 	row("mode", string(v.Mode))
-	p.line("")
-	p.trace(v, "")
+	p.Line("")
+	printTrace(p, v, "")
 }
 
 // trace prints what each link said; the one that decided is marked.
-func (p *printer) trace(v *verdictDoc, indent string) {
+func printTrace(p *term.Printer, v *verdictDoc, indent string) {
 	for i := range v.Trace {
 		said := &v.Trace[i]
 		mark := " "
 		if said.Policy == v.By && said.Effect == v.Verdict {
 			mark = "►"
 		}
-		why := shown(oneLine(said.Reason))
+		why := term.Escape(term.OneLine(said.Reason))
 		if said.Rule != nil {
-			why += "  " + p.term.dim(shown(settings.Where(*said.Rule)))
+			why += "  " + p.Dim(term.Escape(settings.Where(*said.Rule)))
 		}
 		if said.Resource != "" && len(v.Exact) > 1 {
-			why += "  " + p.term.dim("("+shown(said.Resource)+")")
+			why += "  " + p.Dim("("+term.Escape(said.Resource)+")")
 		}
-		line := fmt.Sprintf("%s%s %s %s %s", indent, mark, effectWord(p.term, said.Effect), column(shown(said.Policy), 16), why)
-		p.line("%s", strings.TrimRight(line, " "))
+		line := fmt.Sprintf("%s%s %s %s %s", indent, mark, effectWord(p.Style, said.Effect), term.Column(term.Escape(said.Policy), 16), why)
+		p.Line("%s", strings.TrimRight(line, " "))
 	}
 }
 

@@ -2,7 +2,7 @@
 //
 //	Main ──os, signals──► Program ──parse──► one command per file ──► agent, session, …
 //	                         │                     │
-//	                         └── print.go ◄────────┘   (text, JSON, errors with hints)
+//	                         └── package term ◄────┘   (text, JSON, errors with hints)
 //
 // The program is a value, so that tests run it as it is:
 //
@@ -10,7 +10,7 @@
 //	code := p.Run(ctx)
 //
 // Data goes to Stdout, everything else to Stderr. Whatever a model, a tool or a
-// file says passes an escape filter (escape.go) on its way to a terminal. Exit
+// file says passes an escape filter (term.Escape) on its way to a terminal. Exit
 // codes come from package outcome alone.
 package cli
 
@@ -25,6 +25,7 @@ import (
 
 	"github.com/holdfast-dev/holdfast/internal/confine"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
+	"github.com/holdfast-dev/holdfast/internal/term"
 	"github.com/holdfast-dev/holdfast/internal/version"
 )
 
@@ -48,9 +49,9 @@ type Program struct {
 
 	environ []string // that commands get instead of this process's environment; nil: that
 
-	out, err *printer
-	keys     *keyboard // nil until somebody is asked
-	json     bool      // errors are told as JSON
+	term     *term.Terminal
+	out, err *term.Printer // of term
+	json     bool          // errors are printed as JSON
 
 	end func(syscall.WaitStatus) // ends the process as a command of it ended
 }
@@ -62,7 +63,7 @@ func (p *Program) Run(ctx context.Context) int {
 		p.fill()
 	}
 	err := p.run(ctx)
-	p.err.stop()
+	p.err.Stop()
 	if err == nil {
 		return outcome.OK.Exit
 	}
@@ -88,15 +89,13 @@ func (p *Program) fill() {
 	if p.Executable == nil {
 		p.Executable = os.Executable
 	}
-	p.out = newPrinter(p.Stdout, p.terminal(p.Stdout))
-	p.err = newPrinter(p.Stderr, p.terminal(p.Stderr))
-	p.err.progress() // before anybody else may look for it
-	p.err.beside(p.out)
+	p.term = term.New(p.Stdin, p.Stdout, p.Stderr, p.env)
+	p.out, p.err = p.term.Out, p.term.Err
 }
 
 func (p *Program) run(ctx context.Context) error {
 	if text, ok := version.Answer(p.Args); ok {
-		p.out.text(text)
+		p.out.Text(text)
 		return nil
 	}
 	cmd, err := p.parse()

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"path/filepath"
@@ -8,27 +9,28 @@ import (
 	"time"
 
 	"github.com/holdfast-dev/holdfast/approval"
+	"github.com/holdfast-dev/holdfast/internal/term"
 	"github.com/holdfast-dev/holdfast/policy"
 )
 
 // question prints everything that a call would do, and why that is asked; nothing
 // is left out, and nothing invisible stays invisible.
-func (p *printer) question(q approval.Question, now time.Time) {
-	t := p.term
+func printQuestion(p *term.Printer, q approval.Question, now time.Time) {
+	t := p.Style
 	if list, plan, form := q.Choices(), q.Plan(), q.Form(); list != nil || plan != "" || form != nil {
-		p.forPerson(q, list, plan, form, now)
+		printForPerson(p, q, list, plan, form, now)
 		return
 	}
-	p.line("%s %s%s", t.yellow("permission"), t.bold(exact(q.Tool)), t.dim(agentOf(q)))
+	p.Line("%s %s%s", t.Yellow("permission"), t.Bold(term.EscapeStrict(q.Tool)), t.Dim(agentOf(q)))
 	for i, r := range q.Requests {
 		if len(q.Requests) > 1 {
-			p.line("  %s", t.dim(fmt.Sprintf("%d of %d", i+1, len(q.Requests))))
+			p.Line("  %s", t.Dim(fmt.Sprintf("%d of %d", i+1, len(q.Requests))))
 		}
-		p.request(r)
+		printRequest(p, r)
 	}
 	fact := func(name, text string) {
 		if text != "" {
-			p.line("  %s  %s", t.dim(fmt.Sprintf("%-7s", name)), exact(text))
+			p.Line("  %s  %s", t.Dim(fmt.Sprintf("%-7s", name)), term.EscapeStrict(text))
 		}
 	}
 	if q.Cwd != "" {
@@ -36,42 +38,42 @@ func (p *printer) question(q approval.Question, now time.Time) {
 	}
 	fact("why", whyAsked(q))
 	fact("sandbox", q.Sandbox)
-	p.until(q, now)
+	printUntil(p, q, now)
 }
 
 // forPerson prints what only a person decides about: a plan, questions of the model, or what
 // an MCP server asks.
-func (p *printer) forPerson(q approval.Question, list []approval.Choice, plan string, form *approval.Form, now time.Time) {
-	t := p.term
+func printForPerson(p *term.Printer, q approval.Question, list []approval.Choice, plan string, form *approval.Form, now time.Time) {
+	t := p.Style
 	switch {
 	case form != nil:
-		p.form(q, form)
+		printForm(p, q, form)
 	case plan != "":
-		p.line("%s%s", t.yellow("plan"), t.dim(agentOf(q)))
-		p.plan(plan)
+		p.Line("%s%s", t.Yellow("plan"), t.Dim(agentOf(q)))
+		printPlan(p, plan)
 	default:
-		p.asks(q, len(list), now)
+		printAsks(p, q, len(list), now)
 		for i, c := range list {
-			p.choice(i, len(list), c)
+			printChoice(p, i, len(list), c)
 		}
 		return
 	}
-	p.until(q, now)
+	printUntil(p, q, now)
 }
 
 // asks says that the model has questions.
-func (p *printer) asks(q approval.Question, n int, now time.Time) {
+func printAsks(p *term.Printer, q approval.Question, n int, now time.Time) {
 	of := ""
 	if n > 1 {
-		of = "  " + count(n, "question")
+		of = "  " + term.Count(n, "question")
 	}
-	p.line("%s%s%s", p.term.yellow("the agent asks"), of, p.term.dim(agentOf(q)))
-	p.until(q, now)
+	p.Line("%s%s%s", p.Yellow("the agent asks"), of, p.Dim(agentOf(q)))
+	printUntil(p, q, now)
 }
 
-func (p *printer) until(q approval.Question, now time.Time) {
+func printUntil(p *term.Printer, q approval.Question, now time.Time) {
 	if q.Expires != nil {
-		p.line("  %s  %s", p.term.dim("until  "), exact(expiry(*q.Expires, now)))
+		p.Line("  %s  %s", p.Dim("until  "), term.EscapeStrict(expiry(*q.Expires, now)))
 	}
 }
 
@@ -79,43 +81,43 @@ func agentOf(q approval.Question) string {
 	if q.Agent == "" {
 		return ""
 	}
-	return "  (agent " + exact(q.Agent) + ")"
+	return "  (agent " + term.EscapeStrict(q.Agent) + ")"
 }
 
 // request prints one effect that the call would have.
-func (p *printer) request(r policy.Request) {
-	t := p.term
-	p.line("  %s  %s", t.dim("what   "), operation(r.Operation))
+func printRequest(p *term.Printer, r policy.Request) {
+	t := p.Style
+	p.Line("  %s  %s", t.Dim("what   "), operation(r.Operation))
 	if r.Unsandboxed {
-		p.line("  %s  %s", t.dim("where  "), t.yellow("outside the sandbox: nothing holds it"))
+		p.Line("  %s  %s", t.Dim("where  "), t.Yellow("outside the sandbox: nothing holds it"))
 	}
-	lines := strings.Split(exact(r.Resource), "\n")
-	p.line("  %s  %s", t.dim("exact  "), t.bold(lines[0]))
+	lines := strings.Split(term.EscapeStrict(r.Resource), "\n")
+	p.Line("  %s  %s", t.Dim("exact  "), t.Bold(lines[0]))
 	for _, l := range lines[1:] {
-		p.line("           %s", t.bold(l))
+		p.Line("           %s", t.Bold(l))
 	}
 	switch {
 	case r.Shown != "" && r.Shown != r.Resource:
 		for l := range strings.Lines(r.Shown) {
-			p.line("  %s", p.diffLine(exact(strings.TrimRight(l, "\n"))))
+			p.Line("  %s", printDiffLine(p, term.EscapeStrict(strings.TrimRight(l, "\n"))))
 		}
 	case r.Operation != policy.OpCommand:
-		p.input(r.Input)
+		printInput(p, r.Input)
 	}
 }
 
-func (p *printer) diffLine(l string) string {
+func printDiffLine(p *term.Printer, l string) string {
 	switch {
 	case strings.HasPrefix(l, "+"):
-		return p.term.green(l)
+		return p.Green(l)
 	case strings.HasPrefix(l, "-"):
-		return p.term.red(l)
+		return p.Red(l)
 	}
-	return p.term.dim(l)
+	return p.Dim(l)
 }
 
 // input prints a call's input, member by member.
-func (p *printer) input(raw json.RawMessage) {
+func printInput(p *term.Printer, raw json.RawMessage) {
 	var v any
 	if json.Unmarshal(raw, &v) != nil {
 		return
@@ -125,13 +127,13 @@ func (p *printer) input(raw json.RawMessage) {
 		return
 	}
 	for l := range strings.Lines(string(b)) {
-		p.line("    %s", exact(strings.TrimRight(l, "\n")))
+		p.Line("    %s", term.EscapeStrict(strings.TrimRight(l, "\n")))
 	}
 }
 
 // whyAsked is the reason in one line: what asks, where that is written, and the mode.
 func whyAsked(q approval.Question) string {
-	why := orElse(q.Why, q.By)
+	why := cmp.Or(q.Why, q.By)
 	if r := q.Rule; r != nil && r.File != "" && !strings.Contains(why, filepath.Base(r.File)) {
 		why += fmt.Sprintf(" (%s:%d)", r.File, r.Line)
 	}
@@ -150,7 +152,7 @@ func expiry(at, now time.Time) string {
 	if left <= 0 {
 		return "its time has run out: the answer is no"
 	}
-	return at.Local().Format("15:04:05") + ", in " + took(left.Round(time.Second)) + "; then the answer is no"
+	return at.Local().Format("15:04:05") + ", in " + term.Elapsed(left.Round(time.Second)) + "; then the answer is no"
 }
 
 // operation says in words what kind of effect is asked for.
@@ -173,7 +175,7 @@ func operation(op policy.Operation) string {
 	case "":
 		return "use a tool"
 	}
-	return exact(string(op))
+	return term.EscapeStrict(string(op))
 }
 
 // subject is what a question is about, in a few words for a list.

@@ -17,6 +17,7 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/compose/tools"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
 	"github.com/holdfast-dev/holdfast/internal/settings"
+	"github.com/holdfast-dev/holdfast/internal/term"
 	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/runspec"
 	"github.com/holdfast-dev/holdfast/session"
@@ -51,7 +52,7 @@ func (p *Program) dial(ctx context.Context, store string) *client.Client {
 	if err != nil {
 		p.warn("going on without the daemon: %v", err)
 		if hint := outcome.Hint(err); hint != "" {
-			p.err.line("%s %s", p.err.term.bold("hint:"), shown(hint))
+			p.err.Line("%s %s", p.err.Bold("hint:"), term.Escape(hint))
 		}
 		return nil
 	}
@@ -189,7 +190,7 @@ func (c *runCmd) startRemote(ctx context.Context, p *Program, d *client.Client, 
 	}
 	if c.OutputFormat == "text" {
 		if r.person = p.asker(); r.person != nil {
-			defer r.person.close()
+			defer r.person.Close()
 		}
 	}
 	return r.run(ctx)

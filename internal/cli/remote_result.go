@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"strings"
 	"time"
 
@@ -85,7 +86,7 @@ func (t *tally) result(id string, e *wire.RunEvent) event.Result {
 		if r.Reason == "" || r.Reason == event.ReasonCompleted {
 			r.Reason = event.ReasonFailed
 		}
-		r.Err = &failure{msg: orElse(t.closed.Error, e.Message), out: outcome.Failed}
+		r.Err = &failure{msg: cmp.Or(t.closed.Error, e.Message), out: outcome.Failed}
 	case wire.RunCompleted:
 		r.Reason = event.ReasonCompleted
 	}

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -252,7 +253,7 @@ func (r *remoteRun) runEvent(ctx, away context.Context, payload []byte) (outcome
 	case wire.RunOpened:
 		return outcome.OK, false, r.show(away, r.events.found(e.Notices))
 	case wire.RunSteered:
-		return outcome.OK, false, r.show(away, []event.Event{event.Notice{Text: "told by " + orElse(e.By, "somebody") + ": " + e.Text}})
+		return outcome.OK, false, r.show(away, []event.Event{event.Notice{Text: "told by " + cmp.Or(e.By, "somebody") + ": " + e.Text}})
 	case wire.RunInterrupted:
 		err := &failure{
 			msg: "the daemon ended while the run was under way; what was done is saved", out: outcome.Interrupted,
@@ -270,7 +271,7 @@ func (r *remoteRun) runEvent(ctx, away context.Context, payload []byte) (outcome
 		return outcome.Failed, true, &failure{msg: e.Message, out: outcome.Failed}
 	}
 	if e.Event == wire.RunCancelled && !r.stopped {
-		who := orElse(e.By, "somebody") + via(e.Via)
+		who := cmp.Or(e.By, "somebody") + via(e.Via)
 		if err := r.show(away, []event.Event{event.Notice{Text: "stopped by " + who}}); err != nil {
 			return outcome.Failed, true, err
 		}

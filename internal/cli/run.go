@@ -15,6 +15,7 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/compose/stores"
 	"github.com/holdfast-dev/holdfast/internal/compose/tools"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
+	"github.com/holdfast-dev/holdfast/internal/term"
 	"github.com/holdfast-dev/holdfast/internal/workspace"
 	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/runspec"
@@ -123,7 +124,7 @@ func (c *runCmd) runHere(ctx context.Context, p *Program, r *compose.Request, in
 	who := compose.People{Entered: c.entered(p)}
 	if c.OutputFormat == "text" {
 		if person := p.asker(); person != nil {
-			defer person.close()
+			defer person.Close()
 			who.Ask, who.Form = person.ask, person.form
 		}
 	}
@@ -196,7 +197,7 @@ func (c *runCmd) again() string {
 	args.WriteString(storeArg(c.Store))
 	for _, f := range [...][2]string{{"--cwd", c.CWD}, {"--workspace", c.Workspace}, {"--agent", c.Agent}, {"--model", c.Model}, {"--base-url", c.BaseURL}} {
 		if f[1] != "" {
-			args.WriteString(f[0] + " " + quoteArg(f[1]) + " ")
+			args.WriteString(f[0] + " " + term.Quote(f[1]) + " ")
 		}
 	}
 	return args.String()

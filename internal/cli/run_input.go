@@ -6,12 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"strings"
 	"time"
 
-	"github.com/mattn/go-isatty"
-
+	"github.com/holdfast-dev/holdfast/internal/term"
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
@@ -26,7 +24,7 @@ const inputPatience = 3 * time.Second
 // session that is gone on with answers what it ends with.
 func (c *runCmd) input(ctx context.Context, p *Program) ([]transcript.Part, error) {
 	text := c.Prompt
-	if f, ok := p.Stdin.(*os.File); ok && isatty.IsTerminal(f.Fd()) {
+	if term.Is(p.Stdin) {
 		switch {
 		case text != "" && text != "-":
 		case c.goesOn():

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"strings"
 
 	"github.com/holdfast-dev/holdfast/runspec"
@@ -15,7 +16,7 @@ func (c *runCmd) spec(p *Program, cwd string, input []transcript.Part) (runspec.
 		return runspec.Spec{}, err
 	}
 	s := *a
-	s.Model, s.Workspace = orElse(c.Model, p.env("HOLDFAST_MODEL")), c.Workspace
+	s.Model, s.Workspace = cmp.Or(c.Model, p.env("HOLDFAST_MODEL")), c.Workspace
 	s.Container = runspec.Container{Agent: c.Agent, Ephemeral: c.Ephemeral}
 	s.Worktree = runspec.Worktree{Enabled: c.Worktree.wanted, Name: c.Worktree.name}
 	if s.Workspace != "" { // its settings may name a model, and it has the folder

@@ -7,6 +7,7 @@ import (
 
 	"github.com/holdfast-dev/holdfast/internal/compose"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
+	"github.com/holdfast-dev/holdfast/internal/term"
 	"github.com/holdfast-dev/holdfast/internal/tool/worktree"
 )
 
@@ -37,7 +38,7 @@ func (worktreeFlag) IsBool() bool { return true }
 func (c *runCmd) entered(p *Program) func(path, branch string) {
 	return func(path, branch string) {
 		if !c.Quiet {
-			p.err.line("%s", p.err.term.dim("in the worktree "+shown(path)+", on the branch "+shown(branch)))
+			p.err.Line("%s", p.err.Dim("in the worktree "+term.Escape(path)+", on the branch "+term.Escape(branch)))
 		}
 	}
 }
@@ -48,6 +49,6 @@ func (c *runCmd) leave(ctx context.Context, p *Program, a *compose.Agent, out ou
 	if left.Text == "" || c.Quiet {
 		return
 	}
-	p.warn("%s", shown(left.Text))
-	p.err.line("%s go on there: holdfast run %s--worktree=%s PROMPT; take it away: %s", p.err.term.bold("hint:"), c.again(), left.Worktree, left.Remove)
+	p.warn("%s", term.Escape(left.Text))
+	p.err.Line("%s go on there: holdfast run %s--worktree=%s PROMPT; take it away: %s", p.err.Bold("hint:"), c.again(), left.Worktree, left.Remove)
 }

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -11,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/holdfast-dev/holdfast/event"
+	"github.com/holdfast-dev/holdfast/internal/term"
 	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/transcript"
 )
@@ -233,7 +235,7 @@ func deniedStream(e event.Event) []string {
 	if d.Effect != policy.Deny {
 		return nil
 	}
-	return []string{"system/permission_denied " + js(map[string]any{"decision_reason": orElse(d.Reason, d.By), "tool_name": d.Tool, "tool_use_id": d.Use})}
+	return []string{"system/permission_denied " + js(map[string]any{"decision_reason": cmp.Or(d.Reason, d.By), "tool_name": d.Tool, "tool_use_id": d.Use})}
 }
 
 func askedStream(e event.Event) []string {
@@ -274,7 +276,7 @@ func startedText(e event.Event) []string {
 	s := e.(event.ToolStarted)
 	var in map[string]string
 	_ = json.Unmarshal(s.Input, &in) // whatever is no text has no headline
-	return []string{s.Tool, orElse(in["command"], orElse(in["file_path"], in["description"]))}
+	return []string{s.Tool, cmp.Or(in["command"], cmp.Or(in["file_path"], in["description"]))}
 }
 
 func startedSocket(e event.Event) []string {
@@ -423,7 +425,7 @@ func noticeSocket(e event.Event) []string { return []string{"notice " + js(e.(ev
 
 func resultMarks(e event.Event) []string {
 	r := e.(event.Result)
-	list := []string{"session " + r.SessionID, count(r.Turns, "turn")}
+	list := []string{"session " + r.SessionID, term.Count(r.Turns, "turn")}
 	if why := whyEnded(r); why != "" {
 		list = slices.Insert(list, 0, why)
 	}

@@ -10,6 +10,7 @@ import (
 	"os"
 
 	"github.com/holdfast-dev/holdfast/internal/outcome"
+	"github.com/holdfast-dev/holdfast/internal/term"
 	"github.com/holdfast-dev/holdfast/sandbox"
 )
 
@@ -71,7 +72,7 @@ func (c *sandboxCheckCmd) batch(ctx context.Context, p *Program, cwd string) err
 		}
 	}
 	if bad > 0 {
-		p.warn("%s could not be understood and %s denied", count(bad, "line"), map[bool]string{true: "was", false: "were"}[bad == 1])
+		p.warn("%s could not be understood and %s denied", term.Count(bad, "line"), map[bool]string{true: "was", false: "were"}[bad == 1])
 		return end(outcome.Usage)
 	}
 	return nil
@@ -96,7 +97,7 @@ type compiledBox struct {
 const maxCompiled = 1024
 
 func (b *batch) flush() {
-	b.p.out.text(string(inertJSON(b.buffer.String())))
+	b.p.out.Text(string(term.EscapeJSON(b.buffer.String())))
 	b.buffer.Reset()
 }
 

@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"github.com/holdfast-dev/holdfast/internal/outcome"
+	"github.com/holdfast-dev/holdfast/internal/term"
 	"github.com/holdfast-dev/holdfast/sandbox"
 )
 
@@ -81,23 +82,23 @@ func (c *sandboxCheckCmd) tell(p *Program, d checkDoc) error {
 		out = end(outcome.Denied)
 	}
 	if c.JSON {
-		return errors.Join(p.out.json(d, p.out.term.tty), out)
+		return errors.Join(p.out.JSON(d, p.out.TTY), out)
 	}
-	t := p.out.term
+	t := p.out.Style
 	if d.Decision == "allow" {
-		p.out.line("%s", t.green("allowed"))
+		p.out.Line("%s", t.Green("allowed"))
 		return nil
 	}
-	p.out.line("%s  %s", t.red("denied"), shown(oneLine(d.Reason)))
+	p.out.Line("%s  %s", t.Red("denied"), term.Escape(term.OneLine(d.Reason)))
 	by := d.Setting
 	if d.Rule != "" {
 		by += ": " + d.Rule
 	}
 	if by != "" {
-		p.out.line("        by %s %s", shown(by), t.dim("("+shown(d.File)+")"))
+		p.out.Line("        by %s %s", term.Escape(by), t.Dim("("+term.Escape(d.File)+")"))
 	}
 	if d.Hint != "" {
-		p.err.line("%s %s", p.err.term.bold("hint:"), shown(oneLine(d.Hint)))
+		p.err.Line("%s %s", p.err.Bold("hint:"), term.Escape(term.OneLine(d.Hint)))
 	}
 	return out
 }

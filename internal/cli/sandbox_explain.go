@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/holdfast-dev/holdfast/internal/shellread"
+	"github.com/holdfast-dev/holdfast/internal/term"
 )
 
 // sandboxExplainCmd is `holdfast sandbox explain`.
@@ -51,7 +52,7 @@ func (c *sandboxExplainCmd) run(_ context.Context, p *Program) error {
 	line := commandLine(c.Command)
 	d := explain(line, shellread.Parse(line, &shellread.Options{Dir: cwd, Home: p.userHome()}))
 	if c.JSON {
-		return p.out.json(d, p.out.term.tty)
+		return p.out.JSON(d, p.out.TTY)
 	}
 	tellReading(p, d)
 	return nil
@@ -87,7 +88,7 @@ func accesses(a shellread.Access) []string {
 }
 
 func tellReading(p *Program, d explainDoc) {
-	t := p.out.term
+	t := p.out.Style
 	for _, cmd := range d.Commands {
 		notes := ""
 		switch {
@@ -98,15 +99,15 @@ func tellReading(p *Program, d explainDoc) {
 		case cmd.Opaque != "":
 			notes = cmd.Opaque
 		}
-		p.out.line("%s  %s", t.bold(shown(oneLine(cmd.Line))), t.dim(shown(oneLine(notes))))
+		p.out.Line("%s  %s", t.Bold(term.Escape(term.OneLine(cmd.Line))), t.Dim(term.Escape(term.OneLine(notes))))
 		if len(cmd.Via) > 0 {
-			p.out.line("  via %s", shown(oneLine(strings.Join(cmd.Via, ", "))))
+			p.out.Line("  via %s", term.Escape(term.OneLine(strings.Join(cmd.Via, ", "))))
 		}
 		if cmd.Dir != "" {
-			p.out.line("  in %s", shown(cmd.Dir))
+			p.out.Line("  in %s", term.Escape(cmd.Dir))
 		}
 		if len(cmd.Assigns) > 0 {
-			p.out.line("  sets %s", shown(strings.Join(cmd.Assigns, ", ")))
+			p.out.Line("  sets %s", term.Escape(strings.Join(cmd.Assigns, ", ")))
 		}
 		for _, path := range cmd.Paths {
 			what := path.Path
@@ -116,16 +117,16 @@ func tellReading(p *Program, d explainDoc) {
 			if path.Tree {
 				what += ", with what is below"
 			}
-			p.out.line("  %s %s %s", strings.Join(path.Access, "+"), shown(oneLine(what)), t.dim("("+path.From+")"))
+			p.out.Line("  %s %s %s", strings.Join(path.Access, "+"), term.Escape(term.OneLine(what)), t.Dim("("+path.From+")"))
 		}
 	}
 	for _, u := range d.Unclear {
-		p.out.line("%s %s", t.yellow("unclear:"), shown(oneLine(u)))
+		p.out.Line("%s %s", t.Yellow("unclear:"), term.Escape(term.OneLine(u)))
 	}
 	switch {
 	case len(d.Unclear) > 0:
-		p.out.line("%s", t.yellow("not everything that it runs can be known"))
+		p.out.Line("%s", t.Yellow("not everything that it runs can be known"))
 	case d.Safe:
-		p.out.line("%s", t.green("it changes nothing"))
+		p.out.Line("%s", t.Green("it changes nothing"))
 	}
 }

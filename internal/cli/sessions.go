@@ -8,6 +8,7 @@ import (
 	"github.com/holdfast-dev/holdfast/daemon/api"
 	"github.com/holdfast-dev/holdfast/internal/compose/stores"
 	"github.com/holdfast-dev/holdfast/internal/daemon/wire"
+	"github.com/holdfast-dev/holdfast/internal/term"
 	"github.com/holdfast-dev/holdfast/session"
 )
 
@@ -42,9 +43,9 @@ func (p *Program) changed(ctx context.Context, s *session.Sessions, id string, a
 		return err
 	}
 	if asJSON {
-		return p.out.json(m, false)
+		return p.out.JSON(m, false)
 	}
-	p.err.line("%s", shown(sentence))
+	p.err.Line("%s", term.Escape(sentence))
 	return nil
 }
 

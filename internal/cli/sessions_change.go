@@ -1,11 +1,13 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 
 	"github.com/holdfast-dev/holdfast/internal/compose/env"
 	"github.com/holdfast-dev/holdfast/internal/compose/stores"
+	"github.com/holdfast-dev/holdfast/internal/term"
 	"github.com/holdfast-dev/holdfast/session"
 )
 
@@ -100,7 +102,7 @@ func (c *forkCmd) run(ctx context.Context, p *Program) error {
 			return err
 		}
 		if !c.JSON {
-			p.out.line("%s", id)
+			p.out.Line("%s", id)
 		}
 		return p.changed(ctx, s, id, c.JSON, fmt.Sprintf("forked %s; go on in it: holdfast run %s-r %s PROMPT", m.ID, storeArg(c.Store), id))
 	})
@@ -113,7 +115,7 @@ func (c *forkCmd) leftBehind(ctx context.Context, p *Program, s *session.Session
 	}
 	left, err := s.LeftBehind(ctx, m.ID)
 	if text := left.Notice(m.ID); text != "" {
-		p.err.line("%s", text)
+		p.err.Line("%s", text)
 	}
 	return err
 }
@@ -135,9 +137,9 @@ func (c *deleteCmd) run(ctx context.Context, p *Program) error {
 			return err
 		}
 		if c.JSON {
-			return p.out.json(map[string]any{"deleted": m.ID}, false)
+			return p.out.JSON(map[string]any{"deleted": m.ID}, false)
 		}
-		p.err.line("deleted session %s", shown(m.ID))
+		p.err.Line("deleted session %s", term.Escape(m.ID))
 		return nil
 	})
 }
@@ -149,11 +151,11 @@ func (c *deleteCmd) confirm(ctx context.Context, p *Program, m session.Meta) err
 	}
 	a := p.asker()
 	if a == nil {
-		return usage("deleting is for good and nobody is there to confirm it", "holdfast sessions delete --yes "+quoteArg(m.ID))
+		return usage("deleting is for good and nobody is there to confirm it", "holdfast sessions delete --yes "+term.Quote(m.ID))
 	}
-	defer a.close()
-	a.out.line("session %s  %s  %s", m.ID, shown(fit(orElse(m.Title, m.FirstPrompt), 60)), count(m.MessageCount, "item"))
-	ok, err := a.yes(ctx, "delete it for good?")
+	defer a.Close()
+	a.Out.Line("session %s  %s  %s", m.ID, term.Escape(term.Fit(cmp.Or(m.Title, m.FirstPrompt), 60)), term.Count(m.MessageCount, "item"))
+	ok, err := a.Yes(ctx, "delete it for good?")
 	if err != nil || ok {
 		return err
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/holdfast-dev/holdfast/agent"
 	"github.com/holdfast-dev/holdfast/event"
 	"github.com/holdfast-dev/holdfast/internal/compose"
+	"github.com/holdfast-dev/holdfast/internal/term"
 	"github.com/holdfast-dev/holdfast/runspec"
 	"github.com/holdfast-dev/holdfast/session"
 )
@@ -45,7 +46,7 @@ type compactView struct {
 func (v *compactView) Observe(_ string, e event.Event) {
 	switch e := e.(type) {
 	case event.Compacting:
-		v.p.err.progress().work("compacting")
+		v.p.err.Progress().Show("compacting")
 	case event.MutationFinished:
 		v.doc.TokensBefore, v.doc.Tokens = e.TokensBefore, e.TokensAfter
 	case event.UsageUpdated:
@@ -67,7 +68,7 @@ func (c *compactCmd) run(ctx context.Context, p *Program) error {
 			return err
 		}
 		before, after, err := a.Compact(ctx, c.Instructions)
-		p.err.progress().work("")
+		p.err.Progress().Show("")
 		err = errors.Join(explained(err), a.Leave())
 		if err != nil {
 			return err
@@ -121,16 +122,16 @@ func (c *compactCmd) agent(ctx context.Context, p *Program, s *session.Sessions,
 func (v *compactView) tell(asJSON bool) error {
 	d := v.doc
 	if asJSON {
-		return v.p.out.json(d, false)
+		return v.p.out.JSON(d, false)
 	}
 	if !d.Compacted {
-		v.p.err.line("session %s stays as it is: there is nothing to compact in %s", shown(d.Session), count(d.Items, "item"))
+		v.p.err.Line("session %s stays as it is: there is nothing to compact in %s", term.Escape(d.Session), term.Count(d.Items, "item"))
 		return nil
 	}
 	cost := ""
 	if d.CostUSD > 0 {
 		cost = fmt.Sprintf(", for %.4f USD", d.CostUSD)
 	}
-	v.p.err.line("session %s: %s became %d, about %d tokens became %d%s", shown(d.Session), count(d.ItemsBefore, "item"), d.Items, d.TokensBefore, d.Tokens, cost)
+	v.p.err.Line("session %s: %s became %d, about %d tokens became %d%s", term.Escape(d.Session), term.Count(d.ItemsBefore, "item"), d.Items, d.TokensBefore, d.Tokens, cost)
 	return nil
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/holdfast-dev/holdfast/internal/compose/stores"
 	"github.com/holdfast-dev/holdfast/internal/session/convert"
+	"github.com/holdfast-dev/holdfast/internal/term"
 	"github.com/holdfast-dev/holdfast/session"
 )
 
@@ -29,7 +30,7 @@ func (c *exportCmd) run(ctx context.Context, p *Program) error {
 		if c.Output != "" && c.Output != "-" {
 			return c.toFile(ctx, p, s, m, format)
 		}
-		w := &outWriter{p: p.out, lines: p.out.term.tty && format != convert.Text && format != convert.Markdown}
+		w := &outWriter{p: p.out, lines: p.out.TTY && format != convert.Text && format != convert.Markdown}
 		return errors.Join(convert.Export(ctx, w, s, m.ID, format), w.flush())
 	})
 }
@@ -45,7 +46,7 @@ func (c *exportCmd) toFile(ctx context.Context, p *Program, s *session.Sessions,
 		return stores.NoteExport(ctx, p.environment(), c.Store, s, []session.Meta{m}, path, sum, false)
 	})
 	if path != "" {
-		p.err.line("%s", shown("session "+m.ID+" is in "+path))
+		p.err.Line("%s", term.Escape("session "+m.ID+" is in "+path))
 	}
 	return err
 }
@@ -72,7 +73,7 @@ func exportName(m session.Meta, f convert.Format) string {
 // outWriter passes on what is written. With lines, to a terminal, what could steer it is
 // written as escapes, which mean the same in JSON.
 type outWriter struct {
-	p     *printer
+	p     *term.Printer
 	lines bool
 	rest  []byte
 }
@@ -81,7 +82,7 @@ var _ io.Writer = (*outWriter)(nil)
 
 func (w *outWriter) Write(b []byte) (int, error) {
 	if !w.lines {
-		return len(b), w.p.bytes(b)
+		return len(b), w.p.Bytes(b)
 	}
 	w.rest = append(w.rest, b...)
 	i := bytes.LastIndexByte(w.rest, '\n')
@@ -103,11 +104,11 @@ func (w *outWriter) flush() error {
 func (w *outWriter) safe(b []byte) error {
 	for line := range bytes.Lines(b) {
 		text, ended := bytes.CutSuffix(line, []byte{'\n'})
-		out := inertJSON(string(text))
+		out := term.EscapeJSON(string(text))
 		if ended {
 			out = append(out, '\n')
 		}
-		if err := w.p.bytes(out); err != nil {
+		if err := w.p.Bytes(out); err != nil {
 			return err
 		}
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/holdfast-dev/holdfast/internal/outcome"
 	"github.com/holdfast-dev/holdfast/internal/session/convert"
+	"github.com/holdfast-dev/holdfast/internal/term"
 	"github.com/holdfast-dev/holdfast/session"
 )
 
@@ -82,7 +83,7 @@ func (c *importCmd) run(ctx context.Context, p *Program) error {
 	case err != nil:
 		return context.Cause(ctx)
 	case sum.Failed > 0:
-		return &failure{msg: count(sum.Failed, "file") + " could not be imported", out: outcome.Failed, hint: "what was wrong is said above; the others are there"}
+		return &failure{msg: term.Count(sum.Failed, "file") + " could not be imported", out: outcome.Failed, hint: "what was wrong is said above; the others are there"}
 	}
 	return nil
 }
@@ -154,7 +155,7 @@ func (c *importCmd) find(p *Program) (*convert.Found, error) {
 
 func (c *importCmd) left(p *Program, l convert.Left) error {
 	if c.JSON {
-		return p.out.json(l, false)
+		return p.out.JSON(l, false)
 	}
 	p.warn("%s is left out: %s", l.File, l.Why)
 	return nil
@@ -189,18 +190,18 @@ func (c *importCmd) tell(p *Program, sum *importSum, r *convert.Report, err erro
 		if err != nil {
 			d.Error, d.Hint = err.Error(), outcome.Hint(err)
 		}
-		return p.out.json(d, false)
+		return p.out.JSON(d, false)
 	}
 	for _, w := range r.Warnings {
 		p.warn("%s", w)
 	}
 	if r.More > 0 {
-		p.warn("%s: %s more", r.File, count(r.More, "warning"))
+		p.warn("%s: %s more", r.File, term.Count(r.More, "warning"))
 	}
 	if err != nil {
 		p.warn("%v", err)
 		if hint := outcome.Hint(err); hint != "" {
-			p.err.line("%s %s", p.err.term.bold("hint:"), shown(oneLine(hint)))
+			p.err.Line("%s %s", p.err.Bold("hint:"), term.Escape(term.OneLine(hint)))
 		}
 	}
 	return nil
@@ -209,7 +210,7 @@ func (c *importCmd) tell(p *Program, sum *importSum, r *convert.Report, err erro
 // total tells the sum.
 func (c *importCmd) total(p *Program, sum *importSum, stopped bool) error {
 	if c.JSON {
-		return p.out.json(struct {
+		return p.out.JSON(struct {
 			Summary *importSum `json:"summary"`
 		}{sum}, false)
 	}
@@ -217,7 +218,7 @@ func (c *importCmd) total(p *Program, sum *importSum, stopped bool) error {
 	if c.DryRun {
 		verb = "would be imported"
 	}
-	words := []string{count(sum.Imported, "session") + " " + verb + " (" + count(sum.Items, "item") + ", " + size(sum.Bytes) + " read)"}
+	words := []string{term.Count(sum.Imported, "session") + " " + verb + " (" + term.Count(sum.Items, "item") + ", " + term.Size(sum.Bytes) + " read)"}
 	for _, n := range []struct {
 		n    int
 		what string
@@ -226,9 +227,9 @@ func (c *importCmd) total(p *Program, sum *importSum, stopped bool) error {
 			words = append(words, fmt.Sprintf("%d %s", n.n, n.what))
 		}
 	}
-	p.err.line("%s", strings.Join(words, ", "))
+	p.err.Line("%s", strings.Join(words, ", "))
 	if stopped {
-		p.err.line("stopped: the same command goes on where it was")
+		p.err.Line("stopped: the same command goes on where it was")
 	}
 	return nil
 }
@@ -236,7 +237,7 @@ func (c *importCmd) total(p *Program, sum *importSum, stopped bool) error {
 // importBar is the progress line: how much of the files was read, how fast, and how
 // long the rest will take.
 type importBar struct {
-	s     *spinner
+	s     *term.Progress
 	total int64
 	files int
 	count atomic.Int64
@@ -245,9 +246,9 @@ type importBar struct {
 }
 
 func newImportBar(p *Program, found *convert.Found) *importBar {
-	b := &importBar{s: p.err.progress(), total: found.Bytes, files: len(found.Sources), since: time.Now()}
-	b.s.follow(func() string { return b.text(time.Since(b.since)) })
-	b.s.work("importing")
+	b := &importBar{s: p.err.Progress(), total: found.Bytes, files: len(found.Sources), since: time.Now()}
+	b.s.Detail(func() string { return b.text(time.Since(b.since)) })
+	b.s.Show("importing")
 	return b
 }
 
@@ -255,8 +256,8 @@ func (b *importBar) read(n int64) { b.bytes.Add(n) }
 func (b *importBar) done()        { b.count.Add(1) }
 
 func (b *importBar) stop() {
-	b.s.work("")
-	b.s.follow(nil)
+	b.s.Show("")
+	b.s.Detail(nil)
 }
 
 // text is the line as it is after some time.
@@ -271,7 +272,7 @@ func (b *importBar) text(after time.Duration) string {
 	line := fmt.Sprintf(" %s%s %d of %d · %d %%", strings.Repeat("━", full), strings.Repeat("─", cells-full), b.count.Load(), b.files, int(part*100))
 	if s := after.Seconds(); s > 0.5 && read > 0 {
 		rate := float64(read) / s
-		line += fmt.Sprintf(" · %.1f MB/s · %s left,", rate/1e6, took(time.Duration(float64(b.total-min(read, b.total))/rate*float64(time.Second)).Round(time.Second)))
+		line += fmt.Sprintf(" · %.1f MB/s · %s left,", rate/1e6, term.Elapsed(time.Duration(float64(b.total-min(read, b.total))/rate*float64(time.Second)).Round(time.Second)))
 	}
 	return line
 }

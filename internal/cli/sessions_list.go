@@ -1,12 +1,12 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"fmt"
-	"slices"
-	"strings"
 	"time"
 
+	"github.com/holdfast-dev/holdfast/internal/term"
 	"github.com/holdfast-dev/holdfast/session"
 )
 
@@ -74,7 +74,7 @@ func (c *listCmd) run(ctx context.Context, p *Program) error {
 		doc.Sessions = append(doc.Sessions, d)
 	}
 	if c.JSON {
-		return p.out.json(doc, p.out.term.tty)
+		return p.out.JSON(doc, p.out.TTY)
 	}
 	c.table(p, doc)
 	return nil
@@ -107,25 +107,25 @@ func (c *listCmd) table(p *Program, doc listDoc) {
 		if c.Trash {
 			where = "of this project in the trash"
 		}
-		p.err.line("no sessions %s", where)
+		p.err.Line("no sessions %s", where)
 		if !c.All {
-			p.err.line("%s holdfast sessions list --all", p.err.term.bold("hint:"))
+			p.err.Line("%s holdfast sessions list --all", p.err.Bold("hint:"))
 		}
 		return
 	}
 	rows := [][]string{{"SESSION", "TITLE", "ITEMS", "AGE", "BRANCH", "MODEL", "STATE"}}
 	for _, d := range doc.Sessions {
-		title := orElse(d.Title, d.FirstPrompt)
+		title := cmp.Or(d.Title, d.FirstPrompt)
 		if d.Tag != "" {
 			title = "[" + d.Tag + "] " + title
 		}
 		rows = append(rows, []string{
-			d.ID, title, fmt.Sprint(d.MessageCount), age(p.Now().Sub(d.UpdatedAt)), orElse(d.GitBranch, "-"), orElse(d.Model, "-"), stateWord(d),
+			d.ID, title, fmt.Sprint(d.MessageCount), term.Age(p.Now().Sub(d.UpdatedAt)), cmp.Or(d.GitBranch, "-"), cmp.Or(d.Model, "-"), stateWord(d),
 		})
 	}
-	p.table(rows, 1)
+	p.out.Table(rows, 1)
 	if doc.Next != "" {
-		p.err.line("%s more: holdfast sessions list --cursor %s", p.err.term.dim("·"), quoteArg(doc.Next))
+		p.err.Line("%s more: holdfast sessions list --cursor %s", p.err.Dim("·"), term.Quote(doc.Next))
 	}
 }
 
@@ -134,45 +134,4 @@ func stateWord(d listedDoc) string {
 		return d.State
 	}
 	return fmt.Sprintf("%s (pid %d on %s)", d.State, d.Holder.PID, d.Holder.Host)
-}
-
-// table prints rows in columns. The elastic columns are cut, the widest one first,
-// so that rows fit the terminal; in a pipe nothing is cut but at 60 characters.
-func (p *Program) table(rows [][]string, elastic ...int) {
-	widths := make([]int, len(rows[0]))
-	for _, row := range rows {
-		for i := range row {
-			row[i] = fit(row[i], 60)
-			widths[i] = max(widths[i], len([]rune(row[i])))
-		}
-	}
-	total := 2 * (len(widths) - 1)
-	for _, w := range widths {
-		total += w
-	}
-	for over := total - p.out.term.columns(); p.out.term.tty && over > 0; over-- {
-		widest := slices.MaxFunc(elastic, func(a, b int) int { return widths[a] - widths[b] })
-		if widths[widest] <= 12 {
-			break
-		}
-		widths[widest]--
-	}
-	for n, row := range rows {
-		var b strings.Builder
-		for i, cell := range row {
-			if i > 0 {
-				b.WriteString("  ")
-			}
-			if i == len(row)-1 {
-				b.WriteString(cell)
-				continue
-			}
-			b.WriteString(column(cell, widths[i]))
-		}
-		line := strings.TrimRight(b.String(), " ")
-		if n == 0 {
-			line = p.out.term.dim(line)
-		}
-		p.out.line("%s", line)
-	}
 }

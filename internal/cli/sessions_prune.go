@@ -1,12 +1,14 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"time"
 
 	"github.com/holdfast-dev/holdfast/internal/compose/stores"
 	"github.com/holdfast-dev/holdfast/internal/settings"
+	"github.com/holdfast-dev/holdfast/internal/term"
 	"github.com/holdfast-dev/holdfast/session"
 )
 
@@ -89,9 +91,9 @@ func (c *pruneCmd) run(ctx context.Context, p *Program) error {
 		}
 	}
 	if !c.JSON {
-		p.err.line("%s%s %s, %s", dry, c.verb(), count(done, "session"), size(bytes))
+		p.err.Line("%s%s %s, %s", dry, c.verb(), term.Count(done, "session"), term.Size(bytes))
 		if done > 0 && !c.EmptyTrash && !c.DryRun {
-			p.err.line("%s holdfast sessions restore SESSION brings one back", p.err.term.dim("·"))
+			p.err.Line("%s holdfast sessions restore SESSION brings one back", p.err.Dim("·"))
 		}
 	}
 	return nil
@@ -152,8 +154,8 @@ func (c *pruneCmd) confirm(ctx context.Context, p *Program, list []session.Prune
 	if a == nil {
 		return usage("deleting needs a yes, and nobody is at a terminal to say it", "add --yes, or look first with --dry-run")
 	}
-	defer a.close()
-	ok, err := a.yes(ctx, fmt.Sprintf("delete %s for good?", count(n, "session")))
+	defer a.Close()
+	ok, err := a.Yes(ctx, fmt.Sprintf("delete %s for good?", term.Count(n, "session")))
 	if err != nil || ok {
 		return err
 	}
@@ -161,22 +163,22 @@ func (c *pruneCmd) confirm(ctx context.Context, p *Program, list []session.Prune
 }
 
 func (c *pruneCmd) tell(p *Program, f *session.Pruned) error {
-	d := prunedDoc{Session: f.Meta.ID, Title: orElse(f.Meta.Title, f.Meta.FirstPrompt), Updated: f.Meta.UpdatedAt, Bytes: f.Meta.Size, Why: f.Kept, Done: c.verb(), DryRun: c.DryRun}
+	d := prunedDoc{Session: f.Meta.ID, Title: cmp.Or(f.Meta.Title, f.Meta.FirstPrompt), Updated: f.Meta.UpdatedAt, Bytes: f.Meta.Size, Why: f.Kept, Done: c.verb(), DryRun: c.DryRun}
 	if f.Kept != "" {
 		d.Done = "kept"
 	}
 	if c.JSON {
-		return p.out.json(d, false)
+		return p.out.JSON(d, false)
 	}
 	word := d.Done
 	if c.DryRun && f.Kept == "" {
 		word = "would be " + word
 	}
-	line := fmt.Sprintf("%s  %s  %s  %s", word, shown(d.Session), age(p.Now().Sub(d.Updated)), fit(shown(d.Title), 60))
+	line := fmt.Sprintf("%s  %s  %s  %s", word, term.Escape(d.Session), term.Age(p.Now().Sub(d.Updated)), term.Fit(term.Escape(d.Title), 60))
 	if d.Why != "" {
-		line += "  (" + shown(d.Why) + ")"
+		line += "  (" + term.Escape(d.Why) + ")"
 	}
-	p.out.line("%s", line)
+	p.out.Line("%s", line)
 	return nil
 }
 

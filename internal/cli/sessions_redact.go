@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/holdfast-dev/holdfast/audit/secret"
 	"github.com/holdfast-dev/holdfast/internal/compose/stores"
+	"github.com/holdfast-dev/holdfast/internal/term"
 	"github.com/holdfast-dev/holdfast/session"
 )
 
@@ -95,7 +97,7 @@ func redactable(ctx context.Context, s *session.Sessions, name string) (session.
 func (c *redactCmd) redact(ctx context.Context, p *Program, s *session.Sessions, m session.Meta, o session.RedactOptions) error {
 	if !c.DryRun && !c.Yes && p.wouldNotAsk() {
 		return usage("erasing is for good and nobody is there to confirm it",
-			"holdfast sessions redact --dry-run … "+quoteArg(m.ID)+" shows what would be erased, --yes erases it")
+			"holdfast sessions redact --dry-run … "+term.Quote(m.ID)+" shows what would be erased, --yes erases it")
 	}
 	dry := o
 	dry.DryRun = true
@@ -120,7 +122,7 @@ func (c *redactCmd) redact(ctx context.Context, p *Program, s *session.Sessions,
 
 // options says what is to be erased.
 func (c *redactCmd) options(p *Program) (session.RedactOptions, error) {
-	o := session.RedactOptions{Reason: c.Reason, By: orElse(p.env("USER"), "person")}
+	o := session.RedactOptions{Reason: c.Reason, By: cmp.Or(p.env("USER"), "person")}
 	ways := 0
 	for _, given := range []bool{len(c.Seq) > 0, c.Match != "", c.Secrets} {
 		if given {
@@ -214,7 +216,7 @@ func (p *Program) wouldNotAsk() bool {
 	if a == nil {
 		return true
 	}
-	a.close()
+	a.Close()
 	return false
 }
 
@@ -222,12 +224,12 @@ func (p *Program) wouldNotAsk() bool {
 func (c *redactCmd) confirm(ctx context.Context, p *Program, m session.Meta, plan *session.Redaction) error {
 	a := p.asker()
 	if a == nil {
-		return usage("erasing is for good and nobody is there to confirm it", "holdfast sessions redact --yes … "+quoteArg(m.ID))
+		return usage("erasing is for good and nobody is there to confirm it", "holdfast sessions redact --yes … "+term.Quote(m.ID))
 	}
-	defer a.close()
-	a.out.line("session %s  %s", shown(m.ID), shown(fit(orElse(m.Title, m.FirstPrompt), 60)))
-	c.rows(m.ID, plan, a.out.line)
-	ok, err := a.yes(ctx, fmt.Sprintf("erase %s for good?", c.amount(plan)))
+	defer a.Close()
+	a.Out.Line("session %s  %s", term.Escape(m.ID), term.Escape(term.Fit(cmp.Or(m.Title, m.FirstPrompt), 60)))
+	c.rows(m.ID, plan, a.Out.Line)
+	ok, err := a.Yes(ctx, fmt.Sprintf("erase %s for good?", c.amount(plan)))
 	if err != nil || ok {
 		return err
 	}
@@ -235,9 +237,9 @@ func (c *redactCmd) confirm(ctx context.Context, p *Program, m session.Meta, pla
 }
 
 func (c *redactCmd) amount(r *session.Redaction) string {
-	text := count(len(r.Erased), "record")
+	text := term.Count(len(r.Erased), "record")
 	if n := removed(r); n > 0 {
-		text += " and " + count(n, "file")
+		text += " and " + term.Count(n, "file")
 	}
 	if len(c.Seq) > 0 {
 		return text
@@ -260,13 +262,13 @@ func (c *redactCmd) rows(id string, r *session.Redaction, line func(string, ...a
 	for _, e := range r.Erased {
 		if e.Session != id {
 			id = e.Session
-			line("session %s", shown(id))
+			line("session %s", term.Escape(id))
 		}
 		line("%s", c.row(e))
 	}
 	for _, h := range r.Copies {
 		if h.Stays == "" {
-			line("%7s  %s", h.What, shown(h.Place))
+			line("%7s  %s", h.What, term.Escape(h.Place))
 		}
 	}
 }
@@ -277,7 +279,7 @@ func (c *redactCmd) row(e session.Erasure) string {
 	if c.Secrets || c.Match != "" {
 		text = e.Instead
 	}
-	return fmt.Sprintf("%5d  %s  %s", e.Record.Seq, column(string(e.Record.Kind), 17), shown(clipWidth(around(string(text)), 160)))
+	return fmt.Sprintf("%5d  %s  %s", e.Record.Seq, term.Column(string(e.Record.Kind), 17), term.Escape(term.Clip(around(string(text)), 160)))
 }
 
 // around is a payload from shortly before the first place where something is masked.
@@ -304,16 +306,16 @@ func (c *redactCmd) tell(p *Program, id string, r *session.Redaction, what strin
 		for _, l := range r.Left {
 			d.Left = append(d.Left, leftDoc(l))
 		}
-		return p.out.json(d, false)
+		return p.out.JSON(d, false)
 	}
 	if c.DryRun || c.Yes {
-		c.rows(id, r, p.out.line)
+		c.rows(id, r, p.out.Line)
 	}
-	text := count(len(r.Erased), "record")
+	text := term.Count(len(r.Erased), "record")
 	if n := removed(r); n > 0 {
-		text += " and " + count(n, "file")
+		text += " and " + term.Count(n, "file")
 	}
-	p.err.line("session %s: %s %s", shown(id), text, what)
+	p.err.Line("session %s: %s %s", term.Escape(id), text, what)
 	for _, h := range r.Copies {
 		if h.Stays != "" {
 			p.warn("session %s: %s %s stays: %s", h.Session, h.What, h.Place, h.Stays)
@@ -321,7 +323,7 @@ func (c *redactCmd) tell(p *Program, id string, r *session.Redaction, what strin
 	}
 	for _, l := range r.Left {
 		if len(c.Seq) > 0 && l.Session == id { // within a range
-			p.err.line("record %d (%s) stays: %s", l.Seq, l.Kind, l.Why)
+			p.err.Line("record %d (%s) stays: %s", l.Seq, l.Kind, l.Why)
 			continue
 		}
 		if l.Seq == 0 {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/holdfast-dev/holdfast/internal/outcome"
+	"github.com/holdfast-dev/holdfast/internal/term"
 	"github.com/holdfast-dev/holdfast/session"
 )
 
@@ -94,7 +95,7 @@ func (p *Program) eachSession(ctx context.Context, store, name string, all bool,
 		}
 	}
 	if !p.json && all {
-		p.err.line("%s checked, %d damaged", count(len(list), "session"), bad)
+		p.err.Line("%s checked, %d damaged", term.Count(len(list), "session"), bad)
 	}
 	if bad > 0 {
 		return ended{outcome.Corrupt}
@@ -152,43 +153,43 @@ func (c *repairCmd) recover(ctx context.Context, s *session.Sessions, m session.
 
 func (c *repairCmd) tell(p *Program, d *repairDoc) error {
 	if c.JSON {
-		return p.out.json(d, false)
+		return p.out.JSON(d, false)
 	}
-	t := p.out.term
-	word := t.green("ok      ")
+	t := p.out.Style
+	word := t.Green("ok      ")
 	switch {
 	case d.Salvaged != "":
-		word = t.green("salvaged")
+		word = t.Green("salvaged")
 	case !d.OK:
-		word = t.red("damaged ")
+		word = t.Red("damaged ")
 	case d.Rebuilt || d.Cut > 0:
-		word = t.green("repaired")
+		word = t.Green("repaired")
 	}
-	p.out.line("%s  %s", word, shown(d.Session))
+	p.out.Line("%s  %s", word, term.Escape(d.Session))
 	for _, f := range d.Faults {
-		p.out.line("          %s", faultLine(f))
+		p.out.Line("          %s", faultLine(f))
 	}
 	if d.Error != "" {
-		p.out.line("          %s", shown(d.Error))
+		p.out.Line("          %s", term.Escape(d.Error))
 	}
 	if d.Rebuilt {
-		p.out.line("          what the list shows was computed anew from the log")
+		p.out.Line("          what the list shows was computed anew from the log")
 	}
 	if d.Cut > 0 {
-		p.out.line("          %s behind the last record were cut and kept in %s", size(d.Cut), shown(d.Kept))
+		p.out.Line("          %s behind the last record were cut and kept in %s", term.Size(d.Cut), term.Escape(d.Kept))
 	}
 	switch {
 	case d.Salvaged != "":
-		p.out.line("          %s went over to session %s", count(d.Records, "record"), d.Salvaged)
+		p.out.Line("          %s went over to session %s", term.Count(d.Records, "record"), d.Salvaged)
 	case len(d.Faults) > 0:
-		p.err.line("%s holdfast sessions repair --salvage %s", p.err.term.bold("hint:"), d.Session)
+		p.err.Line("%s holdfast sessions repair --salvage %s", p.err.Bold("hint:"), d.Session)
 	}
 	return nil
 }
 
 func faultLine(f faultDoc) string {
 	if f.Seq == 0 {
-		return shown(f.Detail)
+		return term.Escape(f.Detail)
 	}
-	return fmt.Sprintf("seq %d: %s", f.Seq, shown(f.Detail))
+	return fmt.Sprintf("seq %d: %s", f.Seq, term.Escape(f.Detail))
 }

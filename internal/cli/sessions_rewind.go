@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -13,6 +14,7 @@ import (
 	"github.com/holdfast-dev/holdfast/audit/secret"
 	"github.com/holdfast-dev/holdfast/internal/checkpoint"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
+	"github.com/holdfast-dev/holdfast/internal/term"
 	"github.com/holdfast-dev/holdfast/internal/workspace"
 	"github.com/holdfast-dev/holdfast/session"
 	"github.com/holdfast-dev/holdfast/tool"
@@ -53,7 +55,7 @@ func newRewindDoc(plan *checkpoint.Plan) rewindDoc {
 // check completes what is wanted.
 func (c *rewindCmd) check() error {
 	if (c.To == "") == (c.ToRewrite == "") {
-		return usage("say how far: one of --to and --to-rewrite", "holdfast sessions show "+quoteArg(c.Session)+" has the ids, --records and --rewrites the numbers")
+		return usage("say how far: one of --to and --to-rewrite", "holdfast sessions show "+term.Quote(c.Session)+" has the ids, --records and --rewrites the numbers")
 	}
 	if !c.Files && !c.Transcript {
 		c.Transcript, c.Files = true, c.To != ""
@@ -107,7 +109,7 @@ func (c *rewindCmd) run(ctx context.Context, p *Program) error {
 // options find the point, the folders, and what masks secrets.
 func (c *rewindCmd) options(ctx context.Context, p *Program, s *session.Sessions, m session.Meta) (o checkpoint.Options, done func(), err error) {
 	done = func() {}
-	o = checkpoint.Options{Transcript: c.Transcript, Fork: c.Fork, Grants: c.WithGrants, Force: c.Force, By: orElse(c.by, orElse(p.env("USER"), "person"))}
+	o = checkpoint.Options{Transcript: c.Transcript, Fork: c.Fork, Grants: c.WithGrants, Force: c.Force, By: cmp.Or(c.by, cmp.Or(p.env("USER"), "person"))}
 	if o.To, err = c.point(ctx, s, m); err != nil {
 		return o, done, err
 	}
@@ -155,7 +157,7 @@ func (c *rewindCmd) options(ctx context.Context, p *Program, s *session.Sessions
 func (c *rewindCmd) spared(plan *checkpoint.Plan, except []string) error {
 	for i, path := range except {
 		if !slices.ContainsFunc(plan.Files, func(f checkpoint.File) bool { return f.Path == path }) {
-			return usage(fmt.Sprintf("--except %s is none of the files that would be put back", quoteArg(c.Except[i])), "--dry-run without it lists them")
+			return usage(fmt.Sprintf("--except %s is none of the files that would be put back", term.Quote(c.Except[i])), "--dry-run without it lists them")
 		}
 	}
 	return nil
@@ -223,7 +225,7 @@ func (c *rewindCmd) blocked(p *Program, plan *checkpoint.Plan, err error) error 
 		return err
 	}
 	if c.JSON {
-		if err := p.out.json(newRewindDoc(plan), false); err != nil {
+		if err := p.out.JSON(newRewindDoc(plan), false); err != nil {
 			return err
 		}
 	}
@@ -231,7 +233,7 @@ func (c *rewindCmd) blocked(p *Program, plan *checkpoint.Plan, err error) error 
 	if slices.ContainsFunc(e.Files, func(f checkpoint.File) bool { return f.Action == checkpoint.Conflict }) {
 		hint += ", --force puts back those in conflict"
 	}
-	return &failure{msg: fmt.Sprintf("%s cannot be put back, so nothing was changed", count(len(e.Files), "file")), hint: hint, out: outcome.Failed, err: err}
+	return &failure{msg: fmt.Sprintf("%s cannot be put back, so nothing was changed", term.Count(len(e.Files), "file")), hint: hint, out: outcome.Failed, err: err}
 }
 
 // agreed asks the person at the terminal, unless the command line has said it.
@@ -245,43 +247,43 @@ func (c *rewindCmd) agreed(ctx context.Context, p *Program, plan *checkpoint.Pla
 	a := p.asker()
 	if a == nil {
 		if c.JSON {
-			if err := p.out.json(newRewindDoc(plan), false); err != nil {
+			if err := p.out.JSON(newRewindDoc(plan), false); err != nil {
 				return false, err
 			}
 		}
 		return false, usage("nothing was changed: nobody is there to confirm it", "--yes does it, --dry-run only shows it")
 	}
-	defer a.close()
-	return a.yes(ctx, "do this?")
+	defer a.Close()
+	return a.Yes(ctx, "do this?")
 }
 
 // show prints the plan.
 func (c *rewindCmd) show(p *Program, m session.Meta, plan *checkpoint.Plan) {
-	t := p.out.term
-	p.out.line("session %s: back to record %d of %d", shown(m.ID), plan.To, m.Head)
+	t := p.out.Style
+	p.out.Line("session %s: back to record %d of %d", term.Escape(m.ID), plan.To, m.Head)
 	for _, f := range plan.Files {
-		word := column(string(f.Action), 8)
+		word := term.Column(string(f.Action), 8)
 		switch f.Action {
 		case checkpoint.Conflict, checkpoint.Blocked:
-			word = t.red(word)
+			word = t.Red(word)
 		case checkpoint.Same, checkpoint.Left:
-			word = t.dim(word)
+			word = t.Dim(word)
 		case checkpoint.Delete:
-			word = t.yellow(word)
+			word = t.Yellow(word)
 		}
 		more := ""
 		if f.Action == checkpoint.Restore || f.Action == checkpoint.Recreate {
-			more = "  " + size(f.Size)
+			more = "  " + term.Size(f.Size)
 		}
 		for _, text := range []string{f.Why, f.Note} {
 			if text != "" {
 				more += "  " + text
 			}
 		}
-		p.out.line("  %s  %s%s", word, shown(seenFrom(m.CWD, f.Path)), t.dim(shown(more)))
+		p.out.Line("  %s  %s%s", word, term.Escape(seenFrom(m.CWD, f.Path)), t.Dim(term.Escape(more)))
 	}
 	if c.Files && len(plan.Files) == 0 {
-		p.out.line("  no tool has changed a file since")
+		p.out.Line("  no tool has changed a file since")
 	}
 	if !c.Transcript {
 		return
@@ -290,7 +292,7 @@ func (c *rewindCmd) show(p *Program, m session.Meta, plan *checkpoint.Plan) {
 	if c.Fork {
 		how = "a fork's transcript"
 	}
-	line := fmt.Sprintf("%s: %s instead of %d", how, count(plan.Items[1], "item"), plan.Items[0])
+	line := fmt.Sprintf("%s: %s instead of %d", how, term.Count(plan.Items[1], "item"), plan.Items[0])
 	var undone []string
 	for _, r := range plan.Undone {
 		undone = append(undone, fmt.Sprintf("%s (record %d)", r.Reason, r.Seq))
@@ -298,7 +300,7 @@ func (c *rewindCmd) show(p *Program, m session.Meta, plan *checkpoint.Plan) {
 	if len(undone) > 0 {
 		line += ", as before: " + strings.Join(undone, ", ")
 	}
-	p.out.line("  %s", shown(line))
+	p.out.Line("  %s", term.Escape(line))
 }
 
 // seenFrom is a path as it is seen from a folder that holds it.
@@ -311,30 +313,30 @@ func seenFrom(folder, path string) string {
 
 func (c *rewindCmd) tell(p *Program, m session.Meta, d rewindDoc) error {
 	if c.JSON {
-		return p.out.json(d, false)
+		return p.out.JSON(d, false)
 	}
 	switch {
 	case d.Done == nil && !d.Changes():
-		p.err.line("nothing has to be done")
+		p.err.Line("nothing has to be done")
 		return nil
 	case d.Done == nil && c.DryRun:
 		return nil
 	case d.Done == nil:
-		p.err.line("nothing was changed")
+		p.err.Line("nothing was changed")
 		return nil
 	}
 	for _, f := range d.Done.Unkept {
 		p.warn("%s: what it was until now is not kept in the log, so this cannot be taken back", f.Path)
 	}
 	for _, text := range d.Done.Notices {
-		p.err.line("%s", text)
+		p.err.Line("%s", text)
 	}
 	if d.Done.Forked != "" {
-		p.out.line("%s", d.Done.Forked)
+		p.out.Line("%s", d.Done.Forked)
 	}
 	var what []string
 	if n := len(d.Done.Files); n > 0 {
-		what = append(what, count(n, "file")+" put back")
+		what = append(what, term.Count(n, "file")+" put back")
 	}
 	if d.Done.Transcript {
 		what = append(what, "the transcript taken back")
@@ -343,12 +345,12 @@ func (c *rewindCmd) tell(p *Program, m session.Meta, d rewindDoc) error {
 		what = append(what, "forked")
 	}
 	if len(what) == 0 {
-		p.err.line("nothing has to be done")
+		p.err.Line("nothing has to be done")
 		return nil
 	}
-	p.err.line("session %s: %s", shown(m.ID), strings.Join(what, ", "))
+	p.err.Line("session %s: %s", term.Escape(m.ID), strings.Join(what, ", "))
 	if d.Done.Forked == "" || len(d.Done.Files) > 0 {
-		p.err.line("%s taken back by: holdfast sessions rewind %s--to %d %s", p.err.term.bold("hint:"), c.again(p), m.Head, quoteArg(m.ID))
+		p.err.Line("%s taken back by: holdfast sessions rewind %s--to %d %s", p.err.Bold("hint:"), c.again(p), m.Head, term.Quote(m.ID))
 	}
 	return nil
 }
@@ -359,7 +361,7 @@ func (c *rewindCmd) again(p *Program) string {
 	args.WriteString(storeArg(c.Store))
 	for _, d := range c.AddDir {
 		if dir, err := p.folder(d); err == nil && c.Files {
-			args.WriteString("--add-dir " + quoteArg(dir) + " ")
+			args.WriteString("--add-dir " + term.Quote(dir) + " ")
 		}
 	}
 	return args.String()

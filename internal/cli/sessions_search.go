@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/holdfast-dev/holdfast/internal/compose/stores"
+	"github.com/holdfast-dev/holdfast/internal/term"
 	"github.com/holdfast-dev/holdfast/session"
 )
 
@@ -82,7 +83,7 @@ func (c *searchCmd) run(ctx context.Context, p *Program) error {
 		return err
 	}
 	if c.JSON {
-		return p.out.json(found, p.out.term.tty)
+		return p.out.JSON(found, p.out.TTY)
 	}
 	c.tell(p, found)
 	return nil
@@ -103,41 +104,41 @@ func phrase(args []string) string {
 
 func (c *searchCmd) tell(p *Program, found *session.Hits) {
 	if len(found.Hits) == 0 {
-		p.err.line("nothing found")
+		p.err.Line("nothing found")
 		if !c.All && c.Session == "" {
-			p.err.line("%s holdfast sessions search --all %s", p.err.term.bold("hint:"), quoteArg(strings.TrimSpace(phrase(c.Words))))
+			p.err.Line("%s holdfast sessions search --all %s", p.err.Bold("hint:"), term.Quote(strings.TrimSpace(phrase(c.Words))))
 		}
 		return
 	}
-	t := p.out.term
+	t := p.out.Style
 	last := ""
 	for i := range found.Hits {
 		h := &found.Hits[i]
 		if h.Session != last {
 			last = h.Session
-			p.out.line("%s  %s", t.bold(shown(h.Session)), fit(shown(h.Title), 80))
+			p.out.Line("%s  %s", t.Bold(term.Escape(h.Session)), term.Fit(term.Escape(h.Title), 80))
 		}
 		who := h.Role
 		if h.Tool != "" {
 			who = h.Tool
 		}
-		p.out.line("  %s  %s  %s", t.dim(fmt.Sprintf("%6d  %s", h.Seq, h.Time.Local().Format("2006-01-02 15:04"))), column(shown(who), 9), marked(h, t))
+		p.out.Line("  %s  %s  %s", t.Dim(fmt.Sprintf("%6d  %s", h.Seq, h.Time.Local().Format("2006-01-02 15:04"))), term.Column(term.Escape(who), 9), marked(h, t))
 	}
 	if found.Next != "" {
-		p.err.line("%s more: --cursor %s", p.err.term.dim("·"), quoteArg(found.Next))
+		p.err.Line("%s more: --cursor %s", p.err.Dim("·"), term.Quote(found.Next))
 	}
 }
 
 // marked is an excerpt with its words made bold.
-func marked(h *session.Hit, t terminal) string {
+func marked(h *session.Hit, t term.Style) string {
 	var b strings.Builder
 	at := 0
 	for _, m := range h.Marks {
 		if m[0] < at || m[1] > len(h.Excerpt) {
 			continue
 		}
-		b.WriteString(shown(h.Excerpt[at:m[0]]) + t.bold(shown(h.Excerpt[m[0]:m[1]])))
+		b.WriteString(term.Escape(h.Excerpt[at:m[0]]) + t.Bold(term.Escape(h.Excerpt[m[0]:m[1]])))
 		at = m[1]
 	}
-	return b.String() + shown(h.Excerpt[at:])
+	return b.String() + term.Escape(h.Excerpt[at:])
 }

@@ -2,12 +2,14 @@ package cli
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
 
+	"github.com/holdfast-dev/holdfast/internal/term"
 	"github.com/holdfast-dev/holdfast/internal/workspace"
 	"github.com/holdfast-dev/holdfast/session"
 	"github.com/holdfast-dev/holdfast/transcript"
@@ -63,7 +65,7 @@ func (c *showCmd) run(ctx context.Context, p *Program) error {
 			for _, it := range loaded.Items {
 				d.Items = append(d.Items, json.RawMessage(it.JSON))
 			}
-			return p.out.json(d, p.out.term.tty)
+			return p.out.JSON(d, p.out.TTY)
 		}
 		c.head(p, loaded.Meta, st, lease)
 		if err := c.runs(ctx, p, s, loaded.Meta); err != nil {
@@ -114,7 +116,7 @@ func (c *showCmd) records(ctx context.Context, p *Program, s *session.Sessions, 
 
 func (c *showCmd) record(p *Program, r session.Record) error {
 	if c.JSON {
-		return p.out.json(docOf(r), false)
+		return p.out.JSON(docOf(r), false)
 	}
 	payload := string(r.Payload)
 	switch {
@@ -124,18 +126,18 @@ func (c *showCmd) record(p *Program, r session.Record) error {
 		payload = savedLine(r.Payload)
 	}
 	if !c.Full {
-		payload = clipWidth(payload, 160)
+		payload = term.Clip(payload, 160)
 	}
-	t := p.out.term
-	p.out.line("%s  %s  %s  %s", t.dim(fmt.Sprintf("%5d", r.Seq)), t.dim(r.Time.Local().Format("15:04:05.000")), column(string(r.Kind), 17), shown(payload))
+	t := p.out.Style
+	p.out.Line("%s  %s  %s  %s", t.Dim(fmt.Sprintf("%5d", r.Seq)), t.Dim(r.Time.Local().Format("15:04:05.000")), term.Column(string(r.Kind), 17), term.Escape(payload))
 	return nil
 }
 
 func (c *showCmd) head(p *Program, m session.Meta, st string, lease *session.Lease) {
-	t := p.out.term
+	t := p.out.Style
 	row := func(name, value string) {
 		if value != "" {
-			p.out.line("%s %s", t.dim(column(name, 9)), shown(value))
+			p.out.Line("%s %s", t.Dim(term.Column(name, 9)), term.Escape(value))
 		}
 	}
 	row("session", m.ID)
@@ -151,7 +153,7 @@ func (c *showCmd) head(p *Program, m session.Meta, st string, lease *session.Lea
 		row("forked", fmt.Sprintf("from %s at seq %d", m.Parent, m.ParentSeq))
 	}
 	row("changed", m.UpdatedAt.Local().Format("2006-01-02 15:04:05"))
-	row("holds", fmt.Sprintf("%s, %s, %s", count(m.MessageCount, "item"), count(int(m.Head), "record"), size(m.Size)))
+	row("holds", fmt.Sprintf("%s, %s, %s", term.Count(m.MessageCount, "item"), term.Count(int(m.Head), "record"), term.Size(m.Size)))
 	if lease != nil {
 		st += fmt.Sprintf(" in %s since %s", lease.Holder, lease.Since.Local().Format("15:04:05"))
 	}
@@ -167,27 +169,27 @@ func (c *showCmd) item(p *Program, e transcript.Encoded) {
 		p.warn("item %s cannot be read: %v", e.ID(), err)
 		return
 	}
-	t := p.out.term
-	p.out.line("")
-	p.out.line("%s %s", t.bold(string(it.Role)), t.dim(shown(it.ID)))
+	t := p.out.Style
+	p.out.Line("")
+	p.out.Line("%s %s", t.Bold(string(it.Role)), t.Dim(term.Escape(it.ID)))
 	for _, part := range it.Parts {
 		c.part(p, part)
 	}
 	switch it.Finish {
 	case "", transcript.FinishStop, transcript.FinishToolUse:
 	default:
-		p.out.line("%s", t.yellow("("+string(it.Finish)+")"))
+		p.out.Line("%s", t.Yellow("("+string(it.Finish)+")"))
 	}
 }
 
 func (c *showCmd) part(p *Program, part transcript.Part) {
-	t := p.out.term
+	t := p.out.Style
 	switch part := part.(type) {
 	case transcript.Text:
-		p.out.line("%s", shown(strings.TrimRight(part.Text, "\n")))
+		p.out.Line("%s", term.Escape(strings.TrimRight(part.Text, "\n")))
 	case transcript.Thinking:
-		for l := range strings.Lines(orElse(part.Text, "(hidden thinking)")) {
-			p.out.line("%s", t.dim("~ "+shown(strings.TrimRight(l, "\n"))))
+		for l := range strings.Lines(cmp.Or(part.Text, "(hidden thinking)")) {
+			p.out.Line("%s", t.Dim("~ "+term.Escape(strings.TrimRight(l, "\n"))))
 		}
 	case transcript.ToolUse:
 		var in bytes.Buffer
@@ -195,22 +197,22 @@ func (c *showCmd) part(p *Program, part transcript.Part) {
 			in.Reset()
 			in.Write(part.Input)
 		}
-		p.out.line("%s %s  %s", t.cyan("●"), t.bold(shown(part.Name)), shown(in.String()))
+		p.out.Line("%s %s  %s", t.Cyan("●"), t.Bold(term.Escape(part.Name)), term.Escape(in.String()))
 	case transcript.ToolResult:
-		word := t.dim("  ⎿ result")
+		word := t.Dim("  ⎿ result")
 		if part.IsError {
-			word = t.red("  ⎿ error")
+			word = t.Red("  ⎿ error")
 		}
-		p.out.line("%s %s", word, t.dim(shown(part.UseID)))
+		p.out.Line("%s %s", word, t.Dim(term.Escape(part.UseID)))
 		c.body(p, part.Text())
 	case transcript.Media:
-		p.out.line("%s", t.dim(fmt.Sprintf("[%s, %s]", shown(part.MIME), size(int64(len(part.Data))))))
+		p.out.Line("%s", t.Dim(fmt.Sprintf("[%s, %s]", term.Escape(part.MIME), term.Size(int64(len(part.Data))))))
 	case transcript.File:
-		p.out.line("%s", t.dim(fmt.Sprintf("[file %s, %s]", shown(part.Name), size(int64(len(part.Data))))))
+		p.out.Line("%s", t.Dim(fmt.Sprintf("[file %s, %s]", term.Escape(part.Name), term.Size(int64(len(part.Data))))))
 	case transcript.Structured:
-		p.out.line("%s", shown(string(part.Value)))
+		p.out.Line("%s", term.Escape(string(part.Value)))
 	case transcript.Custom:
-		p.out.line("%s", t.dim(fmt.Sprintf("[%s]", shown(part.Kind))))
+		p.out.Line("%s", t.Dim(fmt.Sprintf("[%s]", term.Escape(part.Kind))))
 	}
 }
 
@@ -222,9 +224,9 @@ func (c *showCmd) body(p *Program, text string) {
 	}
 	lines := strings.Split(text, "\n")
 	if cut := len(lines) - 20; cut > 1 && !c.Full {
-		lines = slices.Concat(lines[:12], []string{fmt.Sprintf("… %s, --full shows them", count(cut, "line"))}, lines[len(lines)-8:])
+		lines = slices.Concat(lines[:12], []string{fmt.Sprintf("… %s, --full shows them", term.Count(cut, "line"))}, lines[len(lines)-8:])
 	}
 	for _, l := range lines {
-		p.out.line("    %s", shown(l))
+		p.out.Line("    %s", term.Escape(l))
 	}
 }

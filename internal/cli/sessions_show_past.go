@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/holdfast-dev/holdfast/internal/term"
 	"github.com/holdfast-dev/holdfast/session"
 )
 
@@ -54,25 +55,25 @@ func (c *showCmd) rewrites(ctx context.Context, p *Program, s *session.Sessions,
 	if c.Tail > 0 {
 		all = all[max(0, len(all)-c.Tail):]
 	}
-	t := p.out.term
+	t := p.out.Style
 	for _, r := range all {
 		if c.JSON {
-			if err := p.out.json(r, false); err != nil {
+			if err := p.out.JSON(r, false); err != nil {
 				return err
 			}
 			continue
 		}
-		line := fmt.Sprintf("%s  %d → %s", column(r.Reason, 12), r.Before, count(r.After, "item"))
+		line := fmt.Sprintf("%s  %d → %s", term.Column(r.Reason, 12), r.Before, term.Count(r.After, "item"))
 		if r.By != "" && r.By != r.Reason {
 			line += ", by " + r.By
 		}
 		if len(r.Notes) > 0 {
 			line += ": " + strings.Join(r.Notes, "; ")
 		}
-		p.out.line("%s  %s  %s", t.dim(fmt.Sprintf("%5d", r.Seq)), t.dim(r.Time.Local().Format("2006-01-02 15:04:05")), shown(clipWidth(line, 160)))
+		p.out.Line("%s  %s  %s", t.Dim(fmt.Sprintf("%5d", r.Seq)), t.Dim(r.Time.Local().Format("2006-01-02 15:04:05")), term.Escape(term.Clip(line, 160)))
 	}
 	if !c.JSON && len(all) > 0 {
-		p.err.line("back to before one: holdfast sessions rewind %s--to-rewrite %d %s", storeArg(c.Store), all[len(all)-1].Seq, quoteArg(m.ID))
+		p.err.Line("back to before one: holdfast sessions rewind %s--to-rewrite %d %s", storeArg(c.Store), all[len(all)-1].Seq, term.Quote(m.ID))
 	}
 	return nil
 }
@@ -88,11 +89,11 @@ func savedLine(payload json.RawMessage) string {
 	case !f.Existed:
 		line += ", which was not there"
 	case f.Data != "":
-		line += fmt.Sprintf(", %s, kept in %s", size(f.Size), size(int64(len(f.Data))))
+		line += fmt.Sprintf(", %s, kept in %s", term.Size(f.Size), term.Size(int64(len(f.Data))))
 	case f.SameAs != 0:
-		line += fmt.Sprintf(", %s, kept in record %d", size(f.Size), f.SameAs)
+		line += fmt.Sprintf(", %s, kept in record %d", term.Size(f.Size), f.SameAs)
 	default:
-		line += fmt.Sprintf(", %s, not kept: %s", size(f.Size), f.Omitted)
+		line += fmt.Sprintf(", %s, not kept: %s", term.Size(f.Size), f.Omitted)
 	}
 	if f.Rewind != nil {
 		line += fmt.Sprintf("; then put back to what it was after record %d by %s", f.Rewind.To, f.Rewind.By)

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -8,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/holdfast-dev/holdfast/internal/daemon/wire"
+	"github.com/holdfast-dev/holdfast/internal/term"
 	"github.com/holdfast-dev/holdfast/session"
 )
 
@@ -16,7 +18,7 @@ func (c *showCmd) runs(ctx context.Context, p *Program, s *session.Sessions, m s
 	if m.Run == "" {
 		return c.agents(ctx, p, s, m)
 	}
-	t := p.out.term
+	t := p.out.Style
 	for r, err := range s.Effective(ctx, m.ID, session.Range{After: m.ParentSeq}) {
 		if err != nil {
 			if !isCorrupt(err) {
@@ -26,9 +28,9 @@ func (c *showCmd) runs(ctx context.Context, p *Program, s *session.Sessions, m s
 		}
 		if text := runText(r); text != "" {
 			if !c.Full {
-				text = clipWidth(text, 160)
+				text = term.Clip(text, 160)
 			}
-			p.out.line("%s %s  %s", column("", 9), t.dim(r.Time.Local().Format("15:04:05")), shown(text))
+			p.out.Line("%s %s  %s", term.Column("", 9), t.Dim(r.Time.Local().Format("15:04:05")), term.Escape(text))
 		}
 	}
 	return c.agents(ctx, p, s, m)
@@ -43,14 +45,14 @@ func (c *showCmd) agents(ctx context.Context, p *Program, s *session.Sessions, m
 	slices.SortFunc(page.Sessions, func(a, b session.Meta) int { return a.CreatedAt.Compare(b.CreatedAt) })
 	for _, a := range page.Sessions {
 		st, _ := state(ctx, s, a, nil)
-		what := orElse(a.Title, a.Tag)
+		what := cmp.Or(a.Title, a.Tag)
 		if a.Title != "" && a.Tag != "" {
 			what = "[" + a.Tag + "] " + a.Title
 		}
 		if what != "" {
-			what = "  " + shown(fit(what, 60))
+			what = "  " + term.Escape(term.Fit(what, 60))
 		}
-		p.out.line("%s %s  %d items, %s%s", p.out.term.dim(column("agent", 9)), shown(a.ID), a.MessageCount, st, what)
+		p.out.Line("%s %s  %d items, %s%s", p.out.Dim(term.Column("agent", 9)), term.Escape(a.ID), a.MessageCount, st, what)
 	}
 	return nil
 }
@@ -94,7 +96,7 @@ func runText(r session.Record) string {
 	if e.Via != "" {
 		b.WriteString(" via " + e.Via)
 	}
-	if said := orElse(orElse(e.Message, e.Input), e.Text); said != "" {
+	if said := cmp.Or(cmp.Or(e.Message, e.Input), e.Text); said != "" {
 		b.WriteString(": " + strings.Join(strings.Fields(said), " "))
 	}
 	return b.String()

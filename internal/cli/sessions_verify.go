@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 
+	"github.com/holdfast-dev/holdfast/internal/term"
 	"github.com/holdfast-dev/holdfast/session"
 )
 
@@ -55,25 +56,25 @@ func (c *verifyCmd) verify(ctx context.Context, s *session.Sessions, id string) 
 
 func (c *verifyCmd) tell(p *Program, d verifyDoc) error {
 	if c.JSON {
-		return p.out.json(d, false)
+		return p.out.JSON(d, false)
 	}
-	t := p.out.term
-	word := t.green("ok     ")
+	t := p.out.Style
+	word := t.Green("ok     ")
 	if !d.OK {
-		word = t.red("damaged")
+		word = t.Red("damaged")
 	}
-	p.out.line("%s  %s  %s, %s", word, shown(d.Session), count(d.Records, "record"), count(d.Items, "item"))
+	p.out.Line("%s  %s  %s, %s", word, term.Escape(d.Session), term.Count(d.Records, "record"), term.Count(d.Items, "item"))
 	for _, f := range d.Faults {
-		p.out.line("         %s", faultLine(f))
+		p.out.Line("         %s", faultLine(f))
 	}
 	if d.MetaDiffers {
-		p.out.line("         the list does not show what the log says")
+		p.out.Line("         the list does not show what the log says")
 	}
 	if !d.OK {
-		p.err.line("%s holdfast sessions repair %s", p.err.term.bold("hint:"), d.Session)
+		p.err.Line("%s holdfast sessions repair %s", p.err.Bold("hint:"), d.Session)
 	}
 	for _, n := range d.Notices {
-		p.out.line("         %s", t.dim(shown(n)))
+		p.out.Line("         %s", t.Dim(term.Escape(n)))
 	}
 	return nil
 }

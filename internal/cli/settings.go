@@ -7,6 +7,7 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/compose"
 	"github.com/holdfast-dev/holdfast/internal/compose/env"
 	"github.com/holdfast-dev/holdfast/internal/settings"
+	"github.com/holdfast-dev/holdfast/internal/term"
 	"github.com/holdfast-dev/holdfast/policy"
 )
 
@@ -70,20 +71,20 @@ func (f *permissionFlags) check() error {
 }
 
 // ruleLine is a rule as people read it: "deny   Bash(rm:*)  /w/.holdfast/settings.json:3:14".
-func ruleLine(t terminal, effect policy.Effect, text, where string) string {
-	return fmt.Sprintf("%s %s  %s", effectWord(t, effect), shown(text), t.dim(shown(where)))
+func ruleLine(t term.Style, effect policy.Effect, text, where string) string {
+	return fmt.Sprintf("%s %s  %s", effectWord(t, effect), term.Escape(text), t.Dim(term.Escape(where)))
 }
 
 // effectWord is an effect in its colour, padded to six characters.
-func effectWord(t terminal, e policy.Effect) string {
-	word := column(string(e), 6)
+func effectWord(t term.Style, e policy.Effect) string {
+	word := term.Column(string(e), 6)
 	switch e {
 	case policy.Allow:
-		return t.green(word)
+		return t.Green(word)
 	case policy.Deny:
-		return t.red(word)
+		return t.Red(word)
 	case policy.Ask:
-		return t.yellow(word)
+		return t.Yellow(word)
 	}
-	return t.dim(column("-", 6))
+	return t.Dim(term.Column("-", 6))
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/holdfast-dev/holdfast/internal/compose/tools"
+	"github.com/holdfast-dev/holdfast/internal/term"
 	"github.com/holdfast-dev/holdfast/internal/tool/skills"
 )
 
@@ -41,27 +42,27 @@ func (c *skillsListCmd) run(_ context.Context, p *Program) error {
 		Problems: append([]skills.Problem{}, f.All.Problems...), Untrusted: f.Untrusted(),
 	}
 	if c.JSON {
-		return p.out.json(d, p.out.term.tty)
+		return p.out.JSON(d, p.out.TTY)
 	}
 	for _, sk := range d.Skills {
-		p.out.line("%s  %s", column(shown(skillName(sk)), 24), shown(sk.Description))
-		p.out.line("%s  %s", column("", 24), p.out.term.dim(shown(skillFacts(sk, d.Untrusted))))
+		p.out.Line("%s  %s", term.Column(term.Escape(skillName(sk)), 24), term.Escape(sk.Description))
+		p.out.Line("%s  %s", term.Column("", 24), p.out.Dim(term.Escape(skillFacts(sk, d.Untrusted))))
 	}
 	for _, sk := range d.Shadowed {
-		p.err.line("%s: %s counts in its place", shown(sk.File), shown(sk.Shadowed))
+		p.err.Line("%s: %s counts in its place", term.Escape(sk.File), term.Escape(sk.Shadowed))
 	}
 	for _, pr := range d.Problems {
 		p.warn("%v", pr)
 		if pr.Hint != "" {
-			p.err.line("%s %s", p.err.term.bold("hint:"), shown(pr.Hint))
+			p.err.Line("%s %s", p.err.Bold("hint:"), term.Escape(pr.Hint))
 		}
 	}
 	if len(d.Skills)+len(d.Problems) == 0 {
-		p.err.line("there are no skills")
+		p.err.Line("there are no skills")
 	}
 	if d.Untrusted {
 		p.warn("%s", f.Notice())
-		p.err.line("%s %s", p.err.term.bold("hint:"), "holdfast trust")
+		p.err.Line("%s %s", p.err.Bold("hint:"), "holdfast trust")
 	}
 	return nil
 }

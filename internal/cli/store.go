@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"sync/atomic"
 
+	"github.com/holdfast-dev/holdfast/internal/term"
 	"github.com/holdfast-dev/holdfast/session"
 )
 
@@ -72,7 +73,7 @@ func (c *storeCopyCmd) run(ctx context.Context, p *Program) error {
 		return err
 	}
 	if len(r.Faults) > 0 {
-		return fmt.Errorf("%s not copied: %w", count(len(r.Faults), "session"), r.Faults[0].Err)
+		return fmt.Errorf("%s not copied: %w", term.Count(len(r.Faults), "session"), r.Faults[0].Err)
 	}
 	return nil
 }
@@ -80,18 +81,18 @@ func (c *storeCopyCmd) run(ctx context.Context, p *Program) error {
 // copy copies, with a line of progress on a terminal.
 func (c *storeCopyCmd) copy(ctx context.Context, p *Program, from, to session.Store) (*session.CopyReport, error) {
 	var done atomic.Pointer[session.CopyReport]
-	line := p.err.progress()
-	line.follow(func() string {
+	line := p.err.Progress()
+	line.Detail(func() string {
 		r := done.Load()
 		if r == nil {
 			return ""
 		}
-		return fmt.Sprintf(": %d of %s, %s", r.Done, count(r.Sessions, "session"), size(r.Bytes))
+		return fmt.Sprintf(": %d of %s, %s", r.Done, term.Count(r.Sessions, "session"), term.Size(r.Bytes))
 	})
-	line.work("copying")
+	line.Show("copying")
 	defer func() {
-		line.work("")
-		line.follow(nil)
+		line.Show("")
+		line.Detail(nil)
 	}()
 	return session.Copy(ctx, from, to, &session.CopyOptions{DryRun: c.DryRun, Progress: func(r session.CopyReport) {
 		r.Faults = nil
@@ -108,21 +109,21 @@ func (c *storeCopyCmd) tell(p *Program, r *session.CopyReport) error {
 		for _, f := range r.Faults {
 			d.Faults = append(d.Faults, copyDoc{f.Session, f.Err.Error(), session.Hint(f.Err)})
 		}
-		return p.out.json(d, false)
+		return p.out.JSON(d, false)
 	}
 	for _, f := range r.Faults {
-		p.out.line("%s  %s: %s", p.out.term.red("failed"), shown(f.Session), shown(f.Err.Error()))
+		p.out.Line("%s  %s: %s", p.out.Red("failed"), term.Escape(f.Session), term.Escape(f.Err.Error()))
 		if h := session.Hint(f.Err); h != "" {
-			p.out.line("        %s", p.out.term.dim("hint: "+h))
+			p.out.Line("        %s", p.out.Dim("hint: "+h))
 		}
 	}
 	does := "copied"
 	if c.DryRun {
 		does = "would be copied"
 	}
-	p.out.line("%s of %s %s: %d records, %s", count(r.Changed, "session"), fmt.Sprint(r.Sessions), does, r.Records, size(r.Bytes))
+	p.out.Line("%s of %s %s: %d records, %s", term.Count(r.Changed, "session"), fmt.Sprint(r.Sessions), does, r.Records, term.Size(r.Bytes))
 	if !c.DryRun {
-		p.out.line("%d records were read again and are the same", r.Verified)
+		p.out.Line("%d records were read again and are the same", r.Verified)
 	}
 	return nil
 }

@@ -11,6 +11,7 @@ import (
 	ident "filippo.io/age"
 
 	"github.com/holdfast-dev/holdfast/internal/outcome"
+	"github.com/holdfast-dev/holdfast/internal/term"
 	"github.com/holdfast-dev/holdfast/session/encrypted"
 )
 
@@ -38,7 +39,7 @@ func (c *storeKeyCmd) run(_ context.Context, p *Program) error {
 		if _, err := encrypted.NewKeychain(c.Keychain); err != nil {
 			return err
 		}
-		p.err.line("the key is in the keychain; use it: export HOLDFAST_STORE_KEY=%s", quoteArg("keychain:"+c.Keychain))
+		p.err.Line("the key is in the keychain; use it: export HOLDFAST_STORE_KEY=%s", term.Quote("keychain:"+c.Keychain))
 		return nil
 	}
 	wd, err := p.Getwd()
@@ -64,7 +65,7 @@ func (c *storeKeyCmd) run(_ context.Context, p *Program) error {
 	if err := errors.Join(err, f.Sync(), f.Close()); err != nil {
 		return err
 	}
-	p.out.line("%s", id.Recipient())
-	p.err.line("the key is in %s; use it: export HOLDFAST_STORE_KEY=%s", shown(path), quoteArg(path))
+	p.out.Line("%s", id.Recipient())
+	p.err.Line("the key is in %s; use it: export HOLDFAST_STORE_KEY=%s", term.Escape(path), term.Quote(path))
 	return nil
 }

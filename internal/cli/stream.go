@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"encoding/json"
 	"slices"
 	"strings"
@@ -117,7 +118,7 @@ func (v *streamView) system(subtype string, fields map[string]any) error {
 	}
 	fields["type"], fields["subtype"] = "system", subtype
 	fields["session_id"], fields["uuid"] = v.id, uuid.NewString()
-	return v.p.out.json(fields, false)
+	return v.p.out.JSON(fields, false)
 }
 
 func (v *streamView) opened(e event.SessionOpened) error {
@@ -147,7 +148,7 @@ func (v *streamView) emit(event any) error {
 	if !v.all {
 		return nil
 	}
-	return v.p.out.json(event, false)
+	return v.p.out.JSON(event, false)
 }
 
 func (v *streamView) emitEvent(event any) error {
@@ -228,7 +229,7 @@ func (v *streamView) decided(d policy.Decision) error {
 	}
 	v.denials = append(v.denials, wireDenial{ToolName: d.Tool, ToolUseID: d.Use, ToolInput: v.inputs[d.Use]})
 	return v.system("permission_denied", map[string]any{
-		"tool_name": d.Tool, "tool_use_id": d.Use, "decision_reason": orElse(d.Reason, d.By),
+		"tool_name": d.Tool, "tool_use_id": d.Use, "decision_reason": cmp.Or(d.Reason, d.By),
 	})
 }
 
@@ -277,7 +278,7 @@ func (v *streamView) result(r event.Result) error {
 		w.Errors = []string{why}
 		w.Hint = outcome.Hint(r.Err)
 	}
-	return v.p.out.json(w, false)
+	return v.p.out.JSON(w, false)
 }
 
 // failed writes the result of a run that never got one.
@@ -292,7 +293,7 @@ func (v *streamView) failed(err error) error {
 	if w.PermissionDenials == nil {
 		w.PermissionDenials = []wireDenial{}
 	}
-	if werr := v.p.out.json(w, false); werr != nil {
+	if werr := v.p.out.JSON(w, false); werr != nil {
 		return err // Stdout is gone; Stderr is all there is
 	}
 	return ended{out}

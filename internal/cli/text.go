@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -9,6 +10,7 @@ import (
 	"github.com/holdfast-dev/holdfast/agent"
 	"github.com/holdfast-dev/holdfast/event"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
+	"github.com/holdfast-dev/holdfast/internal/term"
 	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/session"
 	"github.com/holdfast-dev/holdfast/tool"
@@ -38,11 +40,11 @@ type textView struct {
 func (v *textView) begin(s scene) {
 	v.scene = s
 	v.names, v.waits = map[string]string{}, map[string]transcript.Use{}
-	v.p.err.progress().work("starting")
+	v.p.err.Progress().Show("starting")
 }
 
 func (v *textView) failed(err error) error {
-	v.p.out.endLine()
+	v.p.out.EndLine()
 	return err
 }
 
@@ -51,15 +53,15 @@ func (v *textView) show(e event.Event) error {
 	case event.SessionOpened:
 		v.sessionOpened(e)
 	case event.TurnStarted:
-		v.p.err.progress().work("waiting for " + shown(v.scene.model))
+		v.p.err.Progress().Show("waiting for " + term.Escape(v.scene.model))
 	case event.TextDelta:
-		if v.p.out.term.tty {
+		if v.p.out.TTY {
 			v.say(e.Text)
 		}
 	case event.ThinkingDelta:
 		v.think(e.Text)
 	case event.ToolInputDelta:
-		v.p.err.progress().work("writing a call of " + shown(e.Tool))
+		v.p.err.Progress().Show("writing a call of " + term.Escape(e.Tool))
 	case event.ItemAppended:
 		v.item(e.Item)
 	case event.ToolStarted:
@@ -75,7 +77,7 @@ func (v *textView) show(e event.Event) error {
 	case event.ApprovalAsked:
 		v.asked = e.Question.Use
 		delete(v.waits, v.asked)
-		v.p.err.progress().work("")
+		v.p.err.Progress().Show("")
 	case event.ApprovalResolved:
 		v.resolved("", e)
 	case event.PolicyChanged:
@@ -85,7 +87,7 @@ func (v *textView) show(e event.Event) error {
 	case event.ModelSwitched:
 		v.note("%s does not answer (%v); going on with %s", e.From, e.Err, e.To)
 	case event.Compacting:
-		v.p.err.progress().work("compacting")
+		v.p.err.Progress().Show("compacting")
 	case event.MutationFinished:
 		v.rewritten(e)
 	case event.HookRan:
@@ -104,7 +106,7 @@ func (v *textView) show(e event.Event) error {
 
 // rewritten tells that the transcript is another now.
 func (v *textView) rewritten(e event.MutationFinished) {
-	v.p.err.progress().work("")
+	v.p.err.Progress().Show("")
 	if e.Moment == string(agent.AtStart) {
 		return // the opening has said what was repaired
 	}
@@ -112,7 +114,7 @@ func (v *textView) rewritten(e event.MutationFinished) {
 		v.note("the transcript was rewritten by %s: %d items became %d", e.By, e.Before, e.After)
 		return
 	}
-	v.note("the transcript was compacted: %s became %d, about %d tokens became %d", count(e.Before, "item"), e.After, e.TokensBefore, e.TokensAfter)
+	v.note("the transcript was compacted: %s became %d, about %d tokens became %d", term.Count(e.Before, "item"), e.After, e.TokensBefore, e.TokensAfter)
 }
 
 func (v *textView) sessionOpened(e event.SessionOpened) {
@@ -121,7 +123,7 @@ func (v *textView) sessionOpened(e event.SessionOpened) {
 	case e.Forked != "":
 		v.note("forked %s, going on in %s", e.Forked, e.ID)
 	case !e.Created && e.Items > 0:
-		v.note("going on with session %s, %s", e.ID, count(e.Items, "item"))
+		v.note("going on with session %s, %s", e.ID, term.Count(e.Items, "item"))
 	}
 	for _, n := range e.Notices {
 		v.note("%s", n)
@@ -142,31 +144,31 @@ func (v *textView) say(text string) {
 		if text == "" {
 			return
 		}
-		v.p.out.endLine()
-		if v.wrote && v.p.out.term.tty {
-			v.p.out.text("\n")
+		v.p.out.EndLine()
+		if v.wrote && v.p.out.TTY {
+			v.p.out.Text("\n")
 		}
 	}
 	v.said, v.wrote = true, true
-	v.p.out.text(shown(text))
+	v.p.out.Text(term.Escape(text))
 }
 
 func (v *textView) think(text string) {
 	if !v.verbose || v.quiet {
-		v.p.err.progress().work("thinking")
+		v.p.err.Progress().Show("thinking")
 		return
 	}
 	if !v.thinking {
 		v.thinking = true
-		v.p.err.endLine()
+		v.p.err.EndLine()
 	}
-	v.p.err.text(v.p.err.term.dim(shown(text)))
+	v.p.err.Text(v.p.err.Dim(term.Escape(text)))
 }
 
 func (v *textView) endThinking() {
 	if v.thinking {
 		v.thinking = false
-		v.p.err.endLine()
+		v.p.err.EndLine()
 	}
 }
 
@@ -183,7 +185,7 @@ func (v *textView) item(it transcript.Encoded) {
 		v.say(text)
 	}
 	if v.said {
-		v.p.out.endLine()
+		v.p.out.EndLine()
 	}
 	if it.Finish() == transcript.FinishCancelled {
 		v.note("the answer was cut off here")
@@ -205,7 +207,7 @@ func (v *textView) neverRan(e transcript.Encoded) {
 		r, ok := part.(transcript.ToolResult)
 		if u, waits := v.waits[r.UseID]; ok && waits && r.IsError {
 			v.call(u.Name, v.names[u.ID])
-			v.p.err.line("%s", v.p.err.term.dim("  ⎿ ")+v.p.err.term.red("error"))
+			v.p.err.Line("%s", v.p.err.Dim("  ⎿ ")+v.p.err.Red("error"))
 			v.output(r.Text())
 		}
 		delete(v.waits, r.UseID)
@@ -224,44 +226,44 @@ func (v *textView) toolStarted(e event.ToolStarted) {
 	v.call(e.Tool, line)
 	if v.asked != e.Use { // then the person has just seen it
 		for _, l := range v.change(e) {
-			v.p.err.line("    %s", l)
+			v.p.err.Line("    %s", l)
 		}
 	}
-	v.p.err.progress().work(shown(e.Tool))
+	v.p.err.Progress().Show(term.Escape(e.Tool))
 }
 
 // call prints what a tool is called with.
 func (v *textView) call(name, line string) {
-	t := v.p.err.term
-	if t.tty && !v.abreast {
-		v.p.err.line("")
+	t := v.p.err.Style
+	if t.TTY && !v.abreast {
+		v.p.err.Line("")
 	}
-	v.p.err.line("%s", strings.TrimRight(fmt.Sprintf("%s %s  %s", t.cyan("●"), t.bold(shown(name)), fit(line, t.columns()-len(name)-5)), " "))
+	v.p.err.Line("%s", strings.TrimRight(fmt.Sprintf("%s %s  %s", t.Cyan("●"), t.Bold(term.Escape(name)), term.Fit(line, t.Columns()-len(name)-5)), " "))
 }
 
 func (v *textView) toolFinished(e event.ToolFinished) {
 	v.open = slices.DeleteFunc(v.open, func(id string) bool { return id == e.Use })
 	if len(v.open) == 0 {
-		v.p.err.progress().work("waiting for " + shown(v.scene.model))
+		v.p.err.Progress().Show("waiting for " + term.Escape(v.scene.model))
 	}
 	if v.quiet {
 		return
 	}
-	t := v.p.err.term
-	state, say := "ok", t.dim
+	t := v.p.err.Style
+	state, say := "ok", t.Dim
 	switch {
 	case e.Result.ExitCode != nil && *e.Result.ExitCode != 0:
-		state, say = fmt.Sprintf("exit %d", *e.Result.ExitCode), t.red
+		state, say = fmt.Sprintf("exit %d", *e.Result.ExitCode), t.Red
 	case e.Result.IsError:
-		state, say = "error", t.red
+		state, say = "error", t.Red
 	}
 	of := ""
 	if v.abreast {
-		of = fit(e.Tool+" "+v.names[e.Use], t.columns()/2) + ": "
+		of = term.Fit(e.Tool+" "+v.names[e.Use], t.Columns()/2) + ": "
 	}
-	v.p.err.line("%s", t.dim("  ⎿ "+of)+say(state)+t.dim("  "+took(e.Took)))
+	v.p.err.Line("%s", t.Dim("  ⎿ "+of)+say(state)+t.Dim("  "+term.Elapsed(e.Took)))
 	for _, n := range e.Result.Notes {
-		v.p.err.line("    %s", t.yellow(shown(oneLine(n))))
+		v.p.err.Line("    %s", t.Yellow(term.Escape(term.OneLine(n))))
 	}
 	if v.verbose || state != "ok" {
 		v.output(resultText(e.Result))
@@ -282,12 +284,12 @@ func (v *textView) toolDetached(e event.ToolDetached) {
 	if v.quiet {
 		return
 	}
-	t := v.p.err.term
+	t := v.p.err.Style
 	of := ""
 	if v.abreast {
-		of = fit(e.Tool+" "+v.names[e.Use], t.columns()/2) + ": "
+		of = term.Fit(e.Tool+" "+v.names[e.Use], t.Columns()/2) + ": "
 	}
-	v.p.err.line("%s", t.dim("  ⎿ "+of+"goes on in the background"))
+	v.p.err.Line("%s", t.Dim("  ⎿ "+of+"goes on in the background"))
 }
 
 // subagent shows what a sub-agent does: the calls that it makes and those that it may not.
@@ -295,15 +297,15 @@ func (v *textView) subagent(e event.SubagentEvent) {
 	if v.quiet {
 		return
 	}
-	t := v.p.err.term
-	who := "    " + shown(e.Name) + ": "
+	t := v.p.err.Style
+	who := "    " + term.Escape(e.Name) + ": "
 	switch of := e.Event.(type) {
 	case event.ToolStarted:
 		line := headline(of.Tool, of.Input, v.scene.cwd)
-		v.p.err.line("%s", t.dim(who+of.Tool+"  "+fit(line, t.columns()-len(who)-len(of.Tool)-2)))
+		v.p.err.Line("%s", t.Dim(who+of.Tool+"  "+term.Fit(line, t.Columns()-len(who)-len(of.Tool)-2)))
 	case event.Decided:
 		if of.Decision.Effect == policy.Deny {
-			v.p.err.line("%s%s", t.yellow(who+"not allowed: "), shown(oneLine(fmt.Sprintf("%s (%s)", of.Decision.Tool, orElse(of.Decision.Reason, of.Decision.By)))))
+			v.p.err.Line("%s%s", t.Yellow(who+"not allowed: "), term.Escape(term.OneLine(fmt.Sprintf("%s (%s)", of.Decision.Tool, cmp.Or(of.Decision.Reason, of.Decision.By)))))
 		}
 	case event.ApprovalResolved:
 		v.resolved(e.Name+": ", of)
@@ -323,13 +325,13 @@ func (v *textView) block(text string, keep int) {
 		return
 	}
 	lines := strings.Split(text, "\n")
-	t := v.p.err.term
+	t := v.p.err.Style
 	if cut := len(lines) - keep; cut > 0 {
-		v.p.err.line("%s", t.dim(fmt.Sprintf("    … %s above, --verbose shows them", count(cut, "line"))))
+		v.p.err.Line("%s", t.Dim(fmt.Sprintf("    … %s above, --verbose shows them", term.Count(cut, "line"))))
 		lines = lines[cut:]
 	}
 	for _, l := range lines {
-		v.p.err.line("%s", t.dim("    "+shown(l)))
+		v.p.err.Line("%s", t.Dim("    "+term.Escape(l)))
 	}
 }
 
@@ -342,11 +344,11 @@ func (v *textView) decided(d policy.Decision) {
 		return
 	}
 	delete(v.waits, d.Use)
-	t := v.p.err.term
+	t := v.p.err.Style
 	if line := v.names[d.Use]; line != "" && v.asked != d.Use { // then the person has just seen it
 		v.call(d.Tool, line)
 	}
-	v.p.err.line("%s %s", t.yellow("  ⎿ not allowed:"), shown(oneLine(fmt.Sprintf("%s (%s)", d.Tool, orElse(d.Reason, d.By)))))
+	v.p.err.Line("%s %s", t.Yellow("  ⎿ not allowed:"), term.Escape(term.OneLine(fmt.Sprintf("%s (%s)", d.Tool, cmp.Or(d.Reason, d.By)))))
 }
 
 // resolved tells of an answer that was not given at this terminal.
@@ -370,23 +372,23 @@ func (v *textView) policyChanged(e event.PolicyChanged) {
 	case c.Mode != "":
 		v.note("the mode is %s from here on%s", c.Mode, by)
 	case c.Grant != nil:
-		v.note("for this session: %s %s%s", c.Grant.Effect, orElse(c.Grant.Scope, c.Grant.Tool+" "+c.Grant.Resource), by)
+		v.note("for this session: %s %s%s", c.Grant.Effect, cmp.Or(c.Grant.Scope, c.Grant.Tool+" "+c.Grant.Resource), by)
 	case c.Revoke != "":
 		v.note("what was decided for this session as %s is revoked%s", c.Revoke, by)
 	case c.Limit != nil:
 		v.note("until this turn ends %s leaves only %s", c.Limit.Name, strings.Join(c.Limit.Only, ", "))
 	case c.Patch != nil:
-		v.note("the policy for %s is changed%s", orElse(c.Patch.Tool, "every tool"), by)
+		v.note("the policy for %s is changed%s", cmp.Or(c.Patch.Tool, "every tool"), by)
 	}
 }
 
 func (v *textView) retrying(e event.Retrying) {
 	if v.said {
-		v.p.out.endLine()
+		v.p.out.EndLine()
 		v.note("what stands above is void, the model broke off")
 	}
 	v.said = false
-	v.note("%v; trying again in %s", e.Err, took(e.Delay))
+	v.note("%v; trying again in %s", e.Err, term.Elapsed(e.Delay))
 }
 
 // note is a dim line about the run itself.
@@ -395,44 +397,44 @@ func (v *textView) note(format string, args ...any) {
 		return
 	}
 	v.endThinking()
-	v.p.err.line("%s", v.p.err.term.dim("· "+shown(oneLine(fmt.Sprintf(format, args...)))))
+	v.p.err.Line("%s", v.p.err.Dim("· "+term.Escape(term.OneLine(fmt.Sprintf(format, args...)))))
 }
 
 func (v *textView) result(r event.Result) {
 	v.endThinking()
-	v.p.out.endLine()
-	v.p.err.stop()
-	if r.Reason == event.ReasonInterrupted && v.p.err.term.tty {
-		v.p.err.shape.setMidLine(true) // the terminal has echoed ^C
+	v.p.out.EndLine()
+	v.p.err.Stop()
+	if r.Reason == event.ReasonInterrupted && v.p.err.TTY {
+		v.p.err.Echoed() // the terminal has echoed ^C
 	}
 	if why := whyEnded(r); why != "" {
-		v.p.err.line("%s %s", v.p.err.term.red("holdfast:"), shown(oneLine(why)))
+		v.p.err.Line("%s %s", v.p.err.Red("holdfast:"), term.Escape(term.OneLine(why)))
 		if hint := outcome.Hint(r.Err); hint != "" {
-			v.p.err.line("%s %s", v.p.err.term.bold("hint:"), shown(oneLine(hint)))
+			v.p.err.Line("%s %s", v.p.err.Bold("hint:"), term.Escape(term.OneLine(hint)))
 		}
 	}
 	if v.quiet {
 		return
 	}
-	t := v.p.err.term
-	if t.tty {
-		v.p.err.line("")
+	t := v.p.err.Style
+	if t.TTY {
+		v.p.err.Line("")
 	}
 	if n := slices.DeleteFunc(slices.Clone(r.Denials), answered); len(n) > 0 {
-		v.p.err.line("%s %s", t.yellow("not allowed:"), shown(denied(n)))
-		v.p.err.line("%s %s", t.bold("hint:"), shown(allowHint(&n[0])))
+		v.p.err.Line("%s %s", t.Yellow("not allowed:"), term.Escape(denied(n)))
+		v.p.err.Line("%s %s", t.Bold("hint:"), term.Escape(allowHint(&n[0])))
 	}
-	facts := []string{"session " + r.SessionID, count(r.Turns, "turn"), tokens(r.Usage)}
+	facts := []string{"session " + r.SessionID, term.Count(r.Turns, "turn"), tokens(r.Usage)}
 	if r.SessionID == "" {
 		facts[0] = "no session"
 	}
 	if r.CostUSD > 0 {
-		facts = append(facts, dollars(r.CostUSD))
+		facts = append(facts, term.Dollars(r.CostUSD))
 	}
-	facts = append(facts, took(r.Took.Round(time.Millisecond)))
-	v.p.err.line("%s", t.dim(shown(strings.Join(facts, " · "))))
+	facts = append(facts, term.Elapsed(r.Took.Round(time.Millisecond)))
+	v.p.err.Line("%s", t.Dim(term.Escape(strings.Join(facts, " · "))))
 	if r.SessionID != "" && v.scene.again {
-		v.p.err.line("%s", t.dim("go on: holdfast run "+v.scene.args+`-c "…"`))
+		v.p.err.Line("%s", t.Dim("go on: holdfast run "+v.scene.args+`-c "…"`))
 	}
 }
 
@@ -443,5 +445,5 @@ func storeArg(url string) string {
 	if strings.Contains(url, "@") {
 		url = "URL" // it may hold a password
 	}
-	return "--store " + quoteArg(url) + " "
+	return "--store " + term.Quote(url) + " "
 }

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"regexp"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/holdfast-dev/holdfast/event"
 	"github.com/holdfast-dev/holdfast/hook"
+	"github.com/holdfast-dev/holdfast/internal/term"
 	"github.com/holdfast-dev/holdfast/session"
 )
 
@@ -17,19 +19,19 @@ import (
 func (v *textView) hookRan(e event.HookRan) {
 	if v.verbose {
 		for _, r := range e.Ran.Hooks {
-			what := orElse(r.Effect, "done")
+			what := cmp.Or(r.Effect, "done")
 			if r.Error != "" {
 				what = "failed"
 			}
 			if r.Exit != nil && *r.Exit != 0 {
 				what += fmt.Sprintf(", exit %d", *r.Exit)
 			}
-			v.note("hook %s %s: %s, %s", e.Ran.Event, hookLabel(r.Name), what, took(time.Duration(r.Millis)*time.Millisecond))
+			v.note("hook %s %s: %s, %s", e.Ran.Event, hookLabel(r.Name), what, term.Elapsed(time.Duration(r.Millis)*time.Millisecond))
 		}
 	}
 	for _, r := range e.Ran.Hooks {
 		if r.Effect == "block" && (e.Ran.Event == string(hook.Stop) || e.Ran.Event == string(hook.SubagentStop)) {
-			v.note("hook %s: not done yet: %s", hookLabel(r.Name), orElse(r.Reason, "go on"))
+			v.note("hook %s: not done yet: %s", hookLabel(r.Name), cmp.Or(r.Reason, "go on"))
 		}
 	}
 	for _, n := range e.Ran.Said {
@@ -39,9 +41,9 @@ func (v *textView) hookRan(e event.HookRan) {
 
 // terminal sends what hooks want sent to a terminal: it was checked to move nothing.
 func (v *textView) terminal(e event.TerminalSequences) {
-	if v.p.err.term.tty && !v.p.err.term.dumb {
+	if v.p.err.TTY && !v.p.err.Dumb {
 		for _, seq := range e.Sequences {
-			_ = v.p.err.bytes([]byte(seq))
+			_ = v.p.err.Bytes([]byte(seq))
 		}
 	}
 }
@@ -65,7 +67,7 @@ func (v *textView) notice(ran session.HookRanPayload, n session.HookNotice) {
 	}
 	v.note("hook %s: %s", hookLabel(n.By), first)
 	for line := range strings.Lines(rest) {
-		v.p.err.line("%s", v.p.err.term.dim("    "+shown(strings.TrimRight(line, "\r\n"))))
+		v.p.err.Line("%s", v.p.err.Dim("    "+term.Escape(strings.TrimRight(line, "\r\n"))))
 	}
 }
 
@@ -84,7 +86,7 @@ func hookName(name string) string {
 }
 
 // hookLabel is a hook's name on one line with other things.
-func hookLabel(name string) string { return fit(hookName(name), 40) }
+func hookLabel(name string) string { return term.Fit(hookName(name), 40) }
 
 // notified prints a notification.
 func (v *textView) notified(e event.Notified) {
@@ -101,16 +103,16 @@ func (v *textView) notified(e event.Notified) {
 	if e.By != "" {
 		text += " (hook " + hookLabel(e.By) + ")"
 	}
-	t := v.p.err.term
-	style := t.dim
+	t := v.p.err.Style
+	style := t.Dim
 	switch e.Level {
 	case "warning":
-		style = t.yellow
+		style = t.Yellow
 	case "error":
-		style = t.red
+		style = t.Red
 	}
 	v.endThinking()
-	v.p.err.line("%s", style("· "+shown(oneLine(text))))
+	v.p.err.Line("%s", style("· "+term.Escape(term.OneLine(text))))
 }
 
 // reasonOf says by which hook and why.

@@ -6,10 +6,10 @@ import (
 	"errors"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/holdfast-dev/holdfast/event"
+	"github.com/holdfast-dev/holdfast/internal/term"
 	"github.com/holdfast-dev/holdfast/model"
 	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/session"
@@ -23,9 +23,9 @@ func screen(t *testing.T, tty bool) (*Program, *bytes.Buffer) {
 	var b bytes.Buffer
 	p := &Program{}
 	p.fill()
-	term := terminal{tty: tty, width: 60}
-	p.out, p.err = newPrinter(&b, term), newPrinter(&b, term)
-	p.err.beside(p.out)
+	style := term.Style{TTY: tty, Width: 60}
+	p.out, p.err = term.NewPrinter(&b, style), term.NewPrinter(&b, style)
+	p.err.Share(p.out)
 	return p, &b
 }
 
@@ -140,120 +140,11 @@ func TestTextView(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			p.err.stop()
+			p.err.Stop()
 			if got := out.String(); got != tt.want {
 				t.Errorf("got\n%q\nwant\n%q", got, tt.want)
 			}
 		})
-	}
-}
-
-// The progress line appears after a while, counts, and is gone before anything
-// else is printed.
-func TestSpinner(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		p, buf := screen(t, true)
-		drawn := func() string { // since the last call
-			p.err.shape.mu.Lock()
-			defer p.err.shape.mu.Unlock()
-			defer buf.Reset()
-			return buf.String()
-		}
-		p.err.progress().work("thinking")
-		time.Sleep(spinnerPatience - time.Millisecond) // of the bubble's clock
-		synctest.Wait()
-		if got := drawn(); got != "" {
-			t.Errorf("it came too early: %q", got)
-		}
-		time.Sleep(2*time.Second + 50*time.Millisecond)
-		synctest.Wait()
-		if got := drawn(); !strings.Contains(got, "thinking 2 s · ctrl-c interrupts") || strings.Contains(got, "\n") {
-			t.Errorf("drawn: %q", got)
-		}
-		p.out.line("answer")
-		if got := drawn(); got != "\r\x1b[Kanswer\n" {
-			t.Errorf("printed over it: %q", got)
-		}
-		p.out.text("half a line")
-		time.Sleep(5 * time.Second)
-		synctest.Wait()
-		if got := drawn(); got != "half a line" {
-			t.Errorf("drawn into a line: %q", got)
-		}
-		p.out.endLine()
-		p.err.interrupting()
-		time.Sleep(2 * time.Second)
-		synctest.Wait()
-		if got := drawn(); !strings.Contains(got, "interrupted, ctrl-c again ends it at once") {
-			t.Errorf("after an interrupt: %q", got)
-		}
-		p.err.leave()
-		if got := drawn(); got != "\r\x1b[Kholdfast: ended at once\n" {
-			t.Errorf("after another one: %q", got)
-		}
-		p.err.leave()
-		if got := drawn(); got != "\nholdfast: ended at once\n" {
-			t.Errorf("without a progress line: %q", got)
-		}
-		p.err.stop()
-		p.err.stop()
-	})
-}
-
-// Where a line cannot be erased there is no progress line.
-func TestNoSpinner(t *testing.T) {
-	for _, term := range []terminal{{}, {tty: true, dumb: true}} {
-		p := newPrinter(&bytes.Buffer{}, term)
-		if p.progress() != nil {
-			t.Errorf("%+v has a progress line", term)
-		}
-		p.progress().work("x")
-		p.stop()
-	}
-}
-
-func TestColor(t *testing.T) {
-	for _, tt := range []struct {
-		env  string
-		want bool
-	}{
-		{"", false},
-		{"FORCE_COLOR=1", true},
-		{"FORCE_COLOR=0", false},
-		{"CLICOLOR_FORCE=1", true},
-		{"FORCE_COLOR=1 NO_COLOR=1", false},
-		{"TERM=dumb FORCE_COLOR=1", true},
-	} {
-		p := Program{Env: strings.Fields(tt.env)}
-		if got := p.terminal(&bytes.Buffer{}).color; got != tt.want {
-			t.Errorf("%q: color %v", tt.env, got)
-		}
-	}
-	if got := (terminal{color: true}).red("x"); got != "\x1b[31mx\x1b[0m" {
-		t.Errorf("red: %q", got)
-	}
-	if got := (terminal{}).red("x"); got != "x" {
-		t.Errorf("plain: %q", got)
-	}
-}
-
-// A table fits the terminal by cutting one column; a pipe gets it whole.
-func TestTable(t *testing.T) {
-	rows := func() [][]string {
-		return [][]string{{"ID", "TITLE", "N"}, {"a", strings.Repeat("long ", 11), "1"}, {"b\x1b", "short", "22"}}
-	}
-	p, out := screen(t, true)
-	p.out.term.width = 30
-	p.table(rows(), 1)
-	for line := range strings.Lines(out.String()) {
-		if n := len([]rune(strings.TrimRight(line, "\n"))); n > 30 {
-			t.Errorf("%d wide: %q", n, line)
-		}
-	}
-	p, out = screen(t, false)
-	p.table(rows(), 1)
-	if got := out.String(); !strings.Contains(got, strings.TrimSpace(strings.Repeat("long ", 11))) || !strings.Contains(got, `b\x1b  short`) {
-		t.Errorf("in a pipe:\n%s", got)
 	}
 }
 

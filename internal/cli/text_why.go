@@ -7,6 +7,7 @@ import (
 
 	"github.com/holdfast-dev/holdfast/event"
 	"github.com/holdfast-dev/holdfast/internal/settings"
+	"github.com/holdfast-dev/holdfast/internal/term"
 	"github.com/holdfast-dev/holdfast/policy"
 )
 
@@ -41,7 +42,7 @@ func denied(list []policy.Decision) string {
 	for _, d := range list {
 		names = append(names, d.Tool)
 	}
-	return fmt.Sprintf("%s (%s)", count(len(list), "call"), strings.Join(slices.Compact(names), ", "))
+	return fmt.Sprintf("%s (%s)", term.Count(len(list), "call"), strings.Join(slices.Compact(names), ", "))
 }
 
 // answered reports whether a person decided, or was about to.
@@ -62,7 +63,7 @@ func whyEnded(r event.Result) string {
 		return "the limit of model calls was reached (--max-turns)"
 	case event.ReasonBudget:
 		if r.BudgetUSD > 0 {
-			return fmt.Sprintf("the budget was reached: the run has cost %s of %s (--max-budget-usd)", dollars(r.RunCostUSD), dollars(r.BudgetUSD))
+			return fmt.Sprintf("the budget was reached: the run has cost %s of %s (--max-budget-usd)", term.Dollars(r.RunCostUSD), term.Dollars(r.BudgetUSD))
 		}
 		return "the budget was reached (--max-budget-usd)"
 	case event.ReasonInterrupted:

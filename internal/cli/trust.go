@@ -7,6 +7,7 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/compose/tools"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
 	"github.com/holdfast-dev/holdfast/internal/settings"
+	"github.com/holdfast-dev/holdfast/internal/term"
 	"github.com/holdfast-dev/holdfast/policy"
 )
 
@@ -73,11 +74,11 @@ func (c *trustCmd) run(_ context.Context, p *Program) error {
 		}
 	}
 	if c.JSON {
-		return p.out.json(d, p.out.term.tty)
+		return p.out.JSON(d, p.out.TTY)
 	}
-	p.err.line("%s is trusted with what its settings say now", shown(s.Project))
+	p.err.Line("%s is trusted with what its settings say now", term.Escape(s.Project))
 	for _, g := range d.Gains {
-		p.err.line("  %s", shown(g))
+		p.err.Line("  %s", term.Escape(g))
 	}
 	for _, h := range hooks {
 		if h.Digest == "" {
@@ -94,7 +95,7 @@ func (c *trustCmd) list(p *Program, list *settings.Trust) error {
 		docs = append(docs, trustDoc{Folder: f.Folder, Digest: f.Digest, At: &f.At, Hooks: f.Hooks, Texts: f.Texts})
 	}
 	if c.JSON {
-		return p.out.json(docs, p.out.term.tty)
+		return p.out.JSON(docs, p.out.TTY)
 	}
 	for _, d := range docs {
 		more := ""
@@ -102,14 +103,14 @@ func (c *trustCmd) list(p *Program, list *settings.Trust) error {
 		case d.Digest == "" && d.Texts:
 			more = "  (what it has for agents to read)"
 		case d.Digest == "":
-			more = "  (" + count(len(d.Hooks), "hook") + " only)"
+			more = "  (" + term.Count(len(d.Hooks), "hook") + " only)"
 		case len(d.Hooks) > 0:
-			more = "  (with " + count(len(d.Hooks), "hook") + ")"
+			more = "  (with " + term.Count(len(d.Hooks), "hook") + ")"
 		}
-		p.out.line("%s  %s%s", d.At.Local().Format("2006-01-02 15:04"), shown(d.Folder), p.out.term.dim(more))
+		p.out.Line("%s  %s%s", d.At.Local().Format("2006-01-02 15:04"), term.Escape(d.Folder), p.out.Dim(more))
 	}
 	if len(docs) == 0 {
-		p.err.line("no folder is trusted")
+		p.err.Line("no folder is trusted")
 	}
 	return nil
 }
@@ -138,8 +139,8 @@ func (c *trustCmd) revoke(p *Program, list *settings.Trust) error {
 		return &failure{msg: dir + " is not trusted", hint: "holdfast trust --list", out: outcome.NotFound}
 	}
 	if c.JSON {
-		return p.out.json(trustDoc{Folder: dir}, p.out.term.tty)
+		return p.out.JSON(trustDoc{Folder: dir}, p.out.TTY)
 	}
-	p.err.line("%s is trusted no longer", shown(dir))
+	p.err.Line("%s is trusted no longer", term.Escape(dir))
 	return nil
 }

@@ -11,8 +11,8 @@ type versionCmd struct{ jsonFlag }
 
 func (c *versionCmd) run(_ context.Context, p *Program) error {
 	if c.JSON {
-		return p.out.json(version.Of(), false)
+		return p.out.JSON(version.Of(), false)
 	}
-	p.out.line("%s", version.Of().String())
+	p.out.Line("%s", version.Of().String())
 	return nil
 }

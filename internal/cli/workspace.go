@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/holdfast-dev/holdfast/internal/term"
 	"github.com/holdfast-dev/holdfast/internal/workspace"
 	"github.com/holdfast-dev/holdfast/session"
 )
@@ -59,14 +60,14 @@ func (a slugArg) with(p *Program, do func(*workspace.Workspaces) error) error {
 // tellSpace prints a workspace: as JSON, or a sentence.
 func (p *Program) tellSpace(ctx context.Context, w *workspace.Workspaces, slug string, asJSON bool, format string, args ...any) error {
 	if !asJSON {
-		p.err.line("%s", shown(fmt.Sprintf(format, args...)))
+		p.err.Line("%s", term.Escape(fmt.Sprintf(format, args...)))
 		return nil
 	}
 	o, err := w.Overview(ctx, slug)
 	if err != nil {
 		return err
 	}
-	return p.out.json(o, p.out.term.tty)
+	return p.out.JSON(o, p.out.TTY)
 }
 
 // agentWords are the agent of a workspace as people read it.
@@ -76,7 +77,7 @@ func agentWords(a workspace.AgentSpec) string {
 	}
 	words := make([]string, len(a.Command))
 	for i, w := range a.Command {
-		words[i] = quoteArg(w)
+		words[i] = term.Quote(w)
 	}
 	return a.Kind + ": " + strings.Join(words, " ")
 }

@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 
+	"github.com/holdfast-dev/holdfast/internal/term"
 	"github.com/holdfast-dev/holdfast/internal/workspace"
 )
 
@@ -14,10 +15,10 @@ type workspaceStartCmd struct {
 
 func (c *workspaceStartCmd) run(ctx context.Context, p *Program) error {
 	return c.with(p, func(w *workspace.Workspaces) error {
-		p.err.progress().work("starting " + shown(c.Slug))
+		p.err.Progress().Show("starting " + term.Escape(c.Slug))
 		began := p.Now()
 		made, err := w.Ensure(ctx, c.Slug)
-		p.err.progress().work("")
+		p.err.Progress().Show("")
 		if err != nil {
 			return err
 		}
@@ -28,7 +29,7 @@ func (c *workspaceStartCmd) run(ctx context.Context, p *Program) error {
 		if err := made.Close(); err != nil {
 			return err
 		}
-		return p.tellSpace(ctx, w, c.Slug, c.JSON, "workspace %s runs in %s (%s)%s", c.Slug, made.Name, took(p.Now().Sub(began)), more)
+		return p.tellSpace(ctx, w, c.Slug, c.JSON, "workspace %s runs in %s (%s)%s", c.Slug, made.Name, term.Elapsed(p.Now().Sub(began)), more)
 	})
 }
 
@@ -55,9 +56,9 @@ func (c *workspaceStopCmd) run(ctx context.Context, p *Program) error {
 				return err
 			}
 			if c.JSON {
-				return p.out.json(map[string]any{"stopped": "all"}, p.out.term.tty)
+				return p.out.JSON(map[string]any{"stopped": "all"}, p.out.TTY)
 			}
-			p.err.line("all containers of workspaces are stopped")
+			p.err.Line("all containers of workspaces are stopped")
 			return nil
 		})
 	}
@@ -65,9 +66,9 @@ func (c *workspaceStopCmd) run(ctx context.Context, p *Program) error {
 		if _, err := w.Get(ctx, c.Slug); err != nil {
 			return err
 		}
-		p.err.progress().work("stopping " + shown(c.Slug))
+		p.err.Progress().Show("stopping " + term.Escape(c.Slug))
 		err := w.Stop(ctx, c.Slug)
-		p.err.progress().work("")
+		p.err.Progress().Show("")
 		if err != nil {
 			return err
 		}

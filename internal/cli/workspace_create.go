@@ -1,12 +1,14 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"path/filepath"
 	"strings"
 
 	"github.com/holdfast-dev/holdfast/internal/outcome"
+	"github.com/holdfast-dev/holdfast/internal/term"
 	"github.com/holdfast-dev/holdfast/internal/workspace"
 )
 
@@ -179,10 +181,10 @@ func (c *workspaceCreateCmd) run(ctx context.Context, p *Program) error {
 		if err := w.MayWork(ctx, made.Slug); err != nil {
 			p.warn("%s", err.Error())
 			if hint := outcome.Hint(err); hint != "" {
-				p.err.line("%s %s", p.err.term.bold("hint:"), shown(oneLine(hint)))
+				p.err.Line("%s %s", p.err.Bold("hint:"), term.Escape(term.OneLine(hint)))
 			}
 		}
-		work := orElse(made.Project, w.ProjectFolder(made)+", a folder of its own")
+		work := cmp.Or(made.Project, w.ProjectFolder(made)+", a folder of its own")
 		return p.tellSpace(ctx, w, c.Slug, c.JSON, "workspace %s is made for %s; go on: holdfast run --workspace %s PROMPT", made.Slug, work, made.Slug)
 	})
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/holdfast-dev/holdfast/internal/outcome"
+	"github.com/holdfast-dev/holdfast/internal/term"
 	"github.com/holdfast-dev/holdfast/internal/workspace"
 	"github.com/holdfast-dev/holdfast/session"
 )
@@ -50,9 +51,9 @@ func (c *workspaceDeleteCmd) run(ctx context.Context, p *Program) error {
 	if err := c.confirm(ctx, p, w, sessions); err != nil {
 		return err
 	}
-	p.err.progress().work("deleting " + shown(c.Slug))
+	p.err.Progress().Show("deleting " + term.Escape(c.Slug))
 	gone, err := w.Delete(ctx, c.Slug, &workspace.DeleteOptions{NoEngine: c.NoEngine})
-	p.err.progress().work("")
+	p.err.Progress().Show("")
 	if err != nil {
 		if errors.Is(err, workspace.ErrNoEngine) {
 			return &failure{msg: err.Error(), hint: "start the engine; or, when it is gone for good: holdfast workspace delete --no-engine " + c.Slug, out: outcome.NoEngine, err: err}
@@ -60,12 +61,12 @@ func (c *workspaceDeleteCmd) run(ctx context.Context, p *Program) error {
 		return err
 	}
 	if c.JSON {
-		return p.out.json(deletedDoc{c.Slug, gone.Entries, gone.Sessions, gone.Notices}, p.out.term.tty)
+		return p.out.JSON(deletedDoc{c.Slug, gone.Entries, gone.Sessions, gone.Notices}, p.out.TTY)
 	}
 	for _, n := range gone.Notices {
 		p.warn("%s", n)
 	}
-	p.err.line("workspace %s is deleted: %s, %s told", c.Slug, entries(gone.Entries), count(gone.Sessions, "session"))
+	p.err.Line("workspace %s is deleted: %s, %s told", c.Slug, entries(gone.Entries), term.Count(gone.Sessions, "session"))
 	return nil
 }
 
@@ -89,16 +90,16 @@ func (c *workspaceDeleteCmd) confirm(ctx context.Context, p *Program, w *workspa
 	if a == nil {
 		return usage("deleting is for good and nobody is there to confirm it", "holdfast workspace delete --yes "+c.Slug)
 	}
-	defer a.close()
+	defer a.Close()
 	if err != nil { // damaged, or half deleted: that is what deleting is for
-		a.out.line("workspace %s: %s", c.Slug, shown(oneLine(err.Error())))
+		a.Out.Line("workspace %s: %s", c.Slug, term.Escape(term.OneLine(err.Error())))
 	} else {
-		c.goes(ctx, a.out, w, s)
+		c.goes(ctx, a.Out, w, s)
 		if page, err := sessions.List(ctx, session.Query{Project: s.SessionProject(), Limit: 500, Trash: session.TrashToo}); err == nil && len(page.Sessions) > 0 {
-			a.out.line("  stays  %s", count(len(page.Sessions), "session"))
+			a.Out.Line("  stays  %s", term.Count(len(page.Sessions), "session"))
 		}
 	}
-	ok, err := a.yes(ctx, "delete it for good?")
+	ok, err := a.Yes(ctx, "delete it for good?")
 	if err != nil || ok {
 		return err
 	}
@@ -106,24 +107,24 @@ func (c *workspaceDeleteCmd) confirm(ctx context.Context, p *Program, w *workspa
 }
 
 // goes says what goes and what stays.
-func (c *workspaceDeleteCmd) goes(ctx context.Context, out *printer, w *workspace.Workspaces, s *workspace.Settings) {
+func (c *workspaceDeleteCmd) goes(ctx context.Context, out *term.Printer, w *workspace.Workspaces, s *workspace.Settings) {
 	home, project := "", ""
 	if u, err := w.Usage(ctx, c.Slug); err == nil {
-		home = ": " + entries(u.Home.Files+u.Home.Folders) + ", " + size(u.Home.Bytes)
-		project = ": " + entries(u.Project.Files+u.Project.Folders) + ", " + size(u.Project.Bytes)
+		home = ": " + entries(u.Home.Files+u.Home.Folders) + ", " + term.Size(u.Home.Bytes)
+		project = ": " + entries(u.Project.Files+u.Project.Folders) + ", " + term.Size(u.Project.Bytes)
 	}
-	out.line("workspace %s", c.Slug)
+	out.Line("workspace %s", c.Slug)
 	if state, err := w.ContainerState(ctx, c.Slug); err == nil && state.State != workspace.Absent {
 		busy := ""
 		if state.Processes > 0 {
-			busy = ", " + count(state.Processes, "process") + " in it"
+			busy = ", " + term.Count(state.Processes, "process") + " in it"
 		}
-		out.line("  goes   container %s (%s%s)", state.Name, state.State, busy)
+		out.Line("  goes   container %s (%s%s)", state.Name, state.State, busy)
 	}
-	out.line("  goes   home of its agents%s", home)
+	out.Line("  goes   home of its agents%s", home)
 	if s.Project == "" {
-		out.line("  goes   project%s", project)
+		out.Line("  goes   project%s", project)
 	} else {
-		out.line("  stays  project %s", shown(s.Project))
+		out.Line("  stays  project %s", term.Escape(s.Project))
 	}
 }

@@ -7,11 +7,11 @@ import (
 	"os"
 	"strings"
 
-	"github.com/mattn/go-isatty"
-	"golang.org/x/term"
+	xterm "golang.org/x/term"
 
 	"github.com/holdfast-dev/holdfast/internal/outcome"
 	"github.com/holdfast-dev/holdfast/internal/supervisor"
+	"github.com/holdfast-dev/holdfast/internal/term"
 	"github.com/holdfast-dev/holdfast/internal/workspace"
 )
 
@@ -40,10 +40,10 @@ func (c *workspaceExecCmd) run(ctx context.Context, p *Program) error {
 		command = command[1:]
 	}
 	if len(command) == 0 {
-		return usage("there is no command to run", "holdfast workspace exec "+quoteArg(c.Slug)+" -- COMMAND")
+		return usage("there is no command to run", "holdfast workspace exec "+term.Quote(c.Slug)+" -- COMMAND")
 	}
 	if c.Dir != "" && !strings.HasPrefix(c.Dir, "/") {
-		return usage("--dir "+quoteArg(c.Dir)+" is not absolute", "the project is "+workspace.WorkFolder)
+		return usage("--dir "+term.Quote(c.Dir)+" is not absolute", "the project is "+workspace.WorkFolder)
 	}
 	if err := supervisor.CheckEnv(c.Env); err != nil {
 		return usage("--env: "+err.Error(), "")
@@ -65,15 +65,15 @@ func (c *workspaceExecCmd) run(ctx context.Context, p *Program) error {
 func (c *workspaceExecCmd) terminal(p *Program, o *workspace.ExecOptions) (restore func(), err error) {
 	restore = func() {}
 	in, isFile := p.Stdin.(*os.File)
-	if c.NoTTY || !isFile || !isatty.IsTerminal(in.Fd()) || !p.out.term.tty {
+	if c.NoTTY || !isFile || !term.Is(in) || !p.out.TTY {
 		return restore, nil
 	}
 	fd := int(in.Fd())
-	cols, rows, err := term.GetSize(fd)
+	cols, rows, err := xterm.GetSize(fd)
 	if err != nil {
 		return restore, nil //nolint:nilerr // a terminal without a size is none
 	}
-	old, err := term.MakeRaw(fd)
+	old, err := xterm.MakeRaw(fd)
 	if err != nil {
 		return restore, err
 	}
@@ -84,7 +84,7 @@ func (c *workspaceExecCmd) terminal(p *Program, o *workspace.ExecOptions) (resto
 	}
 	return func() {
 		stop()
-		_ = term.Restore(fd, old)
+		_ = xterm.Restore(fd, old)
 	}, nil
 }
 

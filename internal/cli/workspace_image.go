@@ -1,11 +1,13 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"path/filepath"
 	"strings"
 
+	"github.com/holdfast-dev/holdfast/internal/term"
 	"github.com/holdfast-dev/holdfast/internal/workspace"
 	"github.com/holdfast-dev/holdfast/internal/workspace/image"
 )
@@ -57,7 +59,7 @@ func (c *imageBuildCmd) run(ctx context.Context, p *Program) error {
 	return p.withSpaces(func(w *workspace.Workspaces) error {
 		began := p.Now()
 		id, err := w.BuildImage(ctx, s, c.teller(p))
-		p.err.progress().work("")
+		p.err.Progress().Show("")
 		if err != nil {
 			return err
 		}
@@ -66,10 +68,10 @@ func (c *imageBuildCmd) run(ctx context.Context, p *Program) error {
 			return err
 		}
 		if c.JSON {
-			return p.out.json(img, p.out.term.tty)
+			return p.out.JSON(img, p.out.TTY)
 		}
-		p.err.line("%s, %s, in %s", shown(strings.Join(img.Tags, ", ")), size(img.Size), took(p.Now().Sub(began)))
-		p.out.line("%s", shown(id))
+		p.err.Line("%s, %s, in %s", term.Escape(strings.Join(img.Tags, ", ")), term.Size(img.Size), term.Elapsed(p.Now().Sub(began)))
+		p.out.Line("%s", term.Escape(id))
 		return nil
 	})
 }
@@ -77,14 +79,14 @@ func (c *imageBuildCmd) run(ctx context.Context, p *Program) error {
 // teller shows what a build does: on one line of a terminal that comes and goes, and
 // line by line where there is none.
 func (c *imageBuildCmd) teller(p *Program) func(image.Progress) {
-	line := p.err.progress()
+	line := p.err.Progress()
 	return func(g image.Progress) {
 		switch {
 		case c.JSON || g.Stage == image.Done:
 		case line != nil:
-			line.work(fit(shown(g.String()), 70))
+			line.Show(term.Fit(term.Escape(g.String()), 70))
 		case g.Stage != image.Send:
-			p.err.line("%s", shown(oneLine(g.String())))
+			p.err.Line("%s", term.Escape(term.OneLine(g.String())))
 		}
 	}
 }
@@ -99,23 +101,23 @@ func (c *imageListCmd) run(ctx context.Context, p *Program) error {
 			return err
 		}
 		if c.JSON {
-			return p.out.json(struct {
+			return p.out.JSON(struct {
 				Images []image.Image `json:"images"`
-			}{append([]image.Image{}, list...)}, p.out.term.tty)
+			}{append([]image.Image{}, list...)}, p.out.TTY)
 		}
 		if len(list) == 0 {
-			p.err.line("no images")
-			p.err.line("%s holdfast workspace image build", p.err.term.bold("hint:"))
+			p.err.Line("no images")
+			p.err.Line("%s holdfast workspace image build", p.err.Bold("hint:"))
 			return nil
 		}
 		rows := [][]string{{"IMAGE", "VARIANT", "WITH", "VERSION", "SIZE", "ID"}}
 		for _, i := range list {
 			rows = append(rows, []string{
-				strings.Join(i.Tags, " "), i.Variant, orElse(strings.Join(i.With, " "), "-"), i.Version, size(i.Size),
+				strings.Join(i.Tags, " "), i.Variant, cmp.Or(strings.Join(i.With, " "), "-"), i.Version, term.Size(i.Size),
 				fmt.Sprintf("%.19s", i.ID),
 			})
 		}
-		p.table(rows, 0)
+		p.out.Table(rows, 0)
 		return nil
 	})
 }

@@ -1,11 +1,13 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"strings"
 
+	"github.com/holdfast-dev/holdfast/internal/term"
 	"github.com/holdfast-dev/holdfast/internal/workspace"
 	"github.com/holdfast-dev/holdfast/session"
 )
@@ -28,7 +30,7 @@ func (c *workspaceListCmd) run(ctx context.Context, p *Program) error {
 		if c.Names {
 			list, err := w.List(ctx)
 			for _, l := range list {
-				p.out.line("%s", l.Slug)
+				p.out.Line("%s", l.Slug)
 			}
 			return err
 		}
@@ -37,18 +39,18 @@ func (c *workspaceListCmd) run(ctx context.Context, p *Program) error {
 			return err
 		}
 		if c.JSON {
-			return p.out.json(workspaceListDoc{append([]workspace.Overview{}, list...)}, p.out.term.tty)
+			return p.out.JSON(workspaceListDoc{append([]workspace.Overview{}, list...)}, p.out.TTY)
 		}
 		if len(list) == 0 {
-			p.err.line("no workspaces")
-			p.err.line("%s holdfast workspace create NAME --project FOLDER", p.err.term.bold("hint:"))
+			p.err.Line("no workspaces")
+			p.err.Line("%s holdfast workspace create NAME --project FOLDER", p.err.Bold("hint:"))
 			return nil
 		}
 		rows := [][]string{{"WORKSPACE", "AGENT", "CONTAINER", "IMAGE", "NETWORK", "PROJECT"}}
 		for i := range list {
 			rows = append(rows, spaceRow(&list[i]))
 		}
-		p.table(rows, 5, 3)
+		p.out.Table(rows, 5, 3)
 		tellProblems(p, list)
 		return nil
 	})
@@ -59,7 +61,7 @@ func spaceRow(o *workspace.Overview) []string {
 		return []string{o.Slug, "-", "-", "-", "-", "(" + rootText(o.Err) + ")"}
 	}
 	return []string{
-		o.Slug, o.Agent.Kind, containerWord(o), orElse(o.Image, "(default)"), o.Network.Mode, orElse(o.Project, "(its own)"),
+		o.Slug, o.Agent.Kind, containerWord(o), cmp.Or(o.Image, "(default)"), o.Network.Mode, cmp.Or(o.Project, "(its own)"),
 	}
 }
 
@@ -88,7 +90,7 @@ func tellProblems(p *Program, list []workspace.Overview) {
 		told[o.Problem] = true
 		p.warn("%s", o.Problem)
 		if o.Hint != "" {
-			p.err.line("%s %s", p.err.term.bold("hint:"), shown(o.Hint))
+			p.err.Line("%s %s", p.err.Bold("hint:"), term.Escape(o.Hint))
 		}
 	}
 }
@@ -115,7 +117,7 @@ func (c *workspaceShowCmd) run(ctx context.Context, p *Program) error {
 			return err
 		}
 		if c.JSON {
-			return p.out.json(o, p.out.term.tty)
+			return p.out.JSON(o, p.out.TTY)
 		}
 		c.tell(p, o)
 		return c.sessions(ctx, p, o)
@@ -126,11 +128,11 @@ func (c *workspaceShowCmd) tell(p *Program, o *workspace.Overview) {
 	l := o.Limits
 	facts := [][2]string{
 		{"workspace", o.Slug},
-		{"project", orElse(o.Project, o.Folder+"/project (its own)")},
+		{"project", cmp.Or(o.Project, o.Folder+"/project (its own)")},
 		{"folder", o.Folder},
 		{"agent", agentWords(o.Agent)},
-		{"model", orElse(o.Model, "the agent's default")},
-		{"image", orElse(o.Image, workspace.DefaultImage+" (default)")},
+		{"model", cmp.Or(o.Model, "the agent's default")},
+		{"image", cmp.Or(o.Image, workspace.DefaultImage+" (default)")},
 		{"limits", fmt.Sprintf("memory %s, %v processors, %d processes, disk %s", l.Memory, l.CPUs, l.PIDs, l.Disk)},
 		{"network", networkWords(o.Network)},
 	}
@@ -147,7 +149,7 @@ func (c *workspaceShowCmd) tell(p *Program, o *workspace.Overview) {
 	facts = append(facts, [2]string{"container", containerWords(o)})
 	facts = append(facts, [2]string{"created", o.Created.Local().Format("2006-01-02 15:04")})
 	for _, f := range facts {
-		p.out.line("%s %s", p.out.term.dim(column(f[0], 12)), shown(oneLine(f[1])))
+		p.out.Line("%s %s", p.out.Dim(term.Column(f[0], 12)), term.Escape(term.OneLine(f[1])))
 	}
 	tellProblems(p, []workspace.Overview{*o})
 }
@@ -179,10 +181,10 @@ func (c *workspaceShowCmd) sessions(ctx context.Context, p *Program, o *workspac
 		return err
 	}
 	for _, m := range page.Sessions {
-		p.out.line("%s %s  %s  %s", p.out.term.dim(column("session", 12)), shown(m.ID), age(p.Now().Sub(m.UpdatedAt)), fit(orElse(m.Title, m.FirstPrompt), 50))
+		p.out.Line("%s %s  %s  %s", p.out.Dim(term.Column("session", 12)), term.Escape(m.ID), term.Age(p.Now().Sub(m.UpdatedAt)), term.Fit(cmp.Or(m.Title, m.FirstPrompt), 50))
 	}
 	if page.Next != "" {
-		p.out.line("%s more: holdfast sessions list --workspace %s", p.out.term.dim(column("", 12)), o.Slug)
+		p.out.Line("%s more: holdfast sessions list --workspace %s", p.out.Dim(term.Column("", 12)), o.Slug)
 	}
 	return nil
 }
@@ -221,20 +223,20 @@ func (c *workspaceDuCmd) run(ctx context.Context, p *Program) error {
 			return err
 		}
 		if c.JSON {
-			return p.out.json(struct {
+			return p.out.JSON(struct {
 				Workspaces []usageDoc `json:"workspaces"`
-			}{docs}, p.out.term.tty)
+			}{docs}, p.out.TTY)
 		}
 		if len(docs) == 0 {
-			p.err.line("no workspaces")
-			p.err.line("%s holdfast workspace create NAME --project FOLDER", p.err.term.bold("hint:"))
+			p.err.Line("no workspaces")
+			p.err.Line("%s holdfast workspace create NAME --project FOLDER", p.err.Bold("hint:"))
 			return nil
 		}
 		rows := [][]string{{"WORKSPACE", "DISK", "FILES", "LIMIT", "HOME", "PROJECT"}}
 		for _, d := range docs {
 			rows = append(rows, d.row())
 		}
-		p.table(rows, 0)
+		p.out.Table(rows, 0)
 		for _, d := range docs {
 			if d.Problem != "" {
 				p.warn("%s: %s", d.Slug, d.Problem)
@@ -250,13 +252,13 @@ func (d *usageDoc) row() []string {
 	}
 	files, project := d.Home.Files, "elsewhere"
 	if d.Project != nil {
-		files, project = files+d.Project.Files, size(d.Project.Bytes)
+		files, project = files+d.Project.Files, term.Size(d.Project.Bytes)
 	}
-	disk := size(d.Bytes)
+	disk := term.Size(d.Bytes)
 	if d.Over {
 		disk += " (over)"
 	}
-	return []string{d.Slug, disk, fmt.Sprint(files), d.Limit.String(), size(d.Home.Bytes), project}
+	return []string{d.Slug, disk, fmt.Sprint(files), d.Limit.String(), term.Size(d.Home.Bytes), project}
 }
 
 func (c *workspaceDuCmd) measure(ctx context.Context, p *Program, w *workspace.Workspaces) ([]usageDoc, error) {
@@ -270,7 +272,7 @@ func (c *workspaceDuCmd) measure(ctx context.Context, p *Program, w *workspace.W
 	}
 	docs := []usageDoc{}
 	for _, l := range list {
-		p.err.progress().work("measuring " + shown(l.Slug))
+		p.err.Progress().Show("measuring " + term.Escape(l.Slug))
 		d, err := diskOf(ctx, w, l.Slug)
 		if ctx.Err() != nil {
 			return nil, context.Cause(ctx)
@@ -280,7 +282,7 @@ func (c *workspaceDuCmd) measure(ctx context.Context, p *Program, w *workspace.W
 		}
 		docs = append(docs, d)
 	}
-	p.err.progress().work("")
+	p.err.Progress().Show("")
 	return docs, nil
 }
 
@@ -298,7 +300,7 @@ func diskOf(ctx context.Context, w *workspace.Workspaces, slug string) (usageDoc
 		d.Project = sizeOf(u.Project)
 	}
 	if n := u.Total().Unread; n > 0 {
-		d.Problem = count(int(n), "folder") + " cannot be looked into, and what is there is not counted"
+		d.Problem = term.Count(int(n), "folder") + " cannot be looked into, and what is there is not counted"
 	}
 	return d, nil
 }

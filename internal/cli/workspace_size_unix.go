@@ -8,7 +8,7 @@ import (
 	"sync"
 	"syscall"
 
-	"golang.org/x/term"
+	xterm "golang.org/x/term"
 
 	"github.com/holdfast-dev/holdfast/internal/supervisor"
 )
@@ -25,7 +25,7 @@ func watchSize(fd int) (sizes <-chan supervisor.Size, stop func()) {
 				return
 			case <-changed:
 			}
-			cols, rows, err := term.GetSize(fd)
+			cols, rows, err := xterm.GetSize(fd)
 			if err != nil {
 				continue
 			}

@@ -1,4 +1,4 @@
-package cli
+package term
 
 import (
 	"fmt"
@@ -7,13 +7,13 @@ import (
 	"unicode/utf8"
 )
 
-// shown makes foreign text safe for a terminal: control characters, invisible
-// and direction-changing ones are written as \x1b or \u202e. Newline, tab and
-// the joiners that some scripts and emoji need stay.
-func shown(s string) string { return filter(s, false) }
+// Escape makes text from outside safe for a terminal: control characters, invisible
+// characters and those that change direction are written as \x1b or \u202e. Newline, tab
+// and the joiners that some scripts and emoji need are kept.
+func Escape(s string) string { return filter(s, false) }
 
-// exact is [shown] for what a person is asked to judge: nothing invisible stays.
-func exact(s string) string { return filter(s, true) }
+// EscapeStrict is [Escape] for text that a person is asked to judge: nothing invisible is kept.
+func EscapeStrict(s string) string { return filter(s, true) }
 
 func filter(s string, strict bool) string {
 	if !strings.ContainsFunc(s, func(r rune) bool { return steers(r, strict) || r == utf8.RuneError }) {
@@ -41,7 +41,7 @@ func filter(s string, strict bool) string {
 	return b.String()
 }
 
-// steers reports whether r does something else to a terminal than showing itself.
+// steers reports whether r controls a terminal, or shows as nothing.
 func steers(r rune, strict bool) bool {
 	switch r {
 	case '\n', '\t':
@@ -62,9 +62,9 @@ func steers(r rune, strict bool) bool {
 	return unicode.Is(unicode.Cf, r) || strict && unicode.Is(unicode.Zs, r)
 }
 
-// inertJSON writes what could steer a terminal as JSON escapes. They stand for
-// the same characters: outside of strings JSON has none of them.
-func inertJSON(s string) []byte {
+// EscapeJSON writes characters that could control a terminal as JSON escapes. They stand for
+// the same characters, and JSON has them only in strings.
+func EscapeJSON(s string) []byte {
 	b := make([]byte, 0, len(s))
 	for _, r := range s {
 		switch {

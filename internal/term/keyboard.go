@@ -1,4 +1,4 @@
-package cli
+package term
 
 import (
 	"context"
@@ -8,26 +8,27 @@ import (
 	"time"
 )
 
-// keyboard reads what a person types, a key or a line at a time. What was typed
-// before a question was on the screen is thrown away: it answered nothing.
-type keyboard struct {
+// Keyboard reads what a person types, a key or a line at a time. What was typed
+// before a question was on the screen is discarded: it answered nothing.
+type Keyboard struct {
 	in    io.Reader
 	tty   *os.File  // nil when single keys cannot be had: then every key needs Enter
 	typed chan byte // nil until the first read; closed at the end of input
 	taken chan struct{}
 }
 
-func newKeyboard(in io.Reader) *keyboard {
-	k := &keyboard{in: in, taken: make(chan struct{}, 1)}
+// NewKeyboard returns a keyboard that reads in.
+func NewKeyboard(in io.Reader) *Keyboard {
+	k := &Keyboard{in: in, taken: make(chan struct{}, 1)}
 	if f, ok := in.(*os.File); ok && singleKeys {
 		k.tty = f
 	}
 	return k
 }
 
-// turn waits until nobody else reads: there is one person for all who ask. done is called
-// with the answer.
-func (k *keyboard) turn(ctx context.Context) (done func(), err error) {
+// turn waits until nobody else reads: one person answers everybody who asks. The caller
+// calls done after the answer.
+func (k *Keyboard) turn(ctx context.Context) (done func(), err error) {
 	select {
 	case k.taken <- struct{}{}:
 		return func() { <-k.taken }, nil
@@ -36,8 +37,8 @@ func (k *keyboard) turn(ctx context.Context) (done func(), err error) {
 	}
 }
 
-// flush forgets what was typed so far.
-func (k *keyboard) flush() {
+// flush discards what was typed so far.
+func (k *Keyboard) flush() {
 	if k.tty != nil {
 		flushInput(k.tty)
 	}
@@ -53,14 +54,14 @@ func (k *keyboard) flush() {
 	}
 }
 
-// alone is how long after a key nothing else may come. What comes in one go is no
-// key that a person pressed for an answer: an arrow, a pasted text.
+// alone is how long no other byte may follow a key. Bytes that come together are not a
+// key that a person pressed for an answer, but an arrow key or pasted text.
 const alone = 25 * time.Millisecond
 
-// key waits for one key. Without single keys it is a line of one character. It is
-// 0 for what is no single key. ok is false at the end of input; the error is the
+// key waits for one key, or for a line of one character where single keys are not
+// available. It is 0 for anything else. ok is false at the end of input; the error is the
 // end of ctx.
-func (k *keyboard) key(ctx context.Context) (key byte, ok bool, err error) {
+func (k *Keyboard) key(ctx context.Context) (key byte, ok bool, err error) {
 	if k.tty == nil {
 		line, ok, err := k.line(ctx)
 		if line = strings.TrimSpace(line); len(line) != 1 {
@@ -95,7 +96,7 @@ func (k *keyboard) key(ctx context.Context) (key byte, ok bool, err error) {
 }
 
 // line waits for a line and returns it without its end.
-func (k *keyboard) line(ctx context.Context) (string, bool, error) {
+func (k *Keyboard) line(ctx context.Context) (string, bool, error) {
 	var b strings.Builder
 	for {
 		c, ok, err := k.next(ctx)
@@ -109,7 +110,7 @@ func (k *keyboard) line(ctx context.Context) (string, bool, error) {
 	}
 }
 
-func (k *keyboard) next(ctx context.Context) (byte, bool, error) {
+func (k *Keyboard) next(ctx context.Context) (byte, bool, error) {
 	if k.typed == nil {
 		k.typed = make(chan byte, 4096)
 		go readBytes(k.in, k.typed) // ends with its input, or with the process

@@ -1,4 +1,4 @@
-package cli
+package term
 
 import (
 	"os"
@@ -6,10 +6,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// singleKeys reports whether a terminal can give keys without Enter here.
+// singleKeys reports whether a Style can give keys without Enter here.
 const singleKeys = true
 
-// rawKeys makes a terminal give every key at once and echo none. Signals from
+// rawKeys makes a Style give every key at once and echo none. Signals from
 // the keyboard and the translation of output stay.
 func rawKeys(f *os.File) (restore func(), err error) {
 	fd := int(f.Fd())
@@ -26,5 +26,5 @@ func rawKeys(f *os.File) (restore func(), err error) {
 	return func() { _ = unix.IoctlSetTermios(fd, unix.TCSETS, old) }, nil
 }
 
-// flushInput throws away what the terminal holds unread.
+// flushInput throws away what the Style holds unread.
 func flushInput(f *os.File) { _ = unix.IoctlSetInt(int(f.Fd()), unix.TCFLSH, unix.TCIFLUSH) }

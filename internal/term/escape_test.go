@@ -1,4 +1,4 @@
-package cli
+package term
 
 import (
 	"bytes"
@@ -8,8 +8,8 @@ import (
 	"unicode/utf8"
 )
 
-func TestShown(t *testing.T) {
-	for _, tt := range []struct{ in, shown, exact string }{
+func TestEscape(t *testing.T) {
+	for _, tt := range []struct{ in, escaped, strict string }{
 		{"", "", ""},
 		{"plain text\n\ttab", "plain text\n\ttab", "plain text\n\ttab"},
 		{"größer 日本 🙂", "größer 日本 🙂", "größer 日本 🙂"},
@@ -31,31 +31,31 @@ func TestShown(t *testing.T) {
 		{"real \ufffd", "real \ufffd", "real \ufffd"},
 		{"blank\u3164", `blank\u3164`, `blank\u3164`},
 	} {
-		if got := shown(tt.in); got != tt.shown {
-			t.Errorf("shown(%q) = %q, want %q", tt.in, got, tt.shown)
+		if got := Escape(tt.in); got != tt.escaped {
+			t.Errorf("Escape(%q) = %q, want %q", tt.in, got, tt.escaped)
 		}
-		if got := exact(tt.in); got != tt.exact {
-			t.Errorf("exact(%q) = %q, want %q", tt.in, got, tt.exact)
+		if got := EscapeStrict(tt.in); got != tt.strict {
+			t.Errorf("EscapeStrict(%q) = %q, want %q", tt.in, got, tt.strict)
 		}
 	}
 }
 
-// Whatever goes in, nothing that steers a terminal comes out, and JSON keeps its
+// Whatever goes in, nothing that steers a Style comes out, and JSON keeps its
 // meaning.
-func FuzzShown(f *testing.F) {
+func FuzzEscape(f *testing.F) {
 	for _, s := range []string{"", "plain", "\x1b[2J", "a\r\nb", "\u202e", "\xff\xfe", "\u009b", "\U000e0001", "👩\u200d💻"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
-		for name, out := range map[string]string{"shown": shown(s), "exact": exact(s)} {
+		for name, out := range map[string]string{"Escape": Escape(s), "EscapeStrict": EscapeStrict(s)} {
 			if !utf8.ValidString(out) {
 				t.Errorf("%s(%q) is not UTF-8", name, s)
 			}
-			if i := strings.IndexFunc(out, func(r rune) bool { return steers(r, name == "exact") }); i >= 0 {
+			if i := strings.IndexFunc(out, func(r rune) bool { return steers(r, name == "EscapeStrict") }); i >= 0 {
 				t.Errorf("%s(%q) = %q steers at %d", name, s, out, i)
 			}
 		}
-		b, err := marshal(map[string]string{s: s}, true)
+		b, err := MarshalJSON(map[string]string{s: s}, true)
 		if err != nil {
 			t.Fatal(err)
 		}

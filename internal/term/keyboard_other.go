@@ -1,13 +1,13 @@
 //go:build !linux
 
-package cli
+package term
 
 import (
 	"errors"
 	"os"
 )
 
-// singleKeys reports whether a terminal can give keys without Enter here.
+// singleKeys reports whether a Style can give keys without Enter here.
 const singleKeys = false
 
 func rawKeys(*os.File) (restore func(), err error) { return nil, errors.ErrUnsupported }

@@ -1,0 +1,125 @@
+package term
+
+import (
+	"context"
+	"os"
+	"strings"
+	"unicode/utf8"
+)
+
+// Person is who sits at the terminal. Out prints to the screen at once, even while other
+// output waits for an answer.
+type Person struct {
+	Out *Printer
+
+	keys *Keyboard
+	tty  *os.File // opened for this person; nil when there is none
+}
+
+// NewPerson returns a person who types on keys and reads the screen of out.
+func NewPerson(keys *Keyboard, out *Printer) *Person {
+	front := *out
+	front.front = true
+	return &Person{Out: &front, keys: keys}
+}
+
+// Close closes the screen if it was opened for this person.
+func (p *Person) Close() {
+	if p.tty != nil {
+		_ = p.tty.Close()
+	}
+}
+
+// Turn waits until nobody else asks, and makes other output wait until done is called.
+func (p *Person) Turn(ctx context.Context) (done func(), err error) {
+	next, err := p.keys.turn(ctx)
+	if err != nil {
+		return nil, err
+	}
+	release := p.Out.hold()
+	return func() {
+		release()
+		next()
+	}, nil
+}
+
+// Flush discards what was typed so far.
+func (p *Person) Flush() { p.keys.flush() }
+
+// Key waits for one key. It is 0 for anything but a single key. ok is false at the end
+// of input; the error is the end of ctx.
+func (p *Person) Key(ctx context.Context) (key byte, ok bool, err error) { return p.keys.key(ctx) }
+
+// Key is a key and what it means: {"y", "yes"}.
+type Key [2]string
+
+// Offer shows keys on one line, or on several where the screen is narrow.
+func (p *Person) Offer(list ...Key) {
+	col := 0
+	var b strings.Builder
+	for i, k := range list {
+		key, means := k[0], k[1]
+		n := utf8.RuneCountInString(key + " " + means)
+		switch {
+		case i == 0:
+		case col+n+len(" · : ") > p.Out.Columns():
+			b.WriteString("\n")
+			col = 0
+		default:
+			b.WriteString(" · ")
+			col += 3
+		}
+		b.WriteString(p.Out.Bold(key) + " " + means)
+		col += n
+	}
+	p.Out.Text(b.String() + ": ")
+}
+
+// Echo ends the line on which a key was awaited with what the key meant.
+func (p *Person) Echo(words string) {
+	if p.keys.tty == nil {
+		p.Out.setMidLine(false) // Enter did
+		return
+	}
+	p.Out.Text(EscapeStrict(words))
+	p.Out.EndLine()
+}
+
+// Prompt asks for a line. ok is false at the end of input.
+func (p *Person) Prompt(ctx context.Context, text string) (line string, ok bool, err error) {
+	return p.prompt(ctx, p.Out.Bold(text))
+}
+
+func (p *Person) prompt(ctx context.Context, text string) (line string, ok bool, err error) {
+	p.Out.Text(text)
+	line, ok, err = p.keys.line(ctx)
+	p.Out.setMidLine(false) // the newline that was typed moved the cursor
+	return line, ok, err
+}
+
+// Yes asks a question; any answer but yes means no.
+func (p *Person) Yes(ctx context.Context, question string) (bool, error) {
+	p.Flush()
+	line, _, err := p.prompt(ctx, question+" [y]es · [n]o: ")
+	yes, _ := yesOrNo(line)
+	return yes && err == nil, err
+}
+
+// YesOrLater asks a question that may be left open: answered is false for any answer but
+// yes and no.
+func (p *Person) YesOrLater(ctx context.Context, question string) (yes, answered bool, err error) {
+	p.Flush()
+	line, _, err := p.prompt(ctx, question+" [y]es · [n]o · Enter: not now: ")
+	yes, answered = yesOrNo(line)
+	return yes, answered, err
+}
+
+func yesOrNo(line string) (yes, answered bool) {
+	switch strings.ToLower(strings.TrimSpace(line)) {
+	case "y", "yes":
+		return true, true
+	case "n", "no":
+		return false, true
+	}
+	return false, false
+}

@@ -1,0 +1,230 @@
+package term
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+)
+
+// Printer writes to one stream. Printers of the same screen share a lock and the position
+// of the cursor. Errors of the stream are not reported, except by Bytes and JSON.
+type Printer struct {
+	Style
+
+	w        io.Writer
+	screen   *screen
+	progress *Progress
+	front    bool // asks a person: what it prints does not wait for the answer
+}
+
+// screen is the state that printers of the same screen share.
+type screen struct {
+	mu      sync.Mutex
+	midLine bool // the cursor is not at the start of a line
+
+	asking bool           // a question is open: other output waits
+	held   []func() error // the output that waits
+	lost   int            // lines that were dropped because too many waited
+}
+
+// MaxHeld is how many writes wait while a person is asked; more are dropped and counted.
+const MaxHeld = 4096
+
+// NewPrinter returns a printer that writes to w.
+func NewPrinter(w io.Writer, s Style) *Printer {
+	return &Printer{Style: s, w: w, screen: &screen{}}
+}
+
+// Share makes q write to the same screen as p if both write to a terminal.
+func (p *Printer) Share(q *Printer) {
+	if p.TTY && q.TTY {
+		p.screen = q.screen
+		q.progress = p.Progress()
+	}
+}
+
+// Text writes text as it is, without a newline.
+func (p *Printer) Text(s string) {
+	if s == "" {
+		return
+	}
+	_ = p.put(func() error {
+		_, err := io.WriteString(p.w, s)
+		p.screen.midLine = !strings.HasSuffix(s, "\n")
+		return err
+	})
+}
+
+// put writes now, or when the open question is answered.
+func (p *Printer) put(write func() error) error {
+	p.screen.mu.Lock()
+	defer p.screen.mu.Unlock()
+	switch {
+	case !p.screen.asking || p.front:
+		p.progress.erase()
+		return write()
+	case len(p.screen.held) < MaxHeld:
+		p.screen.held = append(p.screen.held, write)
+	default:
+		p.screen.lost++
+	}
+	return nil
+}
+
+// hold makes the output of other printers wait until release is called.
+func (p *Printer) hold() (release func()) {
+	p.screen.mu.Lock()
+	defer p.screen.mu.Unlock()
+	p.screen.asking = true
+	return p.release
+}
+
+// release writes the output that has waited.
+func (p *Printer) release() {
+	p.screen.mu.Lock()
+	defer p.screen.mu.Unlock()
+	p.progress.erase()
+	for _, write := range p.screen.held {
+		_ = write() // errors of the stream are not reported
+	}
+	if p.screen.lost > 0 {
+		p.fresh()
+		_, _ = fmt.Fprintf(p.w, "%s\n", p.Dim(fmt.Sprintf("· %d more was not shown while you were asked; holdfast sessions show has it", p.screen.lost)))
+	}
+	p.screen.asking, p.screen.held, p.screen.lost = false, nil, 0
+}
+
+// Bytes writes whole lines that are known to be safe for a terminal.
+func (p *Printer) Bytes(b []byte) error {
+	if len(b) == 0 {
+		return nil
+	}
+	return p.put(func() error {
+		_, err := p.w.Write(b)
+		return err
+	})
+}
+
+// Line writes a line. It ends an unfinished line first. Without args, format is
+// written as it is.
+func (p *Printer) Line(format string, args ...any) {
+	s := format
+	if len(args) > 0 {
+		s = fmt.Sprintf(format, args...)
+	}
+	_ = p.put(func() error {
+		p.fresh()
+		_, err := io.WriteString(p.w, s+"\n")
+		return err
+	})
+}
+
+// EndLine ends an unfinished line, if there is one.
+func (p *Printer) EndLine() {
+	_ = p.put(func() error {
+		p.fresh()
+		return nil
+	})
+}
+
+func (p *Printer) fresh() {
+	if p.screen.midLine {
+		_, _ = io.WriteString(p.w, "\n")
+		p.screen.midLine = false
+	}
+}
+
+// Error writes an error for a person, and a hint if there is one.
+func (p *Printer) Error(msg, hint string) {
+	p.Line("%s %s", p.Red("holdfast:"), Escape(OneLine(msg)))
+	p.Hint(hint)
+}
+
+// Hint writes what to do about an error; "" writes nothing.
+func (p *Printer) Hint(hint string) {
+	if hint != "" {
+		p.Line("%s %s", p.Bold("hint:"), Escape(OneLine(hint)))
+	}
+}
+
+// Warn writes a message about something that does not end the command.
+func (p *Printer) Warn(format string, args ...any) {
+	p.Line("%s %s", p.Yellow("holdfast:"), Escape(OneLine(fmt.Sprintf(format, args...))))
+}
+
+// JSON writes one value on one line, or indented. Characters that could control a terminal
+// are written as \u escapes, which mean the same.
+func (p *Printer) JSON(v any, indent bool) error {
+	b, err := MarshalJSON(v, indent)
+	if err != nil {
+		return err
+	}
+	return p.Bytes(append(b, '\n'))
+}
+
+// MarshalJSON encodes a value as [Printer.JSON] writes it, without the newline.
+func MarshalJSON(v any, indent bool) ([]byte, error) {
+	var b strings.Builder
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if indent {
+		enc.SetIndent("", "  ")
+	}
+	if err := enc.Encode(v); err != nil {
+		return nil, err
+	}
+	return EscapeJSON(strings.TrimSuffix(b.String(), "\n")), nil
+}
+
+// Stop ends the progress line for good and writes the output that has waited.
+func (p *Printer) Stop() {
+	p.progress.stop()
+	p.release()
+}
+
+// Progress returns the stream's progress line. It is nil, which does nothing, when the
+// stream is not a terminal that can erase it.
+func (p *Printer) Progress() *Progress {
+	if p.progress == nil && p.TTY && !p.Dumb {
+		p.progress = &Progress{w: p.w, style: p.Style, screen: p.screen, after: " · ctrl-c interrupts"}
+	}
+	return p.progress
+}
+
+// Interrupting makes the progress line say what a second interrupt does. Like Leave, it
+// does not wait for a printer that is writing: the terminal may be stopped.
+func (p *Printer) Interrupting() {
+	if !p.screen.mu.TryLock() {
+		return
+	}
+	defer p.screen.mu.Unlock()
+	if p.progress != nil {
+		p.progress.after = " · interrupted, ctrl-c again ends it at once"
+	}
+}
+
+// Leave erases the progress line, or ends the line, before the process ends at once.
+func (p *Printer) Leave() {
+	if !p.TTY || !p.screen.mu.TryLock() {
+		return
+	}
+	defer p.screen.mu.Unlock()
+	end := "\n"
+	if p.progress != nil && p.progress.drawn {
+		p.progress.erase()
+		end = ""
+	}
+	_, _ = io.WriteString(p.w, end+"holdfast: ended at once\n")
+}
+
+// Echoed says that the terminal has echoed something, such as ^C: the cursor is not at the
+// start of a line.
+func (p *Printer) Echoed() { p.setMidLine(true) }
+
+func (p *Printer) setMidLine(on bool) {
+	p.screen.mu.Lock()
+	p.screen.midLine = on
+	p.screen.mu.Unlock()
+}

@@ -1,0 +1,91 @@
+package term
+
+import (
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
+
+// Table prints rows in columns; the first row is the heading. Elastic columns are cut, the
+// widest one first, until the rows fit the terminal. In a pipe, cells are cut at 60
+// characters only.
+func (p *Printer) Table(rows [][]string, elastic ...int) {
+	widths := make([]int, len(rows[0]))
+	for _, row := range rows {
+		for i := range row {
+			row[i] = Fit(row[i], 60)
+			widths[i] = max(widths[i], utf8.RuneCountInString(row[i]))
+		}
+	}
+	total := 2 * (len(widths) - 1)
+	for _, w := range widths {
+		total += w
+	}
+	for over := total - p.Columns(); p.TTY && over > 0; over-- {
+		widest := slices.MaxFunc(elastic, func(a, b int) int { return widths[a] - widths[b] })
+		if widths[widest] <= 12 {
+			break
+		}
+		widths[widest]--
+	}
+	for n, row := range rows {
+		var b strings.Builder
+		for i, cell := range row {
+			if i > 0 {
+				b.WriteString("  ")
+			}
+			if i == len(row)-1 {
+				b.WriteString(cell)
+				continue
+			}
+			b.WriteString(Column(cell, widths[i]))
+		}
+		line := strings.TrimRight(b.String(), " ")
+		if n == 0 {
+			line = p.Dim(line)
+		}
+		p.Line("%s", line)
+	}
+}
+
+// Hang prints text after a head of the given width. On a terminal it is wrapped between
+// words with a hanging indent; it starts below the head where the head leaves too little
+// room.
+func (p *Printer) Hang(head string, width int, text string, style func(string) string) {
+	const indent = 7
+	if !p.TTY {
+		p.Line("%s", strings.TrimRight(head+text, " "))
+		return
+	}
+	lines := wrap(text, p.Columns()-width, p.Columns()-indent)
+	p.Line("%s", strings.TrimRight(head+style(lines[0]), " "))
+	for _, l := range lines[1:] {
+		p.Line("%s%s", strings.Repeat(" ", indent), style(l))
+	}
+}
+
+// wrap breaks text between words into lines of at most the given widths: the first line,
+// and the others. It returns at least one line.
+func wrap(text string, first, other int) []string {
+	var lines []string
+	for paragraph := range strings.SplitSeq(text, "\n") {
+		line := ""
+		for word := range strings.FieldsSeq(paragraph) {
+			room := other
+			if len(lines) == 0 {
+				room = first
+			}
+			switch n := utf8.RuneCountInString(word); {
+			case line == "" && (n <= room || len(lines) > 0):
+				line = word
+			case line != "" && utf8.RuneCountInString(line)+1+n <= room:
+				line += " " + word
+			default:
+				lines = append(lines, line)
+				line = word
+			}
+		}
+		lines = append(lines, line)
+	}
+	return lines
+}

@@ -1,0 +1,78 @@
+// Package term is the only place that prints, asks and draws in a terminal.
+//
+//	        ┌── Out, a [Printer]: data ───────────────► stdout
+//	Terminal┤── Err, a [Printer]: everything else ────► stderr
+//	        └── Ask, a [Person]: questions and keys ──► the screen, the keyboard
+//
+// When both streams are the same screen, their printers share the cursor and the
+// [Progress] line. While a [Person] is asked, other output waits, so that the
+// question stays in sight.
+//
+//	t := term.New(os.Stdin, os.Stdout, os.Stderr, os.Getenv)
+//	t.Out.Line("%s", term.Escape(text))
+//	t.Err.Progress().Show("waiting for the model")
+//
+// Text from a model, a tool or a file passes [Escape] before it is printed. Messages are
+// lower case without a period; a hint is a command or an action on a line of its own.
+package term
+
+import (
+	"io"
+	"os"
+
+	"golang.org/x/term"
+)
+
+// Terminal is the input and the two outputs of a program.
+type Terminal struct {
+	Out *Printer
+	Err *Printer
+
+	in   io.Reader
+	env  func(string) string
+	keys *Keyboard // nil until somebody is asked
+}
+
+// New returns the terminal of a program. env looks up NO_COLOR, FORCE_COLOR,
+// CLICOLOR_FORCE and TERM.
+func New(in io.Reader, out, errs io.Writer, env func(string) string) *Terminal {
+	t := &Terminal{
+		in: in, env: env,
+		Out: NewPrinter(out, StyleOf(out, env)),
+		Err: NewPrinter(errs, StyleOf(errs, env)),
+	}
+	t.Err.Progress() // before other goroutines use the printer
+	t.Err.Share(t.Out)
+	return t
+}
+
+// Is reports whether a stream is a terminal.
+func Is(stream any) bool {
+	f, ok := stream.(*os.File)
+	return ok && term.IsTerminal(int(f.Fd()))
+}
+
+// Ask returns the person at the input, or nil when nobody is there to answer. Questions go
+// to stderr, or to the controlling terminal when stderr is redirected. The caller closes it.
+func (t *Terminal) Ask() *Person {
+	if !Is(t.in) {
+		return nil
+	}
+	if t.keys == nil { // one reader: a second one would miss what the first has taken
+		t.keys = NewKeyboard(t.in)
+	}
+	if t.Err.TTY {
+		t.Err.Progress() // shared
+		return NewPerson(t.keys, t.Err)
+	}
+	tty, err := os.OpenFile("/dev/tty", os.O_WRONLY, 0)
+	if err != nil {
+		return nil
+	}
+	p := NewPerson(t.keys, NewPrinter(tty, StyleOf(tty, t.env)))
+	p.tty = tty
+	if t.Out.TTY {
+		p.Out.screen = t.Out.screen
+	}
+	return p
+}
