@@ -193,7 +193,7 @@ var heavy = map[string][]string{
 	"github.com/zalando/go-keyring":          {"session/encrypted", "internal/compose/env"},
 	"github.com/fsnotify/fsnotify":           {"session/sqlite", "session/file", "internal/watch"},
 	"github.com/hanwen/go-fuse":              {"internal/crashtest"},
-	"github.com/alecthomas/kong":             {"internal/cli"},
+	"github.com/spf13":                       {"internal/cli"}, // cobra and pflag
 	"github.com/goccy/go-yaml":               {"model/scripted", "internal/cli", "internal/yamltree"},
 	"github.com/google/jsonschema-go":        {"tool", "approval", "runspec", "internal/daemon/wire", "internal/daemon/routes"}, // approval: what is filled in is to fit the schema that a server will check it by
 	"github.com/modelcontextprotocol/go-sdk": {"internal/tool/mcp", "internal/mcpserver"},

@@ -16,41 +16,82 @@ import (
 // agentFlags say what an agent is made of: the flags of run, or what a client of the
 // daemon asks for.
 type agentFlags struct {
-	Model         string `short:"m" placeholder:"PROVIDER/MODEL" group:"model" help:"anthropic/…, openai/…, ollama/… or scripted/PATH; default $$HOLDFAST_MODEL."`
-	FallbackModel string `placeholder:"PROVIDER/MODEL" group:"model" help:"Answers for the rest of a turn when the model stays unavailable."`
-	BaseURL       string `name:"base-url" placeholder:"URL" group:"model" help:"The provider's address; default ANTHROPIC_BASE_URL or OPENAI_BASE_URL."`
-	MaxTokens     int    `placeholder:"N" group:"model" help:"Bound of one answer, in tokens."`
-	Effort        string `placeholder:"LEVEL" enum:",low,medium,high" default:"" group:"model" help:"How much to think: low, medium or high."`
+	Model         string
+	FallbackModel string
+	BaseURL       string
+	MaxTokens     int
+	Effort        string
 
-	CWD         string   `name:"cwd" placeholder:"FOLDER" group:"work" help:"Work in this folder; default the current one."`
-	Init        bool     `xor:"setup" group:"work" help:"Tell Setup hooks to prepare the folder, first."`
-	Maintenance bool     `xor:"setup" group:"work" help:"Tell Setup hooks to tidy up, first."`
-	Agents      string   `placeholder:"JSON" group:"work" help:"Kinds of sub-agents by name, stronger than those of files."`
-	AddDir      []string `sep:"none" placeholder:"FOLDER" group:"work" help:"Another folder that the tools may touch; may be repeated."`
+	CWD         string
+	Init        bool
+	Maintenance bool
+	Agents      string
+	AddDir      []string
 
-	EnvFrom []string `sep:"none" placeholder:"NAME=REF" group:"work" help:"Get this variable from env:NAME, keyring:SERVICE/USER or command:PROGRAM when the run starts, also after a restart of the daemon; may be repeated."`
+	EnvFrom []string
 
-	SystemPrompt           string `placeholder:"TEXT" group:"prompt" help:"Replace the system prompt."`
-	SystemPromptFile       string `placeholder:"FILE" group:"prompt" help:"Replace the system prompt by a file's text."`
-	AppendSystemPrompt     string `placeholder:"TEXT" group:"prompt" help:"Add to the system prompt."`
-	AppendSystemPromptFile string `placeholder:"FILE" group:"prompt" help:"Add a file's text to the system prompt."`
+	SystemPrompt           string
+	SystemPromptFile       string
+	AppendSystemPrompt     string
+	AppendSystemPromptFile string
 
-	NoContextFiles bool `name:"no-context-files" group:"prompt" help:"Read no AGENTS.md and no CLAUDE.md, but those of the administrator."`
+	NoContextFiles bool
 
 	mcpConfigFlags
 	permissionFlags
-	NoHooks   bool `name:"no-hooks" group:"permission" help:"Run no hooks. Refused where the administrator's settings have some."`
-	NoSandbox bool `name:"no-sandbox" group:"permission" help:"Run commands without the kernel sandbox. Refused where the administrator's settings want it."`
+	NoHooks   bool
+	NoSandbox bool
 
 	compactFlags
-	MaxTurns     int     `placeholder:"N" group:"limit" help:"Bound of model calls, and of those of each sub-agent."`
-	MaxBudgetUSD float64 `name:"max-budget-usd" placeholder:"USD" group:"limit" help:"Bound of what the session may cost in all, with its sub-agents. It stays with the session: inf lifts it."`
+	MaxTurns     int
+	MaxBudgetUSD float64
+}
+
+func (c *agentFlags) declare(b *builder) {
+	b.group = "Model"
+	b.flag(&c.Model, "model", "m", "PROVIDER/MODEL", "anthropic/…, openai/…, ollama/… or scripted/PATH; default $HOLDFAST_MODEL.")
+	b.flag(&c.FallbackModel, "fallback-model", "", "PROVIDER/MODEL", "Answers for the rest of a turn when the model stays unavailable.")
+	b.flag(&c.BaseURL, "base-url", "", "URL", "The provider's address; default ANTHROPIC_BASE_URL or OPENAI_BASE_URL.")
+	b.flag(&c.MaxTokens, "max-tokens", "", "N", "Bound of one answer, in tokens.")
+	b.flag(&c.Effort, "effort", "", "LEVEL", "How much to think: low, medium or high.", "low", "medium", "high")
+	b.group = "Folders"
+	b.flag(&c.CWD, "cwd", "", "FOLDER", "Work in this folder; default the current one.")
+	b.flag(&c.Init, "init", "", "", "Tell Setup hooks to prepare the folder, first.")
+	b.flag(&c.Maintenance, "maintenance", "", "", "Tell Setup hooks to tidy up, first.")
+	b.flag(&c.Agents, "agents", "", "JSON", "Kinds of sub-agents by name, stronger than those of files.")
+	b.flag(&c.AddDir, "add-dir", "", "FOLDER", "Another folder that the tools may touch; may be repeated.")
+	b.flag(&c.EnvFrom, "env-from", "", "NAME=REF", "Get this variable from env:NAME, keyring:SERVICE/USER or command:PROGRAM when the run starts, also after a restart of the daemon; may be repeated.")
+	b.group = "System prompt"
+	b.flag(&c.SystemPrompt, "system-prompt", "", "TEXT", "Replace the system prompt.")
+	b.flag(&c.SystemPromptFile, "system-prompt-file", "", "FILE", "Replace the system prompt by a file's text.")
+	b.flag(&c.AppendSystemPrompt, "append-system-prompt", "", "TEXT", "Add to the system prompt.")
+	b.flag(&c.AppendSystemPromptFile, "append-system-prompt-file", "", "FILE", "Add a file's text to the system prompt.")
+	b.flag(&c.NoContextFiles, "no-context-files", "", "", "Read no AGENTS.md and no CLAUDE.md, but those of the administrator.")
+	b.group = ""
+	b.include(&c.mcpConfigFlags)
+	b.include(&c.permissionFlags)
+	b.group = "Permission"
+	b.flag(&c.NoHooks, "no-hooks", "", "", "Run no hooks. Refused where the administrator's settings have some.")
+	b.flag(&c.NoSandbox, "no-sandbox", "", "", "Run commands without the kernel sandbox. Refused where the administrator's settings want it.")
+	b.group = ""
+	b.include(&c.compactFlags)
+	b.group = "Limits"
+	b.flag(&c.MaxTurns, "max-turns", "", "N", "Bound of model calls, and of those of each sub-agent.")
+	b.flag(&c.MaxBudgetUSD, "max-budget-usd", "", "USD", "Bound of what the session may cost in all, with its sub-agents. It stays with the session: inf lifts it.")
+	b.exclusive("init", "maintenance")
 }
 
 // compactFlags say when a long transcript is made smaller; settings say it better.
 type compactFlags struct {
-	NoCompact    bool `name:"no-compact" xor:"compact" group:"limit" help:"Never compact the transcript by itself."`
-	CompactItems int  `name:"compact-items" xor:"compact" placeholder:"N" group:"limit" help:"Compact the transcript when it has more than so many items."`
+	NoCompact    bool
+	CompactItems int
+}
+
+func (c *compactFlags) declare(b *builder) {
+	b.group = "Limits"
+	b.flag(&c.NoCompact, "no-compact", "", "", "Never compact the transcript by itself.")
+	b.flag(&c.CompactItems, "compact-items", "", "N", "Compact the transcript when it has more than so many items.")
+	b.exclusive("no-compact", "compact-items")
 }
 
 // agentSpec is what the flags say about a run in cwd, as data.

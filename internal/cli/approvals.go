@@ -11,6 +11,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/spf13/cobra"
+
 	"github.com/holdfast-dev/holdfast/approval"
 	"github.com/holdfast-dev/holdfast/daemon/api"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
@@ -19,12 +21,13 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// approvalsCmd is `holdfast approvals`.
-type approvalsCmd struct {
-	List  approvalsListCmd  `cmd:"" help:"List the questions that wait for an answer, oldest first." aliases:"ls"`
-	Show  approvalsShowCmd  `cmd:"" help:"Show a question with everything it would do."`
-	Allow approvalsAllowCmd `cmd:"" help:"Answer yes; the run goes on, or can be resumed."`
-	Deny  approvalsDenyCmd  `cmd:"" help:"Answer no."`
+func newApprovalsCmd(p *Program) *cobra.Command {
+	return p.group("approvals", "List and answer the questions that wait.",
+		p.command(&approvalsListCmd{}, "list", "List the questions that wait for an answer, oldest first.", "ls"),
+		p.command(&approvalsShowCmd{}, "show", "Show a question with everything it would do."),
+		p.command(&approvalsAllowCmd{}, "allow", "Answer yes; the run goes on, or can be resumed."),
+		p.command(&approvalsDenyCmd{}, "deny", "Answer no."),
+	)
 }
 
 // questionDoc is a question in JSON, with its answer when it has one.
@@ -35,9 +38,15 @@ type questionDoc struct {
 
 // approvalsListCmd is `holdfast approvals list`.
 type approvalsListCmd struct {
-	Session string `placeholder:"SESSION" help:"Only of this session and its sub-agents."`
+	Session string
 	storeFlags
 	jsonFlag
+}
+
+func (c *approvalsListCmd) declare(b *builder) {
+	b.flag(&c.Session, "session", "", "SESSION", "Only of this session and its sub-agents.")
+	b.include(&c.storeFlags)
+	b.include(&c.jsonFlag)
 }
 
 func (c *approvalsListCmd) run(ctx context.Context, p *Program) error {
@@ -86,7 +95,11 @@ func (c *approvalsListCmd) run(ctx context.Context, p *Program) error {
 
 // approvalArg names one question.
 type approvalArg struct {
-	ID string `arg:"" placeholder:"ID" help:"The question's id, or the beginning of it."`
+	ID string
+}
+
+func (c *approvalArg) declare(b *builder) {
+	b.arg(&c.ID, "id", "The question's id, or the beginning of it.")
 }
 
 // with opens the store, finds the question and calls do.
@@ -114,6 +127,12 @@ type approvalsShowCmd struct {
 	approvalArg
 	storeFlags
 	jsonFlag
+}
+
+func (c *approvalsShowCmd) declare(b *builder) {
+	b.include(&c.approvalArg)
+	b.include(&c.storeFlags)
+	b.include(&c.jsonFlag)
 }
 
 func (c *approvalsShowCmd) run(ctx context.Context, p *Program) error {
@@ -178,10 +197,18 @@ func answerText(a approval.Answer) string {
 
 // answerFlags are shared by allow and deny.
 type answerFlags struct {
-	ForSession bool   `group:"answer" help:"For the session, not only once."`
-	Scope      string `placeholder:"RULE" group:"answer" help:"With --for-session: what it covers, as a rule; default exactly this request."`
-	Message    string `short:"m" placeholder:"TEXT" group:"answer" help:"Why; a no tells the model."`
-	By         string `placeholder:"NAME" group:"answer" help:"Who answers; default $$USER."`
+	ForSession bool
+	Scope      string
+	Message    string
+	By         string
+}
+
+func (c *answerFlags) declare(b *builder) {
+	b.group = "Answer"
+	b.flag(&c.ForSession, "for-session", "", "", "For the session, not only once.")
+	b.flag(&c.Scope, "scope", "", "RULE", "With --for-session: what it covers, as a rule; default exactly this request.")
+	b.flag(&c.Message, "message", "m", "TEXT", "Why; a no tells the model.")
+	b.flag(&c.By, "by", "", "NAME", "Who answers; default $USER.")
 }
 
 func (f *answerFlags) answer(p *Program, id string, once, always approval.Decision) (approval.Answer, error) {
@@ -205,11 +232,23 @@ func (f *answerFlags) answer(p *Program, id string, once, always approval.Decisi
 type approvalsAllowCmd struct {
 	approvalArg
 	answerFlags
-	Mode   string   `placeholder:"MODE" enum:",default,acceptEdits" default:"" group:"answer" help:"Of a plan: the mode in which it is carried out, default or acceptEdits."`
-	Answer []string `sep:"none" placeholder:"N=TEXT" group:"answer" help:"Of questions to you: the answer to the Nth, the label of an option or other words; may be repeated."`
-	Field  []string `sep:"none" placeholder:"NAME=VALUE" group:"answer" help:"Of what an MCP server asks: a field and its value; may be repeated. What is not named is what is proposed."`
+	Mode   string
+	Answer []string
+	Field  []string
 	storeFlags
 	jsonFlag
+}
+
+func (c *approvalsAllowCmd) declare(b *builder) {
+	b.include(&c.approvalArg)
+	b.include(&c.answerFlags)
+	b.group = "Answer"
+	b.flag(&c.Mode, "mode", "", "MODE", "Of a plan: the mode in which it is carried out, default or acceptEdits.", "default", "acceptEdits")
+	b.flag(&c.Answer, "answer", "", "N=TEXT", "Of questions to you: the answer to the Nth, the label of an option or other words; may be repeated.")
+	b.flag(&c.Field, "field", "", "NAME=VALUE", "Of what an MCP server asks: a field and its value; may be repeated. What is not named is what is proposed.")
+	b.group = ""
+	b.include(&c.storeFlags)
+	b.include(&c.jsonFlag)
 }
 
 func (c *approvalsAllowCmd) run(ctx context.Context, p *Program) error {
@@ -270,9 +309,19 @@ func (c *approvalsAllowCmd) input(q approval.Question) (json.RawMessage, error) 
 type approvalsDenyCmd struct {
 	approvalArg
 	answerFlags
-	Stop bool `group:"answer" help:"End the turn as well."`
+	Stop bool
 	storeFlags
 	jsonFlag
+}
+
+func (c *approvalsDenyCmd) declare(b *builder) {
+	b.include(&c.approvalArg)
+	b.include(&c.answerFlags)
+	b.group = "Answer"
+	b.flag(&c.Stop, "stop", "", "", "End the turn as well.")
+	b.group = ""
+	b.include(&c.storeFlags)
+	b.include(&c.jsonFlag)
 }
 
 func (c *approvalsDenyCmd) run(ctx context.Context, p *Program) error {

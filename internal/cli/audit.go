@@ -8,31 +8,46 @@ import (
 	"strings"
 	"time"
 
+	"github.com/spf13/cobra"
+
 	"github.com/holdfast-dev/holdfast/internal/audit"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// auditCmd is `holdfast audit`.
-type auditCmd struct {
-	Show       auditShowCmd       `cmd:"" help:"Show who let what happen in a session, and what came of it."`
-	Verify     auditVerifyCmd     `cmd:"" help:"Prove that nothing was changed, or say where the first bad record is."`
-	Export     auditExportCmd     `cmd:"" help:"Write evidence as jsonl, csv, ocsf, cloudevents or html."`
-	Checkpoint auditCheckpointCmd `cmd:"" help:"Sign what the trail holds and print it, to be kept elsewhere."`
+func newAuditCmd(p *Program) *cobra.Command {
+	return p.group("audit", "Show, verify and export the audit trail.",
+		p.command(&auditShowCmd{}, "show", "Show who let what happen in a session, and what came of it."),
+		p.command(&auditVerifyCmd{}, "verify", "Prove that nothing was changed, or say where the first bad record is."),
+		p.command(&auditExportCmd{}, "export", "Write evidence as jsonl, csv, ocsf, cloudevents or html."),
+		p.command(&auditCheckpointCmd{}, "checkpoint", "Sign what the trail holds and print it, to be kept elsewhere."),
+	)
 }
 
 // accessFlag says which log is meant.
 type accessFlag struct {
-	Access bool `help:"The log of this home's daemon instead of a session: logins, tokens that were made and revoked, refused credentials."`
+	Access bool
+}
+
+func (c *accessFlag) declare(b *builder) {
+	b.flag(&c.Access, "access", "", "", "The log of this home's daemon instead of a session: logins, tokens that were made and revoked, refused credentials.")
 }
 
 // auditFilter picks entries.
 type auditFilter struct {
-	Kind  []string `placeholder:"KIND" help:"Only entries of this kind: session, run, decision, effect, approval, policy, hook, redaction or access; may be repeated."`
-	Tool  string   `placeholder:"TOOL" help:"Only entries about this tool."`
-	Actor string   `placeholder:"NAME" help:"Only what this one decided or did: a name, or person, rule, mode, hook, nobody …"`
-	Since string   `placeholder:"TIME" help:"Only entries from then on: 2026-11-20, 2026-11-20T15:04:05Z, or 2h, 3d ago."`
-	Until string   `placeholder:"TIME" help:"Only entries before then."`
+	Kind  []string
+	Tool  string
+	Actor string
+	Since string
+	Until string
+}
+
+func (c *auditFilter) declare(b *builder) {
+	b.words(&c.Kind, "kind", "", "KIND", "Only entries of this kind: session, run, decision, effect, approval, policy, hook, redaction or access; may be repeated.")
+	b.flag(&c.Tool, "tool", "", "TOOL", "Only entries about this tool.")
+	b.flag(&c.Actor, "actor", "", "NAME", "Only what this one decided or did: a name, or person, rule, mode, hook, nobody …")
+	b.flag(&c.Since, "since", "", "TIME", "Only entries from then on: 2026-11-20, 2026-11-20T15:04:05Z, or 2h, 3d ago.")
+	b.flag(&c.Until, "until", "", "TIME", "Only entries before then.")
 }
 
 func (f *auditFilter) options(now time.Time) (*audit.ReadOptions, error) {

@@ -14,6 +14,11 @@ type auditCheckpointCmd struct {
 	storeFlags
 }
 
+func (c *auditCheckpointCmd) declare(b *builder) {
+	b.include(&c.accessFlag)
+	b.include(&c.storeFlags)
+}
+
 // Help says more than one line.
 func (c *auditCheckpointCmd) Help() string {
 	return `The checkpoint is a signed note: how many leaves the trail has, and the hash that stands

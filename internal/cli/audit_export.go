@@ -16,14 +16,26 @@ import (
 
 // auditExportCmd is `holdfast audit export`.
 type auditExportCmd struct {
-	Session string `arg:"" optional:"" placeholder:"SESSION" help:"An id, a title, or the beginning of an id; default the newest session."`
-	All     bool   `short:"a" help:"Every session of the store, the oldest first, and the log of logins and tokens."`
-	Format  string `enum:"jsonl,csv,ocsf,cloudevents,html" default:"jsonl" placeholder:"FORMAT" help:"jsonl: canonical JSON, one entry per line; csv; ocsf: Open Cybersecurity Schema Framework 1.3; cloudevents: CloudEvents 1.0; html: one page."`
-	Output  string `short:"o" placeholder:"FILE" help:"Write to this file, which appears when it is whole; default standard output."`
+	Session string
+	All     bool
+	Format  string
+	Output  string
 	auditFilter
 	accessFlag
 	storeFlags
 	jsonFlag
+}
+
+func (c *auditExportCmd) declare(b *builder) {
+	b.optional(&c.Session, "session", "An id, a title, or the beginning of an id; default the newest session.")
+	b.flag(&c.All, "all", "a", "", "Every session of the store, the oldest first, and the log of logins and tokens.")
+	c.Format = "jsonl"
+	b.flag(&c.Format, "format", "", "FORMAT", "jsonl: canonical JSON, one entry per line; csv; ocsf: Open Cybersecurity Schema Framework 1.3; cloudevents: CloudEvents 1.0; html: one page.", "jsonl", "csv", "ocsf", "cloudevents", "html")
+	b.flag(&c.Output, "output", "o", "FILE", "Write to this file, which appears when it is whole; default standard output.")
+	b.include(&c.auditFilter)
+	b.include(&c.accessFlag)
+	b.include(&c.storeFlags)
+	b.include(&c.jsonFlag)
 }
 
 // Help says more than one line.

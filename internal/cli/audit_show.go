@@ -16,11 +16,19 @@ import (
 
 // auditShowCmd is `holdfast audit show`.
 type auditShowCmd struct {
-	Session string `arg:"" optional:"" placeholder:"SESSION" help:"An id, a title, or the beginning of an id; default the newest session."`
+	Session string
 	auditFilter
 	accessFlag
 	storeFlags
 	jsonFlag
+}
+
+func (c *auditShowCmd) declare(b *builder) {
+	b.optional(&c.Session, "session", "An id, a title, or the beginning of an id; default the newest session.")
+	b.include(&c.auditFilter)
+	b.include(&c.accessFlag)
+	b.include(&c.storeFlags)
+	b.include(&c.jsonFlag)
 }
 
 // Help says more than one line.

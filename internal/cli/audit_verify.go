@@ -19,12 +19,21 @@ import (
 
 // auditVerifyCmd is `holdfast audit verify`.
 type auditVerifyCmd struct {
-	Session    string `placeholder:"SESSION" help:"This one only; default every session of the store."`
-	Checkpoint string `placeholder:"FILE" help:"A checkpoint that was kept elsewhere; the trail must go on from it. - is standard input."`
-	Key        string `placeholder:"KEY" help:"The verifier key that checkpoints must be signed with, or a file with it; default the trail's own."`
+	Session    string
+	Checkpoint string
+	Key        string
 	accessFlag
 	storeFlags
 	jsonFlag
+}
+
+func (c *auditVerifyCmd) declare(b *builder) {
+	b.flag(&c.Session, "session", "", "SESSION", "This one only; default every session of the store.")
+	b.flag(&c.Checkpoint, "checkpoint", "", "FILE", "A checkpoint that was kept elsewhere; the trail must go on from it. - is standard input.")
+	b.flag(&c.Key, "key", "", "KEY", "The verifier key that checkpoints must be signed with, or a file with it; default the trail's own.")
+	b.include(&c.accessFlag)
+	b.include(&c.storeFlags)
+	b.include(&c.jsonFlag)
 }
 
 // Help says more than one line.

@@ -10,10 +10,17 @@ import (
 
 // contextCmd is `holdfast context`.
 type contextCmd struct {
-	CWD            string `name:"cwd" placeholder:"FOLDER" help:"Of a session in this folder; default the current one."`
-	NoContextFiles bool   `name:"no-context-files" help:"As run has it: only what the administrator wants read."`
-	Text           bool   `help:"Print what the model would be told, as it is."`
+	CWD            string
+	NoContextFiles bool
+	Text           bool
 	jsonFlag
+}
+
+func (c *contextCmd) declare(b *builder) {
+	b.flag(&c.CWD, "cwd", "", "FOLDER", "Of a session in this folder; default the current one.")
+	b.flag(&c.NoContextFiles, "no-context-files", "", "", "As run has it: only what the administrator wants read.")
+	b.flag(&c.Text, "text", "", "", "Print what the model would be told, as it is.")
+	b.include(&c.jsonFlag)
 }
 
 // Help says more than one line.

@@ -9,6 +9,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/spf13/cobra"
+
 	page "github.com/holdfast-dev/holdfast/console"
 	"github.com/holdfast-dev/holdfast/internal/compose/stores"
 	"github.com/holdfast-dev/holdfast/internal/compose/tools"
@@ -23,22 +25,32 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// daemonCmd is `holdfast daemon`.
-type daemonCmd struct {
-	Run    daemonRunCmd    `cmd:"" default:"withargs" help:"Serve runs, questions, sessions and the console; what daemon alone does."`
-	Status daemonStatusCmd `cmd:"" help:"Say whether a daemon runs, and where."`
-	Stop   daemonStopCmd   `cmd:"" help:"Let the daemon end: what runs may finish, questions stay open."`
-	Open   daemonOpenCmd   `cmd:"" help:"Print a link that logs a browser in once."`
-	Token  daemonTokenCmd  `cmd:"" help:"Make, list and revoke the tokens of programs."`
-	Unit   daemonUnitCmd   `cmd:"" help:"Print units for systemd with this program's path."`
+func newDaemonCmd(p *Program) *cobra.Command {
+	cmd := p.command(&daemonRunCmd{}, "daemon", "Serve runs, questions and sessions to many clients, and a console.") // daemon alone is daemon run
+	addCommands(cmd,
+		p.command(&daemonRunCmd{}, "run", "Serve runs, questions, sessions and the console; what daemon alone does."),
+		p.command(&daemonStatusCmd{}, "status", "Say whether a daemon runs, and where."),
+		p.command(&daemonStopCmd{}, "stop", "Let the daemon end: what runs may finish, questions stay open."),
+		p.command(&daemonOpenCmd{}, "open", "Print a link that logs a browser in once."),
+		newDaemonTokenCmd(p),
+		p.command(&daemonUnitCmd{}, "unit", "Print units for systemd with this program's path."),
+	)
+	return cmd
 }
 
 // daemonRunCmd is `holdfast daemon run`, and `holdfast daemon`.
 type daemonRunCmd struct {
 	listenFlags
-	Resume         bool `help:"Go on by itself with runs that an earlier daemon left in the middle."`
-	StopWorkspaces bool `help:"Stop the containers of workspaces when the daemon ends; otherwise they run on."`
+	Resume         bool
+	StopWorkspaces bool
 	storeFlags
+}
+
+func (c *daemonRunCmd) declare(b *builder) {
+	b.include(&c.listenFlags)
+	b.flag(&c.Resume, "resume", "", "", "Go on by itself with runs that an earlier daemon left in the middle.")
+	b.flag(&c.StopWorkspaces, "stop-workspaces", "", "", "Stop the containers of workspaces when the daemon ends; otherwise they run on.")
+	b.include(&c.storeFlags)
 }
 
 // daemonParts are the daemon, but for its listeners.

@@ -21,17 +21,29 @@ import (
 // variable HOLDFAST_DAEMON_… does, and then the block "daemon" of the user's settings
 // and the administrator's; an empty variable says nothing.
 type listenFlags struct {
-	Listen      []string       `group:"listen" sep:"none" placeholder:"HOST:PORT" help:"Serve TCP as well, to clients with a token or a login; more than once for more. Beyond this machine it needs TLS. Default $$HOLDFAST_DAEMON_LISTEN."`
-	TLSCert     string         `group:"listen" name:"tls-cert" type:"path" placeholder:"FILE" help:"Speak TLS on TCP with this certificate and its chain (PEM). Default $$HOLDFAST_DAEMON_TLS_CERT."`
-	TLSKey      string         `group:"listen" name:"tls-key" type:"path" placeholder:"FILE" help:"The certificate's key (PEM). Default $$HOLDFAST_DAEMON_TLS_KEY."`
-	AllowHost   []string       `group:"listen" sep:"none" placeholder:"HOST[:PORT]" help:"A name under which TCP clients call the daemon, beside its addresses. Default $$HOLDFAST_DAEMON_ALLOW_HOST."`
-	AllowOrigin []string       `group:"listen" sep:"none" placeholder:"ORIGIN" help:"Another origin whose pages may reach the daemon: https://console.example.org. Default $$HOLDFAST_DAEMON_ALLOW_ORIGIN."`
-	Drain       *time.Duration `group:"listen" placeholder:"TIME" help:"How long what runs may take to end when the daemon ends; default $$HOLDFAST_DAEMON_DRAIN, else 30s."`
-	StoreWait   *time.Duration `group:"listen" placeholder:"TIME" help:"How long runs wait for a store that is away or full before they are interrupted; default $$HOLDFAST_STORE_WAIT, else 5m."`
-	LogFormat   string         `group:"listen" placeholder:"FORMAT" enum:",text,json" default:"" help:"text or json; default $$HOLDFAST_DAEMON_LOG_FORMAT, else text on a terminal and json elsewhere."`
+	Listen      []string
+	TLSCert     string
+	TLSKey      string
+	AllowHost   []string
+	AllowOrigin []string
+	Drain       *time.Duration
+	StoreWait   *time.Duration
+	LogFormat   string
 
 	held *listen.Lock
 	cert *listen.Certificate
+}
+
+func (c *listenFlags) declare(b *builder) {
+	b.group = "Reach"
+	b.flag(&c.Listen, "listen", "", "HOST:PORT", "Serve TCP as well, to clients with a token or a login; more than once for more. Beyond this machine it needs TLS. Default $HOLDFAST_DAEMON_LISTEN.")
+	b.path(&c.TLSCert, "tls-cert", "", "FILE", "Speak TLS on TCP with this certificate and its chain (PEM). Default $HOLDFAST_DAEMON_TLS_CERT.")
+	b.path(&c.TLSKey, "tls-key", "", "FILE", "The certificate's key (PEM). Default $HOLDFAST_DAEMON_TLS_KEY.")
+	b.flag(&c.AllowHost, "allow-host", "", "HOST[:PORT]", "A name under which TCP clients call the daemon, beside its addresses. Default $HOLDFAST_DAEMON_ALLOW_HOST.")
+	b.flag(&c.AllowOrigin, "allow-origin", "", "ORIGIN", "Another origin whose pages may reach the daemon: https://console.example.org. Default $HOLDFAST_DAEMON_ALLOW_ORIGIN.")
+	b.flag(&c.Drain, "drain", "", "TIME", "How long what runs may take to end when the daemon ends; default $HOLDFAST_DAEMON_DRAIN, else 30s.")
+	b.flag(&c.StoreWait, "store-wait", "", "TIME", "How long runs wait for a store that is away or full before they are interrupted; default $HOLDFAST_STORE_WAIT, else 5m.")
+	b.flag(&c.LogFormat, "log-format", "", "FORMAT", "text or json; default $HOLDFAST_DAEMON_LOG_FORMAT, else text on a terminal and json elsewhere.", "text", "json")
 }
 
 const defaultDrain = 30 * time.Second

@@ -15,8 +15,13 @@ import (
 
 // daemonOpenCmd is `holdfast daemon open`.
 type daemonOpenCmd struct {
-	Browser bool `help:"Open it in the browser as well."`
+	Browser bool
 	jsonFlag
+}
+
+func (c *daemonOpenCmd) declare(b *builder) {
+	b.flag(&c.Browser, "browser", "", "", "Open it in the browser as well.")
+	b.include(&c.jsonFlag)
 }
 
 // Help says more than one line.

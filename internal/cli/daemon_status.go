@@ -15,6 +15,10 @@ import (
 // daemonStatusCmd is `holdfast daemon status`.
 type daemonStatusCmd struct{ jsonFlag }
 
+func (c *daemonStatusCmd) declare(b *builder) {
+	b.include(&c.jsonFlag)
+}
+
 type statusDoc struct {
 	Running bool `json:"running"`
 	*listen.Info
@@ -97,8 +101,14 @@ func (d *statusDoc) tell(p *Program) {
 
 // daemonStopCmd is `holdfast daemon stop`.
 type daemonStopCmd struct {
-	Now     bool          `help:"At once: what runs is interrupted as by a crash, and can be continued."`
-	Timeout time.Duration `default:"90s" placeholder:"TIME" help:"How long to wait for its end."`
+	Now     bool
+	Timeout time.Duration
+}
+
+func (c *daemonStopCmd) declare(b *builder) {
+	b.flag(&c.Now, "now", "", "", "At once: what runs is interrupted as by a crash, and can be continued.")
+	c.Timeout = 90 * time.Second
+	b.flag(&c.Timeout, "timeout", "", "TIME", "How long to wait for its end.")
 }
 
 // stopPause is how often the daemon's lock is looked at.

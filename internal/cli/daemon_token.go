@@ -9,23 +9,34 @@ import (
 	"strings"
 	"time"
 
+	"github.com/spf13/cobra"
+
 	"github.com/holdfast-dev/holdfast/daemon/api"
 	"github.com/holdfast-dev/holdfast/internal/term"
 )
 
-// daemonTokenCmd is `holdfast daemon token`.
-type daemonTokenCmd struct {
-	Create tokenCreateCmd `cmd:"" help:"Make a token; its secret is printed this once."`
-	List   tokenListCmd   `cmd:"" help:"List the tokens, newest first." aliases:"ls"`
-	Revoke tokenRevokeCmd `cmd:"" help:"Take a token back; its connections end." aliases:"rm"`
+func newDaemonTokenCmd(p *Program) *cobra.Command {
+	return p.group("token", "Make, list and revoke the tokens of programs.",
+		p.command(&tokenCreateCmd{}, "create", "Make a token; its secret is printed this once."),
+		p.command(&tokenListCmd{}, "list", "List the tokens, newest first.", "ls"),
+		p.command(&tokenRevokeCmd{}, "revoke", "Take a token back; its connections end.", "rm"),
+	)
 }
 
 // tokenCreateCmd is `holdfast daemon token create`.
 type tokenCreateCmd struct {
-	Name    string   `arg:"" placeholder:"NAME" help:"Who or what it is for; answers are on record with it."`
-	Scope   []string `short:"s" required:"" placeholder:"SCOPE" help:"What it may: read, run, approve, admin; commas, or more than once."`
-	Expires string   `placeholder:"TIME" help:"When it ends: 12h, 30d; default never."`
+	Name    string
+	Scope   []string
+	Expires string
 	jsonFlag
+}
+
+func (c *tokenCreateCmd) declare(b *builder) {
+	b.arg(&c.Name, "name", "Who or what it is for; answers are on record with it.")
+	b.words(&c.Scope, "scope", "s", "SCOPE", "What it may: read, run, approve, admin; commas, or more than once.")
+	b.flag(&c.Expires, "expires", "", "TIME", "When it ends: 12h, 30d; default never.")
+	b.include(&c.jsonFlag)
+	b.require("scope")
 }
 
 type madeToken struct {
@@ -109,6 +120,10 @@ func until(at *time.Time) string {
 // tokenListCmd is `holdfast daemon token list`.
 type tokenListCmd struct{ jsonFlag }
 
+func (c *tokenListCmd) declare(b *builder) {
+	b.include(&c.jsonFlag)
+}
+
 func (c *tokenListCmd) run(_ context.Context, p *Program) error {
 	a, done, err := p.authOfHome()
 	if err != nil {
@@ -152,7 +167,11 @@ func tokenState(t api.Token, now time.Time) string {
 
 // tokenRevokeCmd is `holdfast daemon token revoke`.
 type tokenRevokeCmd struct {
-	ID []string `arg:"" placeholder:"ID" help:"The token's id, from the list."`
+	ID []string
+}
+
+func (c *tokenRevokeCmd) declare(b *builder) {
+	b.arg(&c.ID, "id", "The token's id, from the list.")
 }
 
 func (c *tokenRevokeCmd) run(ctx context.Context, p *Program) error {

@@ -15,8 +15,14 @@ var (
 
 // daemonUnitCmd is `holdfast daemon unit`.
 type daemonUnitCmd struct {
-	Socket bool `help:"The socket's unit, which starts the daemon for the first client."`
-	Resume bool `default:"true" help:"The daemon goes on by itself with runs that an earlier one left in the middle; --resume=false leaves them interrupted."`
+	Socket bool
+	Resume bool
+}
+
+func (c *daemonUnitCmd) declare(b *builder) {
+	b.flag(&c.Socket, "socket", "", "", "The socket's unit, which starts the daemon for the first client.")
+	c.Resume = true
+	b.flag(&c.Resume, "resume", "", "", "The daemon goes on by itself with runs that an earlier one left in the middle; --resume=false leaves them interrupted.")
 }
 
 // Help says more than one line.

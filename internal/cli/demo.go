@@ -19,7 +19,11 @@ import (
 
 // demoCmd is `holdfast demo`.
 type demoCmd struct {
-	Rm bool `name:"rm" help:"Remove the demo's folder at the end."`
+	Rm bool
+}
+
+func (c *demoCmd) declare(b *builder) {
+	b.flag(&c.Rm, "rm", "", "", "Remove the demo's folder at the end.")
 }
 
 const demoSession = "demo"

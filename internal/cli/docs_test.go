@@ -8,7 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/alecthomas/kong"
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/holdfast-dev/holdfast/internal/outcome"
 )
@@ -42,29 +43,29 @@ func TestDocumentedExitCodes(t *testing.T) {
 func TestDocumentedFlags(t *testing.T) {
 	p := Program{}
 	p.fill()
-	k, err := p.parser(&grammar{})
-	if err != nil {
-		t.Fatal(err)
-	}
 	doc := cliDoc(t)
 	known := map[string]bool{"--help": true}
-	_ = kong.Visit(k.Model.Node, func(n kong.Visitable, next kong.Next) error {
-		switch n := n.(type) {
-		case *kong.Flag:
-			known["--"+n.Name] = true
-			if !strings.Contains(doc, "`--"+n.Name) && !strings.Contains(doc, "--"+n.Name+" ") && n.Name != "help" {
-				t.Errorf("docs/cli.md does not have --%s", n.Name)
-			}
-			if strings.TrimSpace(n.Help) == "" {
-				t.Errorf("--%s has no help", n.Name)
-			}
-		case *kong.Node:
-			if n.Type == kong.CommandNode && !strings.Contains(doc, commandPath(n)) {
-				t.Errorf("docs/cli.md does not have %s", commandPath(n))
-			}
+	var visit func(cmd *cobra.Command)
+	visit = func(cmd *cobra.Command) {
+		if !strings.Contains(doc, commandPath(cmd)) {
+			t.Errorf("docs/cli.md does not have %s", commandPath(cmd))
 		}
-		return next(nil)
-	})
+		cmd.Flags().VisitAll(func(f *pflag.Flag) {
+			if known["--"+f.Name] = true; f.Hidden || f.Name == "help" {
+				return
+			}
+			if !strings.Contains(doc, "`--"+f.Name) && !strings.Contains(doc, "--"+f.Name+" ") {
+				t.Errorf("docs/cli.md does not have --%s", f.Name)
+			}
+			if strings.TrimSpace(f.Usage) == "" {
+				t.Errorf("--%s has no help", f.Name)
+			}
+		})
+		for _, c := range subcommands(cmd) {
+			visit(c)
+		}
+	}
+	visit(p.root(nil))
 	for _, flag := range regexp.MustCompile("`[^`\n]*`").FindAllString(doc, -1) {
 		for _, name := range regexp.MustCompile(`--[a-z][a-z-]+`).FindAllString(flag, -1) {
 			if !known[name] {

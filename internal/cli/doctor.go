@@ -18,10 +18,17 @@ import (
 
 // doctorCmd is `holdfast doctor`.
 type doctorCmd struct {
-	Net bool   `help:"Also ask the model's server whether it answers."`
-	CWD string `name:"cwd" placeholder:"FOLDER" help:"The folder to look at; default the current one."`
+	Net bool
+	CWD string
 	storeFlags
 	jsonFlag
+}
+
+func (c *doctorCmd) declare(b *builder) {
+	b.flag(&c.Net, "net", "", "", "Also ask the model's server whether it answers.")
+	b.flag(&c.CWD, "cwd", "", "FOLDER", "The folder to look at; default the current one.")
+	b.include(&c.storeFlags)
+	b.include(&c.jsonFlag)
 }
 
 // check is one line of the doctor's findings. State is ok, warn or fail.

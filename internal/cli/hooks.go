@@ -6,24 +6,32 @@ import (
 	"strings"
 	"time"
 
+	"github.com/spf13/cobra"
+
 	"github.com/holdfast-dev/holdfast/hook"
 	"github.com/holdfast-dev/holdfast/internal/settings"
 	"github.com/holdfast-dev/holdfast/internal/term"
 	"github.com/holdfast-dev/holdfast/policy"
 )
 
-// hooksCmd is `holdfast hooks`.
-type hooksCmd struct {
-	List   hooksListCmd   `cmd:"" help:"List the hooks that settings name, and which of them run." aliases:"ls"`
-	Trust  hooksTrustCmd  `cmd:"" help:"Trust the hooks that a folder brings along, as they are now."`
-	Test   hooksTestCmd   `cmd:"" help:"Fire one event and say what its hooks answer."`
-	Replay hooksReplayCmd `cmd:"" help:"Ask today's hooks about the prompts and calls of a past session."`
+func newHooksCmd(p *Program) *cobra.Command {
+	return p.group("hooks", "List, trust, test and replay hooks.",
+		p.command(&hooksListCmd{}, "list", "List the hooks that settings name, and which of them run.", "ls"),
+		p.command(&hooksTrustCmd{}, "trust", "Trust the hooks that a folder brings along, as they are now."),
+		p.command(&hooksTestCmd{}, "test", "Fire one event and say what its hooks answer."),
+		p.command(&hooksReplayCmd{}, "replay", "Ask today's hooks about the prompts and calls of a past session."),
+	)
 }
 
 // hooksFlags say which settings name the hooks.
 type hooksFlags struct {
-	CWD      string   `name:"cwd" placeholder:"FOLDER" help:"The folder the session would work in; default the current one."`
-	Settings []string `sep:"none" placeholder:"FILE|JSON" help:"More settings, stronger than those of the folder and the user; may be repeated."`
+	CWD      string
+	Settings []string
+}
+
+func (c *hooksFlags) declare(b *builder) {
+	b.flag(&c.CWD, "cwd", "", "FOLDER", "The folder the session would work in; default the current one.")
+	b.flag(&c.Settings, "settings", "", "FILE|JSON", "More settings, stronger than those of the folder and the user; may be repeated.")
 }
 
 func (f *hooksFlags) load(p *Program) (*settings.Settings, error) {
@@ -92,6 +100,11 @@ func onFailure(d *hook.Definition, strict bool) hook.OnFailure {
 type hooksListCmd struct {
 	hooksFlags
 	jsonFlag
+}
+
+func (c *hooksListCmd) declare(b *builder) {
+	b.include(&c.hooksFlags)
+	b.include(&c.jsonFlag)
 }
 
 // Help says more than one line.

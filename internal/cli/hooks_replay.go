@@ -18,12 +18,22 @@ import (
 // hooksReplayCmd is `holdfast hooks replay`.
 type hooksReplayCmd struct {
 	sessionArg
-	All       bool     `short:"a" help:"Everything, not only that about which hooks said something."`
-	Yes       bool     `short:"y" help:"Do not ask."`
-	NoSandbox bool     `name:"no-sandbox" help:"Run commands of hooks without the kernel sandbox."`
-	Settings  []string `sep:"none" placeholder:"FILE|JSON" help:"More settings, stronger than those of the session's folder and the user; may be repeated."`
+	All       bool
+	Yes       bool
+	NoSandbox bool
+	Settings  []string
 	storeFlags
 	jsonFlag
+}
+
+func (c *hooksReplayCmd) declare(b *builder) {
+	b.include(&c.sessionArg)
+	b.flag(&c.All, "all", "a", "", "Everything, not only that about which hooks said something.")
+	b.flag(&c.Yes, "yes", "y", "", "Do not ask.")
+	b.flag(&c.NoSandbox, "no-sandbox", "", "", "Run commands of hooks without the kernel sandbox.")
+	b.flag(&c.Settings, "settings", "", "FILE|JSON", "More settings, stronger than those of the session's folder and the user; may be repeated.")
+	b.include(&c.storeFlags)
+	b.include(&c.jsonFlag)
 }
 
 // Help says more than one line.

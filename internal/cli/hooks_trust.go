@@ -13,9 +13,15 @@ import (
 
 // hooksTrustCmd is `holdfast hooks trust`.
 type hooksTrustCmd struct {
-	Dir string `arg:"" optional:"" placeholder:"FOLDER" help:"The folder, or one inside it; default the current one."`
-	Yes bool   `short:"y" help:"Do not ask."`
+	Dir string
+	Yes bool
 	jsonFlag
+}
+
+func (c *hooksTrustCmd) declare(b *builder) {
+	b.optional(&c.Dir, "dir", "The folder, or one inside it; default the current one.")
+	b.flag(&c.Yes, "yes", "y", "", "Do not ask.")
+	b.include(&c.jsonFlag)
 }
 
 // Help says more than one line.

@@ -18,11 +18,19 @@ import (
 
 // hooksTestCmd is `holdfast hooks test`.
 type hooksTestCmd struct {
-	Event     string `arg:"" placeholder:"EVENT" help:"PreToolUse, or any other event; the names of either dialect."`
-	Input     string `placeholder:"FILE" help:"What the hooks are told, as JSON in the form of either dialect; - is standard input. Default nothing but the event."`
-	NoSandbox bool   `name:"no-sandbox" help:"Run commands of hooks without the kernel sandbox."`
+	Event     string
+	Input     string
+	NoSandbox bool
 	hooksFlags
 	jsonFlag
+}
+
+func (c *hooksTestCmd) declare(b *builder) {
+	b.arg(&c.Event, "event", "PreToolUse, or any other event; the names of either dialect.")
+	b.flag(&c.Input, "input", "", "FILE", "What the hooks are told, as JSON in the form of either dialect; - is standard input. Default nothing but the event.")
+	b.flag(&c.NoSandbox, "no-sandbox", "", "", "Run commands of hooks without the kernel sandbox.")
+	b.include(&c.hooksFlags)
+	b.include(&c.jsonFlag)
 }
 
 // Help says more than one line.

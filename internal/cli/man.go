@@ -5,21 +5,17 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/alecthomas/kong"
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/holdfast-dev/holdfast/internal/outcome"
-	"github.com/holdfast-dev/holdfast/policy"
 )
 
 // manCmd is `holdfast man`.
 type manCmd struct{}
 
 func (c *manCmd) run(_ context.Context, p *Program) error {
-	k, err := p.parser(&grammar{})
-	if err != nil {
-		return err
-	}
-	p.out.Text(manPage(k.Model.Node))
+	p.out.Text(manPage(p.root(nil)))
 	return nil
 }
 
@@ -42,46 +38,43 @@ var environment = [][2]string{
 }
 
 // manPage writes the mdoc source of holdfast(1).
-func manPage(root *kong.Node) string {
+func manPage(root *cobra.Command) string {
 	var b strings.Builder
 	b.WriteString(".Dd November 20, 2026\n.Dt HOLDFAST 1\n.Os\n.Sh NAME\n.Nm holdfast\n" +
 		".Nd run agents that remember, ask first and cannot step outside\n.Sh SYNOPSIS\n")
 	leaves := manLeaves(root)
-	for _, n := range leaves {
-		fmt.Fprintf(&b, ".Nm\n.Cm %s\n", roff(commandPath(n)))
-		if len(n.Flags) > 0 {
+	for _, c := range leaves {
+		fmt.Fprintf(&b, ".Nm\n.Cm %s\n", roff(commandPath(c)))
+		if c.HasAvailableFlags() {
 			b.WriteString(".Op Ar flags\n")
 		}
-		for _, a := range n.Positional {
-			if a.Required {
-				fmt.Fprintf(&b, ".Ar %s\n", roff(a.Name))
+		for _, a := range arguments(c) {
+			if name, optional := strings.CutPrefix(a[0], "["); optional {
+				fmt.Fprintf(&b, ".Op Ar %s\n", roff(argumentName(name)))
 			} else {
-				fmt.Fprintf(&b, ".Op Ar %s\n", roff(a.Name))
+				fmt.Fprintf(&b, ".Ar %s\n", roff(argumentName(name)))
 			}
 		}
 	}
 	b.WriteString(".Sh DESCRIPTION\nAn agent runs in a folder with tools. What it says and does is a record of a session's log,\n" +
 		"on disk before it counts, so a session goes on after a crash where it stopped.\n.Sh COMMANDS\n")
-	for _, n := range leaves {
-		fmt.Fprintf(&b, ".Ss holdfast %s\n%s\n", roff(commandPath(n)), roff(n.Help))
+	for _, c := range leaves {
+		fmt.Fprintf(&b, ".Ss holdfast %s\n%s\n", roff(commandPath(c)), roff(c.Short))
 		b.WriteString(".Bl -tag -width Ds\n")
-		for _, a := range n.Positional {
-			fmt.Fprintf(&b, ".It Ar %s\n%s\n", roff(a.Name), roff(a.Help))
+		for _, a := range arguments(c) {
+			fmt.Fprintf(&b, ".It Ar %s\n%s\n", roff(argumentName(a[0])), roff(a[1]))
 		}
-		for _, f := range n.Flags {
-			if f.Hidden {
-				continue
-			}
+		visibleFlags(c, func(f *pflag.Flag) {
 			b.WriteString(".It ")
-			if f.Short != 0 {
-				fmt.Fprintf(&b, "Fl %c , ", f.Short)
+			if f.Shorthand != "" {
+				fmt.Fprintf(&b, "Fl %s , ", f.Shorthand)
 			}
 			fmt.Fprintf(&b, "Fl \\-%s", roff(f.Name))
-			if !f.IsBool() {
-				fmt.Fprintf(&b, " Ar %s", roff(f.FormatPlaceHolder()))
+			if v, ok := f.Value.(*value); ok && !v.isSwitch() {
+				fmt.Fprintf(&b, " Ar %s", roff(v.placeholder))
 			}
-			fmt.Fprintf(&b, "\n%s\n", roff(f.Help))
-		}
+			fmt.Fprintf(&b, "\n%s\n", roff(f.Usage))
+		})
 		b.WriteString(".El\n")
 	}
 	b.WriteString(".Sh ENVIRONMENT\n.Bl -tag -width Ds\n")
@@ -99,26 +92,24 @@ func manPage(root *kong.Node) string {
 	return b.String()
 }
 
-func manLeaves(n *kong.Node) []*kong.Node {
-	var out []*kong.Node
-	for _, c := range n.Children {
-		if c.Hidden {
-			continue
+// manLeaves are the commands that do something, as the help orders them.
+func manLeaves(cmd *cobra.Command) (list []*cobra.Command) {
+	for _, c := range subcommands(cmd) {
+		if len(subcommands(c)) == 0 {
+			list = append(list, c)
 		}
-		if c.Leaf() {
-			out = append(out, c)
-		}
-		out = append(out, manLeaves(c)...)
+		list = append(list, manLeaves(c)...)
 	}
-	return out
+	return list
 }
 
-// commandPath is a command's name with its parents', without aliases.
-func commandPath(n *kong.Node) string {
-	if n.Parent == nil || n.Parent.Type == kong.ApplicationNode {
-		return n.Name
-	}
-	return commandPath(n.Parent) + " " + n.Name
+// argumentName is the name in "[<name> ...]".
+func argumentName(word string) string { return strings.Trim(word, "[]<>. ") }
+
+// commandPath is a command's name with those of its parents, without the program's.
+func commandPath(cmd *cobra.Command) string {
+	_, path, _ := strings.Cut(cmd.CommandPath(), " ")
+	return path
 }
 
 // roff protects text from being read as roff.
@@ -128,12 +119,4 @@ func roff(s string) string {
 		s = `\&` + s
 	}
 	return s
-}
-
-func modeNames() []string {
-	var names []string
-	for _, m := range policy.Modes() {
-		names = append(names, string(m))
-	}
-	return names
 }

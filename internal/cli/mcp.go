@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/spf13/cobra"
+
 	"github.com/holdfast-dev/holdfast/internal/compose/tools"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
 	"github.com/holdfast-dev/holdfast/internal/settings"
@@ -14,31 +16,45 @@ import (
 	"github.com/holdfast-dev/holdfast/policy"
 )
 
-// mcpCmd is `holdfast mcp`.
-type mcpCmd struct {
-	Serve   mcpServeCmd   `cmd:"" default:"withargs" help:"Offer guarded tools to an MCP client, over standard input and output or HTTP."`
-	List    mcpListCmd    `cmd:"" help:"List the MCP servers that runs use, and which of them nobody has approved." aliases:"ls"`
-	Get     mcpGetCmd     `cmd:"" help:"Show one server, and with --check its tools."`
-	Add     mcpAddCmd     `cmd:"" help:"Write a server down: a program, or an address."`
-	AddJSON mcpAddJSONCmd `cmd:"" name:"add-json" help:"Write a server down, as its definition in JSON."`
-	Remove  mcpRemoveCmd  `cmd:"" help:"Take a server out again." aliases:"rm"`
-	Approve mcpApproveCmd `cmd:"" help:"Let servers that a folder brings along be started, each as it is now."`
-	Reject  mcpRejectCmd  `cmd:"" help:"Say no to servers that a folder brings along; runs do not ask about them any more."`
-	Revoke  mcpRevokeCmd  `cmd:"" help:"Take back what was decided about servers."`
-	Login   mcpLoginCmd   `cmd:"" help:"Log in to a server by OAuth."`
-	Logout  mcpLogoutCmd  `cmd:"" help:"Forget the login to a server."`
+func newMCPCmd(p *Program) *cobra.Command {
+	cmd := p.command(&mcpServeCmd{}, "mcp", "Manage MCP servers, or serve as one.") // mcp alone is mcp serve
+	addCommands(cmd,
+		p.command(&mcpServeCmd{}, "serve", "Offer guarded tools to an MCP client, over standard input and output or HTTP."),
+		p.command(&mcpListCmd{}, "list", "List the MCP servers that runs use, and which of them nobody has approved.", "ls"),
+		p.command(&mcpGetCmd{}, "get", "Show one server, and with --check its tools."),
+		p.command(&mcpAddCmd{}, "add", "Write a server down: a program, or an address."),
+		p.command(&mcpAddJSONCmd{}, "add-json", "Write a server down, as its definition in JSON."),
+		p.command(&mcpRemoveCmd{}, "remove", "Take a server out again.", "rm"),
+		p.command(&mcpApproveCmd{}, "approve", "Let servers that a folder brings along be started, each as it is now."),
+		p.command(&mcpRejectCmd{}, "reject", "Say no to servers that a folder brings along; runs do not ask about them any more."),
+		p.command(&mcpRevokeCmd{}, "revoke", "Take back what was decided about servers."),
+		p.command(&mcpLoginCmd{}, "login", "Log in to a server by OAuth."),
+		p.command(&mcpLogoutCmd{}, "logout", "Forget the login to a server."),
+	)
+	return cmd
 }
 
 // mcpFlags say whose servers are meant.
 type mcpFlags struct {
-	CWD string `name:"cwd" placeholder:"FOLDER" help:"The folder that a run would work in; default the current one."`
+	CWD string
 	mcpConfigFlags
+}
+
+func (c *mcpFlags) declare(b *builder) {
+	b.flag(&c.CWD, "cwd", "", "FOLDER", "The folder that a run would work in; default the current one.")
+	b.include(&c.mcpConfigFlags)
 }
 
 // mcpConfigFlags name servers on the command line.
 type mcpConfigFlags struct {
-	MCPConfig       []string `name:"mcp-config" sep:"none" placeholder:"FILE|JSON" group:"mcp" help:"More MCP servers, in the form of .mcp.json; may be repeated."`
-	StrictMCPConfig bool     `name:"strict-mcp-config" group:"mcp" help:"No other servers than those of --mcp-config; alone: none."`
+	MCPConfig       []string
+	StrictMCPConfig bool
+}
+
+func (c *mcpConfigFlags) declare(b *builder) {
+	b.group = "MCP servers"
+	b.flag(&c.MCPConfig, "mcp-config", "", "FILE|JSON", "More MCP servers, in the form of .mcp.json; may be repeated.")
+	b.flag(&c.StrictMCPConfig, "strict-mcp-config", "", "", "No other servers than those of --mcp-config; alone: none.")
 }
 
 // into adds the servers to what is loaded.
@@ -136,8 +152,14 @@ func serverLine(srv *settings.MCPServer) string {
 // mcpListCmd is `holdfast mcp list`.
 type mcpListCmd struct {
 	mcpFlags
-	Check bool `help:"Start those that are approved, and say whether they answer and with which tools."`
+	Check bool
 	jsonFlag
+}
+
+func (c *mcpListCmd) declare(b *builder) {
+	b.include(&c.mcpFlags)
+	b.flag(&c.Check, "check", "", "", "Start those that are approved, and say whether they answer and with which tools.")
+	b.include(&c.jsonFlag)
 }
 
 // Help says more than one line.
@@ -197,10 +219,17 @@ func (c *mcpListCmd) run(ctx context.Context, p *Program) error {
 
 // mcpGetCmd is `holdfast mcp get`.
 type mcpGetCmd struct {
-	Name string `arg:"" placeholder:"NAME" help:"The server."`
+	Name string
 	mcpFlags
-	Check bool `help:"Start it, and say whether it answers and with which tools."`
+	Check bool
 	jsonFlag
+}
+
+func (c *mcpGetCmd) declare(b *builder) {
+	b.arg(&c.Name, "name", "The server.")
+	b.include(&c.mcpFlags)
+	b.flag(&c.Check, "check", "", "", "Start it, and say whether it answers and with which tools.")
+	b.include(&c.jsonFlag)
 }
 
 func (c *mcpGetCmd) run(ctx context.Context, p *Program) error {

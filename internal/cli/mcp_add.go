@@ -17,23 +17,43 @@ import (
 
 // mcpScopeFlags say where a server is written down.
 type mcpScopeFlags struct {
-	Scope string `short:"s" placeholder:"SCOPE" enum:"local,project,user," default:"" help:"local (yours, in this project; the default), project (.mcp.json, for all who work on it) or user (yours, everywhere)."`
-	CWD   string `name:"cwd" placeholder:"FOLDER" help:"The project is that of this folder; default the current one."`
+	Scope string
+	CWD   string
 	jsonFlag
+}
+
+func (c *mcpScopeFlags) declare(b *builder) {
+	b.flag(&c.Scope, "scope", "s", "SCOPE", "local (yours, in this project; the default), project (.mcp.json, for all who work on it) or user (yours, everywhere).", "local", "project", "user")
+	b.flag(&c.CWD, "cwd", "", "FOLDER", "The project is that of this folder; default the current one.")
+	b.include(&c.jsonFlag)
 }
 
 // mcpAddCmd is `holdfast mcp add`.
 type mcpAddCmd struct {
-	Name    string   `arg:"" placeholder:"NAME" help:"What it is called: its tools are mcp__NAME__TOOL."`
-	Target  string   `arg:"" name:"command-or-url" placeholder:"COMMAND|URL" help:"The program, or the address."`
-	Args    []string `arg:"" optional:"" passthrough:"" placeholder:"ARGS" help:"Arguments of the program; -- in front of all of it keeps their flags from being ours."`
-	Type    string   `name:"transport" short:"t" placeholder:"TYPE" enum:"stdio,http,sse," default:"" help:"stdio, http or sse; default stdio for a program and http for an address."`
-	Env     []string `short:"e" sep:"none" placeholder:"NAME=VALUE" help:"A variable of the program's environment; may be repeated. $${NAME} is read from yours when it starts."`
-	Header  []string `short:"H" sep:"none" placeholder:"'NAME: VALUE'" help:"A header of every request; may be repeated."`
-	Client  string   `name:"client-id" placeholder:"ID" help:"OAuth: what the server knows us by; default we register."`
-	Port    int      `name:"callback-port" placeholder:"PORT" help:"OAuth: where the browser comes back to; default any."`
-	Replace bool     `help:"Replace one of that name."`
+	Name    string
+	Target  string
+	Args    []string
+	Type    string
+	Env     []string
+	Header  []string
+	Client  string
+	Port    int
+	Replace bool
 	mcpScopeFlags
+}
+
+func (c *mcpAddCmd) declare(b *builder) {
+	b.arg(&c.Name, "name", "What it is called: its tools are mcp__NAME__TOOL.")
+	b.arg(&c.Target, "command-or-url", "The program, or the address.")
+	b.verbatim = true
+	b.optional(&c.Args, "args", "Arguments of the program; -- in front of all of it keeps their flags from being ours.")
+	b.flag(&c.Type, "transport", "t", "TYPE", "stdio, http or sse; default stdio for a program and http for an address.", "stdio", "http", "sse")
+	b.flag(&c.Env, "env", "e", "NAME=VALUE", "A variable of the program's environment; may be repeated. ${NAME} is read from yours when it starts.")
+	b.flag(&c.Header, "header", "H", "'NAME: VALUE'", "A header of every request; may be repeated.")
+	b.flag(&c.Client, "client-id", "", "ID", "OAuth: what the server knows us by; default we register.")
+	b.flag(&c.Port, "callback-port", "", "PORT", "OAuth: where the browser comes back to; default any.")
+	b.flag(&c.Replace, "replace", "", "", "Replace one of that name.")
+	b.include(&c.mcpScopeFlags)
 }
 
 // Help says more than one line.
@@ -49,10 +69,17 @@ its host in sandbox.network.allowedDomains and a cache that it may write.`
 
 // mcpAddJSONCmd is `holdfast mcp add-json`.
 type mcpAddJSONCmd struct {
-	Name    string `arg:"" placeholder:"NAME" help:"What it is called."`
-	Def     string `arg:"" name:"json" placeholder:"JSON" help:"Its definition, as in .mcp.json."`
-	Replace bool   `help:"Replace one of that name."`
+	Name    string
+	Def     string
+	Replace bool
 	mcpScopeFlags
+}
+
+func (c *mcpAddJSONCmd) declare(b *builder) {
+	b.arg(&c.Name, "name", "What it is called.")
+	b.arg(&c.Def, "json", "Its definition, as in .mcp.json.")
+	b.flag(&c.Replace, "replace", "", "", "Replace one of that name.")
+	b.include(&c.mcpScopeFlags)
 }
 
 func (c *mcpAddJSONCmd) run(_ context.Context, p *Program) error {
@@ -227,8 +254,13 @@ func trusted(s *settings.Settings) bool {
 
 // mcpRemoveCmd is `holdfast mcp remove`.
 type mcpRemoveCmd struct {
-	Name string `arg:"" placeholder:"NAME" help:"The server."`
+	Name string
 	mcpScopeFlags
+}
+
+func (c *mcpRemoveCmd) declare(b *builder) {
+	b.arg(&c.Name, "name", "The server.")
+	b.include(&c.mcpScopeFlags)
 }
 
 // Help says more than one line.

@@ -14,15 +14,26 @@ import (
 
 // mcpNames are servers that are decided about.
 type mcpNames struct {
-	Names []string `arg:"" name:"name" placeholder:"NAME" help:"The servers."`
-	CWD   string   `name:"cwd" placeholder:"FOLDER" help:"The folder that brings them along; default the current one."`
+	Names []string
+	CWD   string
 	jsonFlag
+}
+
+func (c *mcpNames) declare(b *builder) {
+	b.arg(&c.Names, "name", "The servers.")
+	b.flag(&c.CWD, "cwd", "", "FOLDER", "The folder that brings them along; default the current one.")
+	b.include(&c.jsonFlag)
 }
 
 // mcpApproveCmd is `holdfast mcp approve`.
 type mcpApproveCmd struct {
 	mcpNames
-	Yes bool `short:"y" help:"Do not ask."`
+	Yes bool
+}
+
+func (c *mcpApproveCmd) declare(b *builder) {
+	b.include(&c.mcpNames)
+	b.flag(&c.Yes, "yes", "y", "", "Do not ask.")
 }
 
 // Help says more than one line.
@@ -35,8 +46,16 @@ changes it needs approval again. Servers of your own settings need none.`
 // mcpRejectCmd is `holdfast mcp reject`.
 type mcpRejectCmd struct{ mcpNames }
 
+func (c *mcpRejectCmd) declare(b *builder) {
+	b.include(&c.mcpNames)
+}
+
 // mcpRevokeCmd is `holdfast mcp revoke`.
 type mcpRevokeCmd struct{ mcpNames }
+
+func (c *mcpRevokeCmd) declare(b *builder) {
+	b.include(&c.mcpNames)
+}
 
 func (c *mcpApproveCmd) run(ctx context.Context, p *Program) error {
 	return c.decide(ctx, p, true, c.Yes)

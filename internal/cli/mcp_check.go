@@ -107,9 +107,15 @@ func (p *Program) check(ctx context.Context, s *settings.Settings, list []*setti
 
 // mcpLoginCmd is `holdfast mcp login`.
 type mcpLoginCmd struct {
-	Name    string `arg:"" placeholder:"NAME" help:"The server."`
-	Browser bool   `help:"Open the page in the browser as well."`
+	Name    string
+	Browser bool
 	mcpFlags
+}
+
+func (c *mcpLoginCmd) declare(b *builder) {
+	b.arg(&c.Name, "name", "The server.")
+	b.flag(&c.Browser, "browser", "", "", "Open the page in the browser as well.")
+	b.include(&c.mcpFlags)
 }
 
 // Help says more than one line.
@@ -121,8 +127,13 @@ alone, and renewed without you as long as the server allows.`
 
 // mcpLogoutCmd is `holdfast mcp logout`.
 type mcpLogoutCmd struct {
-	Name string `arg:"" placeholder:"NAME" help:"The server."`
+	Name string
 	mcpFlags
+}
+
+func (c *mcpLogoutCmd) declare(b *builder) {
+	b.arg(&c.Name, "name", "The server.")
+	b.include(&c.mcpFlags)
 }
 
 // one is a client of one server, which needs to be approved and reached by an address, and

@@ -28,19 +28,39 @@ import (
 
 // mcpServeCmd is `holdfast mcp serve`, and `holdfast mcp` alone.
 type mcpServeCmd struct {
-	CWD         string   `name:"cwd" placeholder:"FOLDER" group:"work" help:"Work in this folder; default the current one."`
-	AddDir      []string `sep:"none" placeholder:"FOLDER" group:"work" help:"Another folder that the tools may touch; may be repeated."`
-	AllProjects bool     `group:"work" help:"Let the session tools find sessions of all projects, not only this one's."`
+	CWD         string
+	AddDir      []string
+	AllProjects bool
 	permissionFlags
-	NoHooks   bool `name:"no-hooks" group:"permission" help:"Run no hooks. Refused where the administrator's settings have some."`
-	NoSandbox bool `name:"no-sandbox" group:"permission" help:"Run commands without the kernel sandbox. Refused where the administrator's settings want it."`
+	NoHooks   bool
+	NoSandbox bool
 
-	HTTP        string   `name:"http" placeholder:"HOST:PORT" group:"listen" help:"Serve streamable HTTP at /mcp, to clients with a token (holdfast daemon token create --scope run NAME). Beyond this machine it needs TLS."`
-	TLSCert     string   `group:"listen" name:"tls-cert" type:"path" placeholder:"FILE" help:"Speak TLS with this certificate and its chain (PEM)."`
-	TLSKey      string   `group:"listen" name:"tls-key" type:"path" placeholder:"FILE" help:"The certificate's key (PEM)."`
-	AllowHost   []string `group:"listen" sep:"none" placeholder:"HOST[:PORT]" help:"A name under which clients call the server, beside its address."`
-	AllowOrigin []string `group:"listen" sep:"none" placeholder:"ORIGIN" help:"Another origin whose pages may reach the server."`
+	HTTP        string
+	TLSCert     string
+	TLSKey      string
+	AllowHost   []string
+	AllowOrigin []string
 	storeFlags
+}
+
+func (c *mcpServeCmd) declare(b *builder) {
+	b.group = "Folders"
+	b.flag(&c.CWD, "cwd", "", "FOLDER", "Work in this folder; default the current one.")
+	b.flag(&c.AddDir, "add-dir", "", "FOLDER", "Another folder that the tools may touch; may be repeated.")
+	b.flag(&c.AllProjects, "all-projects", "", "", "Let the session tools find sessions of all projects, not only this one's.")
+	b.group = ""
+	b.include(&c.permissionFlags)
+	b.group = "Permission"
+	b.flag(&c.NoHooks, "no-hooks", "", "", "Run no hooks. Refused where the administrator's settings have some.")
+	b.flag(&c.NoSandbox, "no-sandbox", "", "", "Run commands without the kernel sandbox. Refused where the administrator's settings want it.")
+	b.group = "Reach"
+	b.flag(&c.HTTP, "http", "", "HOST:PORT", "Serve streamable HTTP at /mcp, to clients with a token (holdfast daemon token create --scope run NAME). Beyond this machine it needs TLS.")
+	b.path(&c.TLSCert, "tls-cert", "", "FILE", "Speak TLS with this certificate and its chain (PEM).")
+	b.path(&c.TLSKey, "tls-key", "", "FILE", "The certificate's key (PEM).")
+	b.flag(&c.AllowHost, "allow-host", "", "HOST[:PORT]", "A name under which clients call the server, beside its address.")
+	b.flag(&c.AllowOrigin, "allow-origin", "", "ORIGIN", "Another origin whose pages may reach the server.")
+	b.group = ""
+	b.include(&c.storeFlags)
 }
 
 // Help says more than one line.

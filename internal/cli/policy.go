@@ -6,28 +6,37 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/spf13/cobra"
+
 	"github.com/holdfast-dev/holdfast/internal/compose/tools"
 	"github.com/holdfast-dev/holdfast/internal/settings"
 	"github.com/holdfast-dev/holdfast/policy"
 )
 
-// policyCmd is `holdfast policy`.
-type policyCmd struct {
-	Show    policyShowCmd    `cmd:"" help:"Show the mode, the rules with where they were written, the limits, and each tool's chain."`
-	Explain policyExplainCmd `cmd:"" help:"Say what would become of one tool call, and why."`
-	Test    policyTestCmd    `cmd:"" help:"Run tables of calls and what is to become of them."`
-	Lint    policyLintCmd    `cmd:"" help:"Find rules and settings that cannot work."`
-	Check   policyCheckCmd   `cmd:"" help:"Judge many calls, one JSON object per line."`
-	Replay  policyReplayCmd  `cmd:"" help:"Judge a past session by today's policy and say what would differ."`
-	Mode    policyModeCmd    `cmd:"" help:"Change the permission mode of a session, also while it runs."`
-	Grants  policyGrantsCmd  `cmd:"" help:"List or revoke what people decided for a session."`
+func newPolicyCmd(p *Program) *cobra.Command {
+	return p.group("policy", "Show, explain, test and check the permission policy.",
+		p.command(&policyShowCmd{}, "show", "Show the mode, the rules with where they were written, the limits, and each tool's chain."),
+		p.command(&policyExplainCmd{}, "explain", "Say what would become of one tool call, and why."),
+		p.command(&policyTestCmd{}, "test", "Run tables of calls and what is to become of them."),
+		p.command(&policyLintCmd{}, "lint", "Find rules and settings that cannot work."),
+		p.command(&policyCheckCmd{}, "check", "Judge many calls, one JSON object per line."),
+		p.command(&policyReplayCmd{}, "replay", "Judge a past session by today's policy and say what would differ."),
+		p.command(&policyModeCmd{}, "mode", "Change the permission mode of a session, also while it runs."),
+		p.command(&policyGrantsCmd{}, "grants", "List or revoke what people decided for a session."),
+	)
 }
 
 // policyFlags say which settings judge.
 type policyFlags struct {
-	CWD            string   `name:"cwd" placeholder:"FOLDER" help:"The folder the session would work in; default the current one."`
-	PermissionMode string   `placeholder:"MODE" help:"The permission mode; default what settings say."`
-	Settings       []string `sep:"none" placeholder:"FILE|JSON" help:"More settings, stronger than those of the folder and the user; may be repeated."`
+	CWD            string
+	PermissionMode string
+	Settings       []string
+}
+
+func (c *policyFlags) declare(b *builder) {
+	b.flag(&c.CWD, "cwd", "", "FOLDER", "The folder the session would work in; default the current one.")
+	b.flag(&c.PermissionMode, "permission-mode", "", "MODE", "The permission mode; default what settings say.")
+	b.flag(&c.Settings, "settings", "", "FILE|JSON", "More settings, stronger than those of the folder and the user; may be repeated.")
 }
 
 // load reads the settings of the folder, and those named by the flags.

@@ -16,9 +16,16 @@ import (
 
 // policyCheckCmd is `holdfast policy check`.
 type policyCheckCmd struct {
-	Batch string `required:"" placeholder:"FILE" help:"The calls, one JSON object per line: {id, tool, input, cwd, mode}; - is standard input."`
+	Batch string
 	policyFlags
 	jsonFlag
+}
+
+func (c *policyCheckCmd) declare(b *builder) {
+	b.flag(&c.Batch, "batch", "", "FILE", "The calls, one JSON object per line: {id, tool, input, cwd, mode}; - is standard input.")
+	b.include(&c.policyFlags)
+	b.include(&c.jsonFlag)
+	b.require("batch")
 }
 
 // Help says more than one line.

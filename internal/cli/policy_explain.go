@@ -9,9 +9,15 @@ import (
 
 // policyExplainCmd is `holdfast policy explain`.
 type policyExplainCmd struct {
-	Call []string `arg:"" optional:"" placeholder:"TOOL INPUT" help:"A tool and its input, as JSON or its main field alone; or, behind --, a command."`
+	Call []string
 	policyFlags
 	jsonFlag
+}
+
+func (c *policyExplainCmd) declare(b *builder) {
+	b.optional(&c.Call, "call", "A tool and its input, as JSON or its main field alone; or, behind --, a command.")
+	b.include(&c.policyFlags)
+	b.include(&c.jsonFlag)
 }
 
 // Help says more than one line.

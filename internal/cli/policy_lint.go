@@ -12,9 +12,15 @@ import (
 
 // policyLintCmd is `holdfast policy lint`.
 type policyLintCmd struct {
-	Files []string `arg:"" optional:"" placeholder:"FILE" help:"Settings files, each for itself; default all that apply in this folder."`
-	CWD   string   `name:"cwd" placeholder:"FOLDER" help:"The folder whose settings are looked at; default the current one."`
+	Files []string
+	CWD   string
 	jsonFlag
+}
+
+func (c *policyLintCmd) declare(b *builder) {
+	b.optional(&c.Files, "files", "Settings files, each for itself; default all that apply in this folder.")
+	b.flag(&c.CWD, "cwd", "", "FOLDER", "The folder whose settings are looked at; default the current one.")
+	b.include(&c.jsonFlag)
 }
 
 // Help says more than one line.

@@ -26,10 +26,18 @@ func (a sessionArg) ofRun(ctx context.Context, p *Program, url string, do func(*
 // policyModeCmd is `holdfast policy mode`.
 type policyModeCmd struct {
 	sessionArg
-	Mode string `arg:"" help:"The mode; holdfast run --help lists them."`
-	By   string `placeholder:"NAME" help:"Who changes it; default $$USER."`
+	Mode string
+	By   string
 	storeFlags
 	jsonFlag
+}
+
+func (c *policyModeCmd) declare(b *builder) {
+	b.include(&c.sessionArg)
+	b.arg(&c.Mode, "mode", "The mode; holdfast run --help lists them.")
+	b.flag(&c.By, "by", "", "NAME", "Who changes it; default $USER.")
+	b.include(&c.storeFlags)
+	b.include(&c.jsonFlag)
 }
 
 // Help says more than one line.
@@ -85,10 +93,18 @@ func (p *Program) who(given string) string {
 // policyGrantsCmd is `holdfast policy grants`.
 type policyGrantsCmd struct {
 	sessionArg
-	Revoke string `placeholder:"GRANT" help:"Take this grant back, by its id or the beginning of it."`
-	By     string `placeholder:"NAME" help:"Who revokes; default $$USER."`
+	Revoke string
+	By     string
 	storeFlags
 	jsonFlag
+}
+
+func (c *policyGrantsCmd) declare(b *builder) {
+	b.include(&c.sessionArg)
+	b.flag(&c.Revoke, "revoke", "", "GRANT", "Take this grant back, by its id or the beginning of it.")
+	b.flag(&c.By, "by", "", "NAME", "Who revokes; default $USER.")
+	b.include(&c.storeFlags)
+	b.include(&c.jsonFlag)
 }
 
 type grantsDoc struct {

@@ -19,11 +19,20 @@ import (
 // policyReplayCmd is `holdfast policy replay`.
 type policyReplayCmd struct {
 	sessionArg
-	All            bool     `short:"a" help:"Every call, not only those that would be judged otherwise."`
-	PermissionMode string   `placeholder:"MODE" help:"Judge in this mode; default the one that was in force at each call."`
-	Settings       []string `sep:"none" placeholder:"FILE|JSON" help:"More settings, stronger than those of the session's folder and the user; may be repeated."`
+	All            bool
+	PermissionMode string
+	Settings       []string
 	storeFlags
 	jsonFlag
+}
+
+func (c *policyReplayCmd) declare(b *builder) {
+	b.include(&c.sessionArg)
+	b.flag(&c.All, "all", "a", "", "Every call, not only those that would be judged otherwise.")
+	b.flag(&c.PermissionMode, "permission-mode", "", "MODE", "Judge in this mode; default the one that was in force at each call.")
+	b.flag(&c.Settings, "settings", "", "FILE|JSON", "More settings, stronger than those of the session's folder and the user; may be repeated.")
+	b.include(&c.storeFlags)
+	b.include(&c.jsonFlag)
 }
 
 // Help says more than one line.

@@ -14,9 +14,15 @@ import (
 
 // policyShowCmd is `holdfast policy show`.
 type policyShowCmd struct {
-	Tool []string `arg:"" optional:"" placeholder:"TOOL" help:"Only the chains of these tools."`
+	Tool []string
 	policyFlags
 	jsonFlag
+}
+
+func (c *policyShowCmd) declare(b *builder) {
+	b.optional(&c.Tool, "tool", "Only the chains of these tools.")
+	b.include(&c.policyFlags)
+	b.include(&c.jsonFlag)
 }
 
 // policyDoc is a whole policy in JSON.

@@ -19,9 +19,15 @@ import (
 
 // policyTestCmd is `holdfast policy test`.
 type policyTestCmd struct {
-	Files []string `arg:"" placeholder:"FILE" help:"Tables of calls, in YAML or JSON."`
+	Files []string
 	policyFlags
 	jsonFlag
+}
+
+func (c *policyTestCmd) declare(b *builder) {
+	b.arg(&c.Files, "files", "Tables of calls, in YAML or JSON.")
+	b.include(&c.policyFlags)
+	b.include(&c.jsonFlag)
 }
 
 // Help says more than one line.

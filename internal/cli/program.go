@@ -23,7 +23,6 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/holdfast-dev/holdfast/internal/confine"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
 	"github.com/holdfast-dev/holdfast/internal/term"
 	"github.com/holdfast-dev/holdfast/internal/version"
@@ -49,9 +48,10 @@ type Program struct {
 
 	environ []string // that commands get instead of this process's environment; nil: that
 
-	term     *term.Terminal
-	out, err *term.Printer // of term
-	json     bool          // errors are printed as JSON
+	term       *term.Terminal
+	out, err   *term.Printer // of term
+	json       bool          // errors are printed as JSON
+	completing bool          // a shell asks how a word can go on
 
 	end func(syscall.WaitStatus) // ends the process as a command of it ended
 }
@@ -98,19 +98,7 @@ func (p *Program) run(ctx context.Context) error {
 		p.out.Text(text)
 		return nil
 	}
-	cmd, err := p.parse()
-	if _, exec := confine.Asked(p.Args); exec && err != nil {
-		return execFailure(err)
-	}
-	if err != nil || cmd == nil {
-		return err
-	}
-	return cmd.run(ctx, p)
-}
-
-// command is what every leaf of the grammar implements.
-type command interface {
-	run(ctx context.Context, p *Program) error
+	return p.execute(ctx)
 }
 
 // env returns a variable of the environment, or "".

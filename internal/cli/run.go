@@ -25,31 +25,58 @@ import (
 
 // runCmd is `holdfast run`.
 type runCmd struct {
-	Prompt string `arg:"" optional:"" help:"What to do; - or nothing reads standard input, which is also added to a prompt when it is not a terminal."`
+	Prompt string
 
 	agentFlags
 
-	Continue    bool   `short:"c" group:"session" help:"Go on with the newest session of this project."`
-	Resume      string `short:"r" placeholder:"ID|NAME" group:"session" help:"Go on with this session."`
-	SessionID   string `name:"session-id" placeholder:"ID" group:"session" help:"Use this session; it is created when there is none."`
-	ForkSession bool   `group:"session" help:"Go on in a fork; the session stays as it is."`
-	WithGrants  bool   `group:"session" help:"With --fork-session: begin with what was decided in the session."`
-	At          string `placeholder:"ITEM" group:"session" help:"Go back to this item first."`
-	Name        string `placeholder:"TITLE" group:"session" help:"Give the session a title."`
-	Takeover    bool   `group:"session" help:"Take the session from a process that holds it."`
-	NoPersist   bool   `name:"no-session-persistence" group:"session" help:"Write nothing to the session."`
-	NoDaemon    bool   `name:"no-daemon" group:"session" help:"Run here, also when a daemon serves this home; or HOLDFAST_NO_DAEMON=1."`
-	storeFlags  `group:"session"`
+	Continue    bool
+	Resume      string
+	SessionID   string
+	ForkSession bool
+	WithGrants  bool
+	At          string
+	Name        string
+	Takeover    bool
+	NoPersist   bool
+	NoDaemon    bool
+	storeFlags
 
-	Worktree worktreeFlag `group:"work" help:"Work in a git worktree, on a branch of its own: --worktree=NAME, or one for this session. It is taken away in the end when nothing in it would be lost."`
+	Worktree worktreeFlag
 
 	workspaceRunFlags
 	space *workspace.Settings // that the run happens in; nil: on this machine
 
-	OutputFormat           string `placeholder:"FORMAT" enum:"text,json,stream-json" default:"text" group:"output" help:"text, json or stream-json."`
-	IncludePartialMessages bool   `group:"output" help:"With stream-json: stream_event lines while the model writes."`
-	Quiet                  bool   `short:"q" group:"output" help:"Print the answer and errors only."`
-	Verbose                bool   `short:"v" group:"output" help:"Print thinking and what tools returned, too."`
+	OutputFormat           string
+	IncludePartialMessages bool
+	Quiet                  bool
+	Verbose                bool
+}
+
+func (c *runCmd) declare(b *builder) {
+	b.optional(&c.Prompt, "prompt", "What to do; - or nothing reads standard input, which is also added to a prompt when it is not a terminal.")
+	b.include(&c.agentFlags)
+	b.group = "Session"
+	b.flag(&c.Continue, "continue", "c", "", "Go on with the newest session of this project.")
+	b.flag(&c.Resume, "resume", "r", "ID|NAME", "Go on with this session.")
+	b.flag(&c.SessionID, "session-id", "", "ID", "Use this session; it is created when there is none.")
+	b.flag(&c.ForkSession, "fork-session", "", "", "Go on in a fork; the session stays as it is.")
+	b.flag(&c.WithGrants, "with-grants", "", "", "With --fork-session: begin with what was decided in the session.")
+	b.flag(&c.At, "at", "", "ITEM", "Go back to this item first.")
+	b.flag(&c.Name, "name", "", "TITLE", "Give the session a title.")
+	b.flag(&c.Takeover, "takeover", "", "", "Take the session from a process that holds it.")
+	b.flag(&c.NoPersist, "no-session-persistence", "", "", "Write nothing to the session.")
+	b.flag(&c.NoDaemon, "no-daemon", "", "", "Run here, also when a daemon serves this home; or HOLDFAST_NO_DAEMON=1.")
+	b.include(&c.storeFlags)
+	b.group = "Folders"
+	b.flag(&c.Worktree, "worktree", "", "NAME", "Work in a git worktree, on a branch of its own: --worktree=NAME, or one for this session. It is removed on exit if nothing would be lost.")
+	b.group = ""
+	b.include(&c.workspaceRunFlags)
+	c.OutputFormat = "text"
+	b.group = "Output"
+	b.flag(&c.OutputFormat, "output-format", "", "FORMAT", "text, json or stream-json.", "text", "json", "stream-json")
+	b.flag(&c.IncludePartialMessages, "include-partial-messages", "", "", "With stream-json: stream_event lines while the model writes.")
+	b.flag(&c.Quiet, "quiet", "q", "", "Print the answer and errors only.")
+	b.flag(&c.Verbose, "verbose", "v", "", "Print thinking and what tools returned, too.")
 }
 
 func (c *runCmd) run(ctx context.Context, p *Program) error {

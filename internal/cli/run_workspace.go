@@ -12,9 +12,16 @@ import (
 
 // workspaceRunFlags are the flags of a run in a workspace.
 type workspaceRunFlags struct {
-	Workspace string `short:"w" placeholder:"SLUG" group:"space" help:"Work in the container of this workspace."`
-	Agent     string `placeholder:"KIND" enum:",holdfast,claude,codex,acp" default:"" group:"space" help:"With --workspace: another agent than its settings name."`
-	Ephemeral bool   `group:"space" help:"With --workspace: in a container for this run alone, whose home is thrown away; the session stays."`
+	Workspace string
+	Agent     string
+	Ephemeral bool
+}
+
+func (c *workspaceRunFlags) declare(b *builder) {
+	b.group = "Workspace"
+	b.flag(&c.Workspace, "workspace", "w", "SLUG", "Work in the container of this workspace.")
+	b.flag(&c.Agent, "agent", "", "KIND", "With --workspace: another agent than its settings name.", "holdfast", "claude", "codex", "acp")
+	b.flag(&c.Ephemeral, "ephemeral", "", "", "With --workspace: in a container for this run alone, whose home is thrown away; the session stays.")
 }
 
 // checkSpace refuses flags that make no sense with a workspace, or without one.

@@ -2,8 +2,7 @@ package cli
 
 import (
 	"context"
-
-	"github.com/alecthomas/kong"
+	"slices"
 
 	"github.com/holdfast-dev/holdfast/internal/compose"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
@@ -11,28 +10,38 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/tool/worktree"
 )
 
-// worktreeFlag is --worktree, whose name may be left out: what follows is taken for it when
-// it could be one, and is not, when it stands behind "--worktree=" or could not.
+// worktreeFlag is --worktree, whose name may be left out.
 type worktreeFlag struct {
 	wanted bool
 	name   string // "": one of the session's own
 }
 
-// Decode implements kong.MapperValue.
-func (f *worktreeFlag) Decode(ctx *kong.DecodeContext) error {
+// noName is what a flag without a value is given. It cannot be the name of a worktree.
+const noName = "/"
+
+func (f *worktreeFlag) withoutValue() string { return noName }
+
+func (f *worktreeFlag) set(name string) error {
 	f.wanted = true
-	t := ctx.Scan.Peek()
-	text, _ := t.Value.(string)
-	if t.Type == kong.FlagValueToken || !t.IsEOL() && worktree.CheckName(text) == nil {
-		ctx.Scan.Pop()
-		f.name = text
-		return worktree.CheckName(text)
+	if name == noName {
+		return nil
 	}
-	return nil
+	f.name = name
+	return worktree.CheckName(name)
 }
 
-// IsBool says to kong that there need be no value.
-func (worktreeFlag) IsBool() bool { return true }
+// joinWorktree makes one word of --worktree and a word after it that can be its name.
+func joinWorktree(args []string) []string {
+	for i, a := range args {
+		if a == "--" {
+			break
+		}
+		if a == "--worktree" && i+1 < len(args) && worktree.CheckName(args[i+1]) == nil {
+			return append(append(slices.Clone(args[:i]), a+"="+args[i+1]), args[i+2:]...)
+		}
+	}
+	return args
+}
 
 // entered says that the run happens in a worktree.
 func (c *runCmd) entered(p *Program) func(path, branch string) {

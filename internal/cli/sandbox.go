@@ -7,17 +7,20 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/spf13/cobra"
+
 	"github.com/holdfast-dev/holdfast/internal/settings"
 	"github.com/holdfast-dev/holdfast/internal/shellread"
 	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/sandbox"
 )
 
-// sandboxCmd is `holdfast sandbox`.
-type sandboxCmd struct {
-	Check   sandboxCheckCmd   `cmd:"" help:"Say whether the sandbox settings let a path or a command pass; exit code 3 when not."`
-	Exec    sandboxExecCmd    `cmd:"" help:"Run a command in the kernel sandbox; its exit status, streams and signals stay its own."`
-	Explain sandboxExplainCmd `cmd:"" help:"Show what a command line would run and touch, as the checker reads it."`
+func newSandboxCmd(p *Program) *cobra.Command {
+	return p.group("sandbox", "Run commands in the sandbox; check paths and commands against its settings.",
+		p.command(&sandboxCheckCmd{}, "check", "Say whether the sandbox settings let a path or a command pass; exit code 3 when not."),
+		p.command(&sandboxExecCmd{}, "exec", "Run a command in the kernel sandbox; its exit status, streams and signals stay its own."),
+		p.command(&sandboxExplainCmd{}, "explain", "Show what a command line would run and touch, as the checker reads it."),
+	)
 }
 
 // box is the sandbox settings of one file or layer, compiled.

@@ -13,13 +13,23 @@ import (
 
 // sandboxCheckCmd is `holdfast sandbox check`.
 type sandboxCheckCmd struct {
-	Settings string   `placeholder:"FILE|JSON" help:"Judge by these settings alone: a settings file, or its sandbox block. Default: those of the folder and the user."`
-	CWD      string   `name:"cwd" placeholder:"FOLDER" help:"Where the command would start, and what paths are relative to; it need not exist. Default the current one."`
-	Read     string   `placeholder:"PATH" help:"May this path be read?"`
-	Write    string   `placeholder:"PATH" help:"May this path be written?"`
-	Batch    string   `placeholder:"FILE" help:"Answer a line of JSON for each line of JSON: {id, settings, cwd, command} or {id, settings, cwd, path, op}. - is standard input."`
-	Command  []string `arg:"" optional:"" placeholder:"COMMAND" help:"May this run? One argument is a line as a shell gets it; several are the words of one command. Put -- before it."`
+	Settings string
+	CWD      string
+	Read     string
+	Write    string
+	Batch    string
+	Command  []string
 	jsonFlag
+}
+
+func (c *sandboxCheckCmd) declare(b *builder) {
+	b.flag(&c.Settings, "settings", "", "FILE|JSON", "Judge by these settings alone: a settings file, or its sandbox block. Default: those of the folder and the user.")
+	b.flag(&c.CWD, "cwd", "", "FOLDER", "Where the command would start, and what paths are relative to; it need not exist. Default the current one.")
+	b.flag(&c.Read, "read", "", "PATH", "May this path be read?")
+	b.flag(&c.Write, "write", "", "PATH", "May this path be written?")
+	b.flag(&c.Batch, "batch", "", "FILE", "Answer a line of JSON for each line of JSON: {id, settings, cwd, command} or {id, settings, cwd, path, op}. - is standard input.")
+	b.optional(&c.Command, "command", "May this run? One argument is a line as a shell gets it; several are the words of one command. Put -- before it.")
+	b.include(&c.jsonFlag)
 }
 
 type checkDoc struct {

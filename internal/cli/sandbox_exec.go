@@ -14,6 +14,21 @@ import (
 // confine before this package has started; here are its help and its errors.
 type sandboxExecCmd struct{ confine.Flags }
 
+func (c *sandboxExecCmd) declare(b *builder) {
+	b.flag(&c.Settings, "settings", "", "FILE|JSON", "Hold to these settings alone: a settings file, or its sandbox block. Default: those of the folder and the user.")
+	b.flag(&c.Write, "write", "", "PATH", "Only this tree may be written, and /tmp; may be repeated. Default: the current folder.")
+	b.flag(&c.Read, "read", "", "PATH", "Only this tree may be read, and what programs need to start; may be repeated. Default: everything but secrets.")
+	b.flag(&c.Deny, "deny", "", "PATH", "This tree may not be read or written; may be repeated.")
+	b.flag(&c.AllowDomain, "allow-domain", "", "HOST", "This host may be reached, by the proxy: api.example.com, *.example.com; may be repeated. Default: none.")
+	b.flag(&c.Env, "env", "", "NAME[=VALUE]", "The command gets this variable, too; may be repeated.")
+	b.flag(&c.KeepEnv, "keep-env", "", "", "The command gets the whole environment, with keys and tokens.")
+	b.flag(&c.CWD, "cwd", "", "FOLDER", "Where the command starts; default the current folder.")
+	b.flag(&c.JSONReport, "json-report", "", "FILE|FD", "Write how it ended and what was refused there, as JSON: a file, or the number of an open descriptor.")
+	b.flag(&c.Quiet, "quiet", "", "", "Do not report what was refused.")
+	b.verbatim, b.refused = true, execFailure
+	b.arg(&c.Command, "command", "The program and its arguments. Put -- before it.")
+}
+
 func (c *sandboxExecCmd) run(ctx context.Context, p *Program) error {
 	args, _ := confine.Asked(p.Args)
 	flags, err := confine.Parse(args)

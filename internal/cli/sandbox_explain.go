@@ -10,9 +10,15 @@ import (
 
 // sandboxExplainCmd is `holdfast sandbox explain`.
 type sandboxExplainCmd struct {
-	CWD     string   `name:"cwd" placeholder:"FOLDER" help:"Where the command would start; it need not exist. Default the current one."`
-	Command []string `arg:"" placeholder:"COMMAND" help:"One argument is a line as a shell gets it; several are the words of one command. Put -- before it."`
+	CWD     string
+	Command []string
 	jsonFlag
+}
+
+func (c *sandboxExplainCmd) declare(b *builder) {
+	b.flag(&c.CWD, "cwd", "", "FOLDER", "Where the command would start; it need not exist. Default the current one.")
+	b.arg(&c.Command, "command", "One argument is a line as a shell gets it; several are the words of one command. Put -- before it.")
+	b.include(&c.jsonFlag)
 }
 
 type explainDoc struct {

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"time"
 
+	"github.com/spf13/cobra"
+
 	"github.com/holdfast-dev/holdfast/daemon/api"
 	"github.com/holdfast-dev/holdfast/internal/compose/stores"
 	"github.com/holdfast-dev/holdfast/internal/daemon/wire"
@@ -12,9 +14,35 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
+func newSessionsCmd(p *Program) *cobra.Command {
+	return p.group("sessions", "List, read, change and check sessions.",
+		p.command(&listCmd{}, "list", "List the sessions of this project, newest first.", "ls"),
+		p.command(&searchCmd{}, "search", "Find words in what was said in the sessions of this project.", "find"),
+		p.command(&showCmd{}, "show", "Print a session as people read it, or its records."),
+		p.command(&renameCmd{}, "rename", "Give a session a title."),
+		p.command(&tagCmd{}, "tag", "Give a session a tag; an empty one clears it."),
+		p.command(&forkCmd{}, "fork", "Branch off a session; nothing is copied."),
+		p.command(&rewindCmd{}, "rewind", "Take a session's files and transcript back to an earlier point; says first what it will change."),
+		p.command(&deleteCmd{}, "delete", "Delete a session; what forks of it need stays.", "rm"),
+		p.command(&pruneCmd{}, "prune", "Put old sessions into the trash, or delete what is in it."),
+		p.command(&restoreCmd{}, "restore", "Take a session out of the trash."),
+		p.command(&exportCmd{}, "export", "Write a session as records, for people, or for another program."),
+		p.command(&importCmd{}, "import", "Import sessions of Claude Code, Codex, the Open Agent SDK, or exported ones."),
+		p.command(&verifyCmd{}, "verify", "Check logs record by record."),
+		p.command(&repairCmd{}, "repair", "Repair what a crash or a disk has damaged, without losing anything."),
+		p.command(&redactCmd{}, "redact", "Erase content of a session for good, and keep the proof of what was there."),
+		p.command(&compactCmd{}, "compact", "Have a model summarize the older part of a session; the log keeps what was there before."),
+		p.command(&relocateCmd{}, "relocate", "Say where the folder of a session is now."),
+	)
+}
+
 // sessionArg names one session on the command line.
 type sessionArg struct {
-	Session string `arg:"" placeholder:"SESSION" help:"An id, a title, or the beginning of an id."`
+	Session string
+}
+
+func (c *sessionArg) declare(b *builder) {
+	b.arg(&c.Session, "session", "An id, a title, or the beginning of an id.")
 }
 
 // with opens the store, finds the session and calls do.

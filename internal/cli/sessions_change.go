@@ -14,9 +14,16 @@ import (
 // renameCmd is `holdfast sessions rename`.
 type renameCmd struct {
 	sessionArg
-	Title string `arg:"" help:"The new title; an empty one clears it."`
+	Title string
 	storeFlags
 	jsonFlag
+}
+
+func (c *renameCmd) declare(b *builder) {
+	b.include(&c.sessionArg)
+	b.arg(&c.Title, "title", "The new title; an empty one clears it.")
+	b.include(&c.storeFlags)
+	b.include(&c.jsonFlag)
 }
 
 func (c *renameCmd) run(ctx context.Context, p *Program) error {
@@ -35,9 +42,16 @@ func (c *renameCmd) run(ctx context.Context, p *Program) error {
 // tagCmd is `holdfast sessions tag`.
 type tagCmd struct {
 	sessionArg
-	Tag string `arg:"" help:"The tag; an empty one clears it."`
+	Tag string
 	storeFlags
 	jsonFlag
+}
+
+func (c *tagCmd) declare(b *builder) {
+	b.include(&c.sessionArg)
+	b.arg(&c.Tag, "tag", "The tag; an empty one clears it.")
+	b.include(&c.storeFlags)
+	b.include(&c.jsonFlag)
 }
 
 func (c *tagCmd) run(ctx context.Context, p *Program) error {
@@ -56,9 +70,17 @@ func (c *tagCmd) run(ctx context.Context, p *Program) error {
 // relocateCmd is `holdfast sessions relocate`.
 type relocateCmd struct {
 	sessionArg
-	CWD string `name:"cwd" required:"" placeholder:"FOLDER" help:"Where its folder is now."`
+	CWD string
 	storeFlags
 	jsonFlag
+}
+
+func (c *relocateCmd) declare(b *builder) {
+	b.include(&c.sessionArg)
+	b.flag(&c.CWD, "cwd", "", "FOLDER", "Where its folder is now.")
+	b.include(&c.storeFlags)
+	b.include(&c.jsonFlag)
+	b.require("cwd")
 }
 
 func (c *relocateCmd) run(ctx context.Context, p *Program) error {
@@ -81,15 +103,28 @@ func (c *relocateCmd) run(ctx context.Context, p *Program) error {
 // forkCmd is `holdfast sessions fork`.
 type forkCmd struct {
 	sessionArg
-	At    string `placeholder:"ITEM" xor:"point" help:"Keep the transcript up to this item."`
-	UpTo  *int   `placeholder:"N" xor:"point" help:"Keep the transcript up to and with the item at index N, counted from 0."`
-	First *int   `placeholder:"N" xor:"point" help:"Keep the first N items of the transcript."`
-	ID    string `name:"id" placeholder:"ID" help:"The fork's id; default a new one."`
-	Name  string `placeholder:"TITLE" help:"The fork's title."`
+	At    string
+	UpTo  *int
+	First *int
+	ID    string
+	Name  string
 
-	WithGrants bool `help:"Begin with what was decided in the session: mode, grants, denials, changes of policy."`
+	WithGrants bool
 	storeFlags
 	jsonFlag
+}
+
+func (c *forkCmd) declare(b *builder) {
+	b.include(&c.sessionArg)
+	b.flag(&c.At, "at", "", "ITEM", "Keep the transcript up to this item.")
+	b.flag(&c.UpTo, "up-to", "", "N", "Keep the transcript up to and with the item at index N, counted from 0.")
+	b.flag(&c.First, "first", "", "N", "Keep the first N items of the transcript.")
+	b.flag(&c.ID, "id", "", "ID", "The fork's id; default a new one.")
+	b.flag(&c.Name, "name", "", "TITLE", "The fork's title.")
+	b.flag(&c.WithGrants, "with-grants", "", "", "Begin with what was decided in the session: mode, grants, denials, changes of policy.")
+	b.include(&c.storeFlags)
+	b.include(&c.jsonFlag)
+	b.exclusive("at", "up-to", "first")
 }
 
 func (c *forkCmd) run(ctx context.Context, p *Program) error {
@@ -123,9 +158,16 @@ func (c *forkCmd) leftBehind(ctx context.Context, p *Program, s *session.Session
 // deleteCmd is `holdfast sessions delete`.
 type deleteCmd struct {
 	sessionArg
-	Yes bool `short:"y" help:"Do not ask."`
+	Yes bool
 	storeFlags
 	jsonFlag
+}
+
+func (c *deleteCmd) declare(b *builder) {
+	b.include(&c.sessionArg)
+	b.flag(&c.Yes, "yes", "y", "", "Do not ask.")
+	b.include(&c.storeFlags)
+	b.include(&c.jsonFlag)
 }
 
 func (c *deleteCmd) run(ctx context.Context, p *Program) error {

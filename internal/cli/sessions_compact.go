@@ -17,14 +17,26 @@ import (
 // compactCmd is `holdfast sessions compact`.
 type compactCmd struct {
 	sessionArg
-	Instructions string   `short:"i" placeholder:"TEXT" help:"What the summary is to keep, or to leave out."`
-	Model        string   `short:"m" placeholder:"PROVIDER/MODEL" help:"Who summarises; default $$HOLDFAST_MODEL."`
-	BaseURL      string   `name:"base-url" placeholder:"URL" help:"The provider's address."`
-	Settings     []string `sep:"none" placeholder:"FILE|JSON" help:"More settings; their compact block says by which steps."`
-	NoHooks      bool     `name:"no-hooks" help:"Run no hooks. Refused where the administrator's settings have some."`
-	Takeover     bool     `help:"Take the session from a process that holds it."`
+	Instructions string
+	Model        string
+	BaseURL      string
+	Settings     []string
+	NoHooks      bool
+	Takeover     bool
 	storeFlags
 	jsonFlag
+}
+
+func (c *compactCmd) declare(b *builder) {
+	b.include(&c.sessionArg)
+	b.flag(&c.Instructions, "instructions", "i", "TEXT", "What the summary is to keep, or to leave out.")
+	b.flag(&c.Model, "model", "m", "PROVIDER/MODEL", "Who summarises; default $HOLDFAST_MODEL.")
+	b.flag(&c.BaseURL, "base-url", "", "URL", "The provider's address.")
+	b.flag(&c.Settings, "settings", "", "FILE|JSON", "More settings; their compact block says by which steps.")
+	b.flag(&c.NoHooks, "no-hooks", "", "", "Run no hooks. Refused where the administrator's settings have some.")
+	b.flag(&c.Takeover, "takeover", "", "", "Take the session from a process that holds it.")
+	b.include(&c.storeFlags)
+	b.include(&c.jsonFlag)
 }
 
 type compactDoc struct {

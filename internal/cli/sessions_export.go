@@ -15,10 +15,19 @@ import (
 // exportCmd is `holdfast sessions export`.
 type exportCmd struct {
 	sessionArg
-	Format string `enum:"jsonl,text,markdown,html,claude,codex,open-agent-sdk" default:"jsonl" placeholder:"FORMAT" help:"jsonl: every record, one per line; text, markdown, html: the transcript for people; claude, codex, open-agent-sdk: for these programs."`
-	Output string `short:"o" placeholder:"FILE" help:"Write to this file, or into this folder under the name that the format wants; default standard output."`
+	Format string
+	Output string
 	storeFlags
 	jsonFlag
+}
+
+func (c *exportCmd) declare(b *builder) {
+	b.include(&c.sessionArg)
+	c.Format = "jsonl"
+	b.flag(&c.Format, "format", "", "FORMAT", "jsonl: every record, one per line; text, markdown, html: the transcript for people; claude, codex, open-agent-sdk: for these programs.", "jsonl", "text", "markdown", "html", "claude", "codex", "open-agent-sdk")
+	b.flag(&c.Output, "output", "o", "FILE", "Write to this file, or into this folder under the name that the format wants; default standard output.")
+	b.include(&c.storeFlags)
+	b.include(&c.jsonFlag)
 }
 
 func (c *exportCmd) run(ctx context.Context, p *Program) error {

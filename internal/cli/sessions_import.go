@@ -18,14 +18,26 @@ import (
 
 // importCmd is `holdfast sessions import`.
 type importCmd struct {
-	Paths   []string `arg:"" name:"path" placeholder:"PATH" help:"Files, or folders such as ~/.claude and ~/.codex/sessions."`
-	Format  string   `enum:"auto,open-agent-sdk,claude,codex,jsonl" default:"auto" placeholder:"FORMAT" help:"What the files are: open-agent-sdk, claude, codex or jsonl, our own; auto looks at each of them."`
-	Project string   `placeholder:"FOLDER" help:"Count the sessions to this folder's project, wherever they ran."`
-	Trusted bool     `help:"Take in our own records (jsonl) also when they hold grants, a mode or answers that would count again."`
-	NoMask  bool     `name:"no-mask" help:"Keep keys and tokens that are in the files."`
-	DryRun  bool     `help:"Only read the files and say what would be imported."`
+	Paths   []string
+	Format  string
+	Project string
+	Trusted bool
+	NoMask  bool
+	DryRun  bool
 	storeFlags
 	jsonFlag
+}
+
+func (c *importCmd) declare(b *builder) {
+	b.arg(&c.Paths, "path", "Files, or folders such as ~/.claude and ~/.codex/sessions.")
+	c.Format = "auto"
+	b.flag(&c.Format, "format", "", "FORMAT", "What the files are: open-agent-sdk, claude, codex or jsonl, our own; auto looks at each of them.", "auto", "open-agent-sdk", "claude", "codex", "jsonl")
+	b.flag(&c.Project, "project", "", "FOLDER", "Count the sessions to this folder's project, wherever they ran.")
+	b.flag(&c.Trusted, "trusted", "", "", "Take in our own records (jsonl) also when they hold grants, a mode or answers that would count again.")
+	b.flag(&c.NoMask, "no-mask", "", "", "Keep keys and tokens that are in the files.")
+	b.flag(&c.DryRun, "dry-run", "", "", "Only read the files and say what would be imported.")
+	b.include(&c.storeFlags)
+	b.include(&c.jsonFlag)
 }
 
 // importSum is what became of all files.

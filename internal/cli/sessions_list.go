@@ -12,17 +12,32 @@ import (
 
 // listCmd is `holdfast sessions list`.
 type listCmd struct {
-	All    bool   `short:"a" help:"Sessions of all projects."`
-	CWD    string `name:"cwd" placeholder:"FOLDER" help:"The project of this folder; default the current one."`
-	Space  string `name:"workspace" short:"w" placeholder:"SLUG" help:"Those of this workspace."`
-	Tag    string `placeholder:"TAG" help:"Only sessions with this tag."`
-	Parent string `placeholder:"ID" help:"Only forks of this session."`
-	Agents bool   `help:"Also those of sub-agents, which 'sessions show' of the one they work for names."`
-	Trash  bool   `help:"Sessions that are in the trash."`
-	Limit  int    `short:"n" default:"50" placeholder:"N" help:"At most this many; default 50, 0 for all."`
-	Cursor string `placeholder:"CURSOR" help:"Go on where a list ended."`
+	All    bool
+	CWD    string
+	Space  string
+	Tag    string
+	Parent string
+	Agents bool
+	Trash  bool
+	Limit  int
+	Cursor string
 	storeFlags
 	jsonFlag
+}
+
+func (c *listCmd) declare(b *builder) {
+	b.flag(&c.All, "all", "a", "", "Sessions of all projects.")
+	b.flag(&c.CWD, "cwd", "", "FOLDER", "The project of this folder; default the current one.")
+	b.flag(&c.Space, "workspace", "w", "SLUG", "Those of this workspace.")
+	b.flag(&c.Tag, "tag", "", "TAG", "Only sessions with this tag.")
+	b.flag(&c.Parent, "parent", "", "ID", "Only forks of this session.")
+	b.flag(&c.Agents, "agents", "", "", "Also those of sub-agents, which 'sessions show' of the one they work for names.")
+	b.flag(&c.Trash, "trash", "", "", "Sessions that are in the trash.")
+	c.Limit = 50
+	b.flag(&c.Limit, "limit", "n", "N", "At most this many; default 50, 0 for all.")
+	b.flag(&c.Cursor, "cursor", "", "CURSOR", "Go on where a list ended.")
+	b.include(&c.storeFlags)
+	b.include(&c.jsonFlag)
 }
 
 type listDoc struct {

@@ -14,16 +14,29 @@ import (
 
 // pruneCmd is `holdfast sessions prune`.
 type pruneCmd struct {
-	OlderThan  string `placeholder:"TIME" help:"What nobody changed for so long (30d, 12h), or since a day; default cleanupPeriodDays of your settings."`
-	All        bool   `short:"a" help:"Sessions of all projects."`
-	CWD        string `name:"cwd" placeholder:"FOLDER" help:"The project of this folder; default the current one."`
-	Tag        string `placeholder:"TAG" help:"Only sessions with this tag."`
-	KeepTagged bool   `help:"Keep sessions that have a tag."`
-	EmptyTrash bool   `help:"Delete for good what has been in the trash for so long."`
-	DryRun     bool   `short:"n" help:"Only say what would be done."`
-	Yes        bool   `short:"y" help:"Do not ask before deleting."`
+	OlderThan  string
+	All        bool
+	CWD        string
+	Tag        string
+	KeepTagged bool
+	EmptyTrash bool
+	DryRun     bool
+	Yes        bool
 	storeFlags
 	jsonFlag
+}
+
+func (c *pruneCmd) declare(b *builder) {
+	b.flag(&c.OlderThan, "older-than", "", "TIME", "What nobody changed for so long (30d, 12h), or since a day; default cleanupPeriodDays of your settings.")
+	b.flag(&c.All, "all", "a", "", "Sessions of all projects.")
+	b.flag(&c.CWD, "cwd", "", "FOLDER", "The project of this folder; default the current one.")
+	b.flag(&c.Tag, "tag", "", "TAG", "Only sessions with this tag.")
+	b.flag(&c.KeepTagged, "keep-tagged", "", "", "Keep sessions that have a tag.")
+	b.flag(&c.EmptyTrash, "empty-trash", "", "", "Delete for good what has been in the trash for so long.")
+	b.flag(&c.DryRun, "dry-run", "n", "", "Only say what would be done.")
+	b.flag(&c.Yes, "yes", "y", "", "Do not ask before deleting.")
+	b.include(&c.storeFlags)
+	b.include(&c.jsonFlag)
 }
 
 // Help says more than one line.
@@ -194,6 +207,12 @@ type restoreCmd struct {
 	sessionArg
 	storeFlags
 	jsonFlag
+}
+
+func (c *restoreCmd) declare(b *builder) {
+	b.include(&c.sessionArg)
+	b.include(&c.storeFlags)
+	b.include(&c.jsonFlag)
 }
 
 func (c *restoreCmd) run(ctx context.Context, p *Program) error {

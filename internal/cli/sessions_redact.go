@@ -18,14 +18,26 @@ import (
 // redactCmd is `holdfast sessions redact`.
 type redactCmd struct {
 	sessionArg
-	Seq     []string `placeholder:"N[-M]" help:"Erase these records whole; sessions show --records has the numbers."`
-	Match   string   `placeholder:"REGEXP" help:"Erase what this regular expression finds in any text of the session."`
-	Secrets bool     `help:"Mask keys, tokens and private keys."`
-	Reason  string   `placeholder:"TEXT" help:"Why; it is kept in the log."`
-	DryRun  bool     `help:"Only show what would be erased."`
-	Yes     bool     `short:"y" help:"Do not ask."`
+	Seq     []string
+	Match   string
+	Secrets bool
+	Reason  string
+	DryRun  bool
+	Yes     bool
 	storeFlags
 	jsonFlag
+}
+
+func (c *redactCmd) declare(b *builder) {
+	b.include(&c.sessionArg)
+	b.words(&c.Seq, "seq", "", "N[-M]", "Erase these records whole; sessions show --records has the numbers.")
+	b.flag(&c.Match, "match", "", "REGEXP", "Erase what this regular expression finds in any text of the session.")
+	b.flag(&c.Secrets, "secrets", "", "", "Mask keys, tokens and private keys.")
+	b.flag(&c.Reason, "reason", "", "TEXT", "Why; it is kept in the log.")
+	b.flag(&c.DryRun, "dry-run", "", "", "Only show what would be erased.")
+	b.flag(&c.Yes, "yes", "y", "", "Do not ask.")
+	b.include(&c.storeFlags)
+	b.include(&c.jsonFlag)
 }
 
 type redactDoc struct {

@@ -12,12 +12,21 @@ import (
 
 // repairCmd is `holdfast sessions repair`.
 type repairCmd struct {
-	Session string `arg:"" optional:"" placeholder:"SESSION" help:"An id, a title, or the beginning of an id."`
-	All     bool   `short:"a" help:"Every session of the store."`
-	Salvage bool   `help:"Make a new session of what can be read of one that is damaged in the middle; the damaged one stays."`
-	DryRun  bool   `short:"n" help:"Only say what is wrong."`
+	Session string
+	All     bool
+	Salvage bool
+	DryRun  bool
 	storeFlags
 	jsonFlag
+}
+
+func (c *repairCmd) declare(b *builder) {
+	b.optional(&c.Session, "session", "An id, a title, or the beginning of an id.")
+	b.flag(&c.All, "all", "a", "", "Every session of the store.")
+	b.flag(&c.Salvage, "salvage", "", "", "Make a new session of what can be read of one that is damaged in the middle; the damaged one stays.")
+	b.flag(&c.DryRun, "dry-run", "n", "", "Only say what is wrong.")
+	b.include(&c.storeFlags)
+	b.include(&c.jsonFlag)
 }
 
 // Help says more than one line.

@@ -23,21 +23,38 @@ import (
 // rewindCmd is `holdfast sessions rewind`.
 type rewindCmd struct {
 	sessionArg
-	To         string   `placeholder:"POINT" help:"Back to right after this record (its number), item (its id) or turn (its id, or turn:3; turn:0 is before the first)."`
-	ToRewrite  string   `placeholder:"N" help:"Back to the transcript before the rewrite in record N, such as a compaction; last is the newest. sessions show --rewrites lists them."`
-	Files      bool     `help:"Only the files, unless --transcript is given, too."`
-	Transcript bool     `help:"Only the transcript, unless --files is given, too."`
-	Fork       bool     `help:"Leave the transcript as it is, and go on from there in a new session."`
-	WithGrants bool     `help:"With --fork: begin with what was decided in the session: mode, grants, denials, changes of policy."`
-	AddDir     []string `placeholder:"FOLDER" sep:"none" help:"Another folder in which files are put back; may be repeated."`
-	Except     []string `placeholder:"FILE" sep:"none" help:"Leave this file as it is; may be repeated."`
-	Force      bool     `help:"Put back also files that others have changed since, and those that decide what other programs do."`
-	DryRun     bool     `help:"Only show what would be done."`
-	Yes        bool     `short:"y" help:"Do not ask."`
+	To         string
+	ToRewrite  string
+	Files      bool
+	Transcript bool
+	Fork       bool
+	WithGrants bool
+	AddDir     []string
+	Except     []string
+	Force      bool
+	DryRun     bool
+	Yes        bool
 	storeFlags
 	jsonFlag
 
 	by string // who wants it; "": the user
+}
+
+func (c *rewindCmd) declare(b *builder) {
+	b.include(&c.sessionArg)
+	b.flag(&c.To, "to", "", "POINT", "Back to right after this record (its number), item (its id) or turn (its id, or turn:3; turn:0 is before the first).")
+	b.flag(&c.ToRewrite, "to-rewrite", "", "N", "Back to the transcript before the rewrite in record N, such as a compaction; last is the newest. sessions show --rewrites lists them.")
+	b.flag(&c.Files, "files", "", "", "Only the files, unless --transcript is given, too.")
+	b.flag(&c.Transcript, "transcript", "", "", "Only the transcript, unless --files is given, too.")
+	b.flag(&c.Fork, "fork", "", "", "Leave the transcript as it is, and go on from there in a new session.")
+	b.flag(&c.WithGrants, "with-grants", "", "", "With --fork: begin with what was decided in the session: mode, grants, denials, changes of policy.")
+	b.flag(&c.AddDir, "add-dir", "", "FOLDER", "Another folder in which files are put back; may be repeated.")
+	b.flag(&c.Except, "except", "", "FILE", "Leave this file as it is; may be repeated.")
+	b.flag(&c.Force, "force", "", "", "Put back also files that others have changed since, and those that decide what other programs do.")
+	b.flag(&c.DryRun, "dry-run", "", "", "Only show what would be done.")
+	b.flag(&c.Yes, "yes", "y", "", "Do not ask.")
+	b.include(&c.storeFlags)
+	b.include(&c.jsonFlag)
 }
 
 // rewindDoc is what it prints as JSON: the plan, and what was done.

@@ -12,20 +12,38 @@ import (
 
 // searchCmd is `holdfast sessions search`.
 type searchCmd struct {
-	Words      []string `arg:"" placeholder:"WORDS" help:"All of them must be in one item; \"a phrase\" stands together, dep* is the beginning of a word."`
-	Tool       string   `placeholder:"TOOL" help:"Only in uses and results of this tool."`
-	Role       string   `enum:",user,assistant,tool" default:"" placeholder:"ROLE" help:"Only in items of user, assistant or tool."`
-	Since      string   `placeholder:"TIME" help:"Only from then on: 2026-11-20, 2026-11-20T15:04:05Z, or 2h, 7d ago."`
-	Until      string   `placeholder:"TIME" help:"Only before then."`
-	Session    string   `short:"s" placeholder:"SESSION" help:"Only in this session."`
-	All        bool     `short:"a" help:"Sessions of all projects."`
-	CWD        string   `name:"cwd" placeholder:"FOLDER" help:"The project of this folder; default the current one."`
-	Trash      bool     `help:"In the trash, too."`
-	Limit      int      `short:"n" default:"20" placeholder:"N" help:"At most this many; default 20."`
-	Cursor     string   `placeholder:"CURSOR" help:"Go on where a search ended."`
-	PlainIndex bool     `help:"Search an encrypted store, too: the index that is made for that holds its words as they are."`
+	Words      []string
+	Tool       string
+	Role       string
+	Since      string
+	Until      string
+	Session    string
+	All        bool
+	CWD        string
+	Trash      bool
+	Limit      int
+	Cursor     string
+	PlainIndex bool
 	storeFlags
 	jsonFlag
+}
+
+func (c *searchCmd) declare(b *builder) {
+	b.arg(&c.Words, "words", `All of them must be in one item; "a phrase" stands together, dep* is the beginning of a word.`)
+	b.flag(&c.Tool, "tool", "", "TOOL", "Only in uses and results of this tool.")
+	b.flag(&c.Role, "role", "", "ROLE", "Only in items of user, assistant or tool.", "user", "assistant", "tool")
+	b.flag(&c.Since, "since", "", "TIME", "Only from then on: 2026-11-20, 2026-11-20T15:04:05Z, or 2h, 7d ago.")
+	b.flag(&c.Until, "until", "", "TIME", "Only before then.")
+	b.flag(&c.Session, "session", "s", "SESSION", "Only in this session.")
+	b.flag(&c.All, "all", "a", "", "Sessions of all projects.")
+	b.flag(&c.CWD, "cwd", "", "FOLDER", "The project of this folder; default the current one.")
+	b.flag(&c.Trash, "trash", "", "", "In the trash, too.")
+	c.Limit = 20
+	b.flag(&c.Limit, "limit", "n", "N", "At most this many; default 20.")
+	b.flag(&c.Cursor, "cursor", "", "CURSOR", "Go on where a search ended.")
+	b.flag(&c.PlainIndex, "plain-index", "", "", "Search an encrypted store, too: the index that is made for that holds its words as they are.")
+	b.include(&c.storeFlags)
+	b.include(&c.jsonFlag)
 }
 
 // Help says more than one line.

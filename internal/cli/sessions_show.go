@@ -18,14 +18,27 @@ import (
 // showCmd is `holdfast sessions show`.
 type showCmd struct {
 	sessionArg
-	Records  bool  `help:"The records of the log instead of the transcript." xor:"what"`
-	Rewrites bool  `help:"How the transcript was rewritten: compacted, cut, mended." xor:"what"`
-	Before   bool  `name:"before-compaction" help:"The transcript as it was before the newest compaction." xor:"what"`
-	At       int64 `placeholder:"N" help:"The transcript as it was right after record N." xor:"what"`
-	Tail     int   `short:"n" placeholder:"N" help:"Only the last N items or records."`
-	Full     bool  `help:"Do not shorten long tool results."`
+	Records  bool
+	Rewrites bool
+	Before   bool
+	At       int64
+	Tail     int
+	Full     bool
 	storeFlags
 	jsonFlag
+}
+
+func (c *showCmd) declare(b *builder) {
+	b.include(&c.sessionArg)
+	b.flag(&c.Records, "records", "", "", "The records of the log instead of the transcript.")
+	b.flag(&c.Rewrites, "rewrites", "", "", "How the transcript was rewritten: compacted, cut, mended.")
+	b.flag(&c.Before, "before-compaction", "", "", "The transcript as it was before the newest compaction.")
+	b.flag(&c.At, "at", "", "N", "The transcript as it was right after record N.")
+	b.flag(&c.Tail, "tail", "n", "N", "Only the last N items or records.")
+	b.flag(&c.Full, "full", "", "", "Do not shorten long tool results.")
+	b.include(&c.storeFlags)
+	b.include(&c.jsonFlag)
+	b.exclusive("records", "rewrites", "before-compaction", "at")
 }
 
 type showDoc struct {

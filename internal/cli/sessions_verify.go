@@ -10,10 +10,17 @@ import (
 
 // verifyCmd is `holdfast sessions verify`.
 type verifyCmd struct {
-	Session string `arg:"" optional:"" placeholder:"SESSION" help:"An id, a title, or the beginning of an id."`
-	All     bool   `short:"a" help:"Every session of the store."`
+	Session string
+	All     bool
 	storeFlags
 	jsonFlag
+}
+
+func (c *verifyCmd) declare(b *builder) {
+	b.optional(&c.Session, "session", "An id, a title, or the beginning of an id.")
+	b.flag(&c.All, "all", "a", "", "Every session of the store.")
+	b.include(&c.storeFlags)
+	b.include(&c.jsonFlag)
 }
 
 type verifyDoc struct {

@@ -50,12 +50,24 @@ func (p *Program) notice(s *settings.Settings) { p.notices(compose.SettingsNotic
 
 // permissionFlags are the flags of run that say what is allowed.
 type permissionFlags struct {
-	PermissionMode  string        `placeholder:"MODE" default:"" group:"permission" help:"default, plan, auto, acceptEdits, dontAsk, bypassPermissions, restricted or silent."`
-	AllowedTools    []string      `sep:"none" placeholder:"RULES" aliases:"allowedTools" group:"permission" help:"What runs without asking: tools and rules, Read,Bash(git log:*); may be repeated."`
-	DisallowedTools []string      `sep:"none" placeholder:"RULES" aliases:"disallowedTools" group:"permission" help:"What is denied: rules; and tools that the model does not get, by name; may be repeated."`
-	Settings        []string      `sep:"none" placeholder:"FILE|JSON" group:"permission" help:"More settings, stronger than those of the folder and the user; may be repeated."`
-	OnAsk           string        `placeholder:"WAY" enum:",deny,wait,fail" default:"" group:"permission" help:"Without a terminal: deny what would be asked (default), wait for an answer from elsewhere, or fail and leave the question open."`
-	AskTimeout      time.Duration `placeholder:"TIME" group:"permission" help:"How long a question waits before the answer is no, such as 10m."`
+	PermissionMode  string
+	AllowedTools    []string
+	DisallowedTools []string
+	Settings        []string
+	OnAsk           string
+	AskTimeout      time.Duration
+}
+
+func (c *permissionFlags) declare(b *builder) {
+	b.group = "Permission"
+	b.flag(&c.PermissionMode, "permission-mode", "", "MODE", "default, plan, auto, acceptEdits, dontAsk, bypassPermissions, restricted or silent.")
+	b.flag(&c.AllowedTools, "allowed-tools", "", "RULES", "What runs without asking: tools and rules, Read,Bash(git log:*); may be repeated.")
+	b.alias("allowed-tools", "allowedTools")
+	b.flag(&c.DisallowedTools, "disallowed-tools", "", "RULES", "What is denied: rules; and tools that the model does not get, by name; may be repeated.")
+	b.alias("disallowed-tools", "disallowedTools")
+	b.flag(&c.Settings, "settings", "", "FILE|JSON", "More settings, stronger than those of the folder and the user; may be repeated.")
+	b.flag(&c.OnAsk, "on-ask", "", "WAY", "Without a terminal: deny what would be asked (default), wait for an answer from elsewhere, or fail and leave the question open.", "deny", "wait", "fail")
+	b.flag(&c.AskTimeout, "ask-timeout", "", "TIME", "How long a question waits before the answer is no, such as 10m.")
 }
 
 func (f *permissionFlags) check() error {

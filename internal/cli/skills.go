@@ -5,19 +5,27 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/spf13/cobra"
+
 	"github.com/holdfast-dev/holdfast/internal/compose/tools"
 	"github.com/holdfast-dev/holdfast/internal/term"
 	"github.com/holdfast-dev/holdfast/internal/tool/skills"
 )
 
-// skillsCmd is `holdfast skills`.
-type skillsCmd struct {
-	List skillsListCmd `cmd:"" help:"List skills and commands, and what is wrong with those that are not offered." aliases:"ls"`
+func newSkillsCmd(p *Program) *cobra.Command {
+	return p.group("skills", "List skills and commands.",
+		p.command(&skillsListCmd{}, "list", "List skills and commands, and what is wrong with those that are not offered.", "ls"),
+	)
 }
 
 type skillsListCmd struct {
-	CWD string `name:"cwd" placeholder:"FOLDER" help:"Of a session in this folder; default the current one."`
+	CWD string
 	jsonFlag
+}
+
+func (c *skillsListCmd) declare(b *builder) {
+	b.flag(&c.CWD, "cwd", "", "FOLDER", "Of a session in this folder; default the current one.")
+	b.include(&c.jsonFlag)
 }
 
 type skillsDoc struct {

@@ -5,22 +5,32 @@ import (
 	"fmt"
 	"sync/atomic"
 
+	"github.com/spf13/cobra"
+
 	"github.com/holdfast-dev/holdfast/internal/term"
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// storeCmd is `holdfast store`.
-type storeCmd struct {
-	Copy storeCopyCmd `cmd:"" help:"Copy all sessions of a store into another one, and compare them."`
-	Key  storeKeyCmd  `cmd:"" help:"Make a key for encrypted stores."`
+func newStoreCmd(p *Program) *cobra.Command {
+	return p.group("store", "Copy sessions from one store to another; make keys for encrypted ones.",
+		p.command(&storeCopyCmd{}, "copy", "Copy all sessions of a store into another one, and compare them."),
+		p.command(&storeKeyCmd{}, "key", "Make a key for encrypted stores."),
+	)
 }
 
 // storeCopyCmd is `holdfast store copy`.
 type storeCopyCmd struct {
-	From   string `arg:"" placeholder:"FROM" help:"The store to copy from: a URL as --store takes it."`
-	To     string `arg:"" placeholder:"TO" help:"The store to copy to. What it has besides stays."`
-	DryRun bool   `short:"n" help:"Only say what would be copied."`
+	From   string
+	To     string
+	DryRun bool
 	jsonFlag
+}
+
+func (c *storeCopyCmd) declare(b *builder) {
+	b.arg(&c.From, "from", "The store to copy from: a URL as --store takes it.")
+	b.arg(&c.To, "to", "The store to copy to. What it has besides stays.")
+	b.flag(&c.DryRun, "dry-run", "n", "", "Only say what would be copied.")
+	b.include(&c.jsonFlag)
 }
 
 // Help says more than one line.

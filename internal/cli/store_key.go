@@ -17,8 +17,13 @@ import (
 
 // storeKeyCmd is `holdfast store key`.
 type storeKeyCmd struct {
-	File     string `arg:"" optional:"" placeholder:"FILE" help:"Where to write it; there must be no such file."`
-	Keychain string `placeholder:"NAME" help:"Put it into the system's keychain under this name instead."`
+	File     string
+	Keychain string
+}
+
+func (c *storeKeyCmd) declare(b *builder) {
+	b.optional(&c.File, "file", "Where to write it; there must be no such file.")
+	b.flag(&c.Keychain, "keychain", "", "NAME", "Put it into the system's keychain under this name instead.")
 }
 
 // Help says more than one line.

@@ -13,10 +13,18 @@ import (
 
 // trustCmd is `holdfast trust`.
 type trustCmd struct {
-	Dir    string `arg:"" optional:"" placeholder:"FOLDER" help:"The folder, or one inside it; default the current one."`
-	List   bool   `xor:"what" help:"List the folders that are trusted."`
-	Revoke bool   `xor:"what" help:"Trust the folder no longer."`
+	Dir    string
+	List   bool
+	Revoke bool
 	jsonFlag
+}
+
+func (c *trustCmd) declare(b *builder) {
+	b.optional(&c.Dir, "dir", "The folder, or one inside it; default the current one.")
+	b.flag(&c.List, "list", "", "", "List the folders that are trusted.")
+	b.flag(&c.Revoke, "revoke", "", "", "Trust the folder no longer.")
+	b.include(&c.jsonFlag)
+	b.exclusive("list", "revoke")
 }
 
 // Help says more than one line.

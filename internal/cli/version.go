@@ -9,6 +9,10 @@ import (
 // versionCmd is `holdfast version`.
 type versionCmd struct{ jsonFlag }
 
+func (c *versionCmd) declare(b *builder) {
+	b.include(&c.jsonFlag)
+}
+
 func (c *versionCmd) run(_ context.Context, p *Program) error {
 	if c.JSON {
 		return p.out.JSON(version.Of(), false)

@@ -5,28 +5,35 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/spf13/cobra"
+
 	"github.com/holdfast-dev/holdfast/internal/term"
 	"github.com/holdfast-dev/holdfast/internal/workspace"
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// workspaceCmd is `holdfast workspace`.
-type workspaceCmd struct {
-	Create workspaceCreateCmd `cmd:"" help:"Make a workspace: a project, a home and a container for agents."`
-	List   workspaceListCmd   `cmd:"" help:"List the workspaces and how their containers are." aliases:"ls"`
-	Show   workspaceShowCmd   `cmd:"" help:"Print the settings of a workspace, and how its container is."`
-	Set    workspaceSetCmd    `cmd:"" help:"Change the settings of a workspace."`
-	Start  workspaceStartCmd  `cmd:"" help:"Make or start the container of a workspace."`
-	Stop   workspaceStopCmd   `cmd:"" help:"Stop the container of a workspace; it is kept."`
-	Exec   workspaceExecCmd   `cmd:"" help:"Run a command in the container of a workspace."`
-	Du     workspaceDuCmd     `cmd:"" help:"Say how much of the disk workspaces use."`
-	Image  workspaceImageCmd  `cmd:"" help:"Build and list the images that containers are made of."`
-	Delete workspaceDeleteCmd `cmd:"" help:"Delete a workspace with its container and its home; sessions stay." aliases:"rm"`
+func newWorkspaceCmd(p *Program) *cobra.Command {
+	return p.group("workspace", "Create, list, change and delete workspaces: persistent agent containers.",
+		p.command(&workspaceCreateCmd{}, "create", "Make a workspace: a project, a home and a container for agents."),
+		p.command(&workspaceListCmd{}, "list", "List the workspaces and how their containers are.", "ls"),
+		p.command(&workspaceShowCmd{}, "show", "Print the settings of a workspace, and how its container is."),
+		p.command(&workspaceSetCmd{}, "set", "Change the settings of a workspace."),
+		p.command(&workspaceStartCmd{}, "start", "Make or start the container of a workspace."),
+		p.command(&workspaceStopCmd{}, "stop", "Stop the container of a workspace; it is kept."),
+		p.command(&workspaceExecCmd{}, "exec", "Run a command in the container of a workspace."),
+		p.command(&workspaceDuCmd{}, "du", "Say how much of the disk workspaces use."),
+		newWorkspaceImageCmd(p),
+		p.command(&workspaceDeleteCmd{}, "delete", "Delete a workspace with its container and its home; sessions stay.", "rm"),
+	)
 }
 
 // slugArg names one workspace on the command line.
 type slugArg struct {
-	Slug string `arg:"" placeholder:"SLUG" help:"The workspace's name: a to z, 0 to 9 and dashes."`
+	Slug string
+}
+
+func (c *slugArg) declare(b *builder) {
+	b.arg(&c.Slug, "slug", "The workspace's name: a to z, 0 to 9 and dashes.")
 }
 
 // spaces opens the workspaces of this home. With a store their sessions can be told

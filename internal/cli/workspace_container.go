@@ -13,6 +13,11 @@ type workspaceStartCmd struct {
 	jsonFlag
 }
 
+func (c *workspaceStartCmd) declare(b *builder) {
+	b.include(&c.slugArg)
+	b.include(&c.jsonFlag)
+}
+
 func (c *workspaceStartCmd) run(ctx context.Context, p *Program) error {
 	return c.with(p, func(w *workspace.Workspaces) error {
 		p.err.Progress().Show("starting " + term.Escape(c.Slug))
@@ -35,9 +40,15 @@ func (c *workspaceStartCmd) run(ctx context.Context, p *Program) error {
 
 // workspaceStopCmd is `holdfast workspace stop`.
 type workspaceStopCmd struct {
-	Slug string `arg:"" optional:"" placeholder:"SLUG" help:"The workspace's name."`
-	All  bool   `short:"a" help:"The containers of all workspaces."`
+	Slug string
+	All  bool
 	jsonFlag
+}
+
+func (c *workspaceStopCmd) declare(b *builder) {
+	b.optional(&c.Slug, "slug", "The workspace's name.")
+	b.flag(&c.All, "all", "a", "", "The containers of all workspaces.")
+	b.include(&c.jsonFlag)
 }
 
 // Help says more than one line.

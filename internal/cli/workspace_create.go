@@ -15,19 +15,35 @@ import (
 // workspaceFlags are what a person decides about a workspace. What is not given stays
 // as it is, or is the default.
 type workspaceFlags struct {
-	Project     *string  `placeholder:"FOLDER" help:"The folder that is /work inside; an empty text makes one that belongs to the workspace."`
-	Image       *string  `placeholder:"NAME" help:"What the container is made of; default what workspace image build makes."`
-	Agent       *string  `placeholder:"KIND" enum:"holdfast,claude,codex,acp" help:"Who works there: holdfast, claude, codex or acp."`
-	Command     []string `sep:"none" placeholder:"WORD" help:"What starts the agent instead of its own program: a program and its arguments, one flag for each."`
-	Model       *string  `placeholder:"NAME" help:"The agent's name of its model."`
-	Memory      *string  `placeholder:"SIZE" help:"What all of the container may use: 512m, 2g; default 2g."`
-	CPUs        *float64 `name:"cpus" placeholder:"N" help:"Processors; default 2."`
-	PIDs        *int64   `name:"pids" placeholder:"N" help:"Processes and threads; default 512."`
-	Disk        *string  `placeholder:"SIZE" help:"What the home may hold, or none; default 20g. Looked at before each turn."`
-	Network     *string  `placeholder:"MODE" enum:"none,proxy" help:"none, or proxy: the domains that are allowed, through a proxy. Default none."`
-	AllowDomain []string `sep:"none" placeholder:"DOMAIN" help:"Let this domain through, and set --network proxy; may be repeated."`
-	Mount       []string `sep:"none" placeholder:"HOST:AT[:ro]" help:"Another folder or file of this machine; may be repeated."`
-	Credential  []string `sep:"none" placeholder:"NAME" help:"A variable of your environment whose value an agent gets when it starts, and nobody keeps; may be repeated."`
+	Project     *string
+	Image       *string
+	Agent       *string
+	Command     []string
+	Model       *string
+	Memory      *string
+	CPUs        *float64
+	PIDs        *int64
+	Disk        *string
+	Network     *string
+	AllowDomain []string
+	Mount       []string
+	Credential  []string
+}
+
+func (c *workspaceFlags) declare(b *builder) {
+	b.flag(&c.Project, "project", "", "FOLDER", "The folder that is /work inside; an empty text makes one that belongs to the workspace.")
+	b.flag(&c.Image, "image", "", "NAME", "What the container is made of; default what workspace image build makes.")
+	b.flag(&c.Agent, "agent", "", "KIND", "Who works there: holdfast, claude, codex or acp.", "holdfast", "claude", "codex", "acp")
+	b.flag(&c.Command, "command", "", "WORD", "What starts the agent instead of its own program: a program and its arguments, one flag for each.")
+	b.flag(&c.Model, "model", "", "NAME", "The agent's name of its model.")
+	b.flag(&c.Memory, "memory", "", "SIZE", "What all of the container may use: 512m, 2g; default 2g.")
+	b.flag(&c.CPUs, "cpus", "", "N", "Processors; default 2.")
+	b.flag(&c.PIDs, "pids", "", "N", "Processes and threads; default 512.")
+	b.flag(&c.Disk, "disk", "", "SIZE", "What the home may hold, or none; default 20g. Looked at before each turn.")
+	b.flag(&c.Network, "network", "", "MODE", "none, or proxy: the domains that are allowed, through a proxy. Default none.", "none", "proxy")
+	b.flag(&c.AllowDomain, "allow-domain", "", "DOMAIN", "Let this domain through, and set --network proxy; may be repeated.")
+	b.flag(&c.Mount, "mount", "", "HOST:AT[:ro]", "Another folder or file of this machine; may be repeated.")
+	b.flag(&c.Credential, "credential", "", "NAME", "A variable of your environment whose value an agent gets when it starts, and nobody keeps; may be repeated.")
 }
 
 // apply changes settings to what the flags say. Lists are replaced as a whole.
@@ -158,6 +174,12 @@ type workspaceCreateCmd struct {
 	jsonFlag
 }
 
+func (c *workspaceCreateCmd) declare(b *builder) {
+	b.include(&c.slugArg)
+	b.include(&c.workspaceFlags)
+	b.include(&c.jsonFlag)
+}
+
 // Help says more than one line.
 func (c *workspaceCreateCmd) Help() string {
 	return `The container is made when it is needed first. Without --project the workspace gets a folder
@@ -193,8 +215,15 @@ func (c *workspaceCreateCmd) run(ctx context.Context, p *Program) error {
 type workspaceSetCmd struct {
 	slugArg
 	workspaceFlags
-	Clear []string `sep:"none" placeholder:"WHAT" enum:"image,command,model,domains,mounts,credentials" help:"Empty a setting: image, command, model, domains, mounts or credentials; may be repeated."`
+	Clear []string
 	jsonFlag
+}
+
+func (c *workspaceSetCmd) declare(b *builder) {
+	b.include(&c.slugArg)
+	b.include(&c.workspaceFlags)
+	b.flag(&c.Clear, "clear", "", "WHAT", "Empty a setting: image, command, model, domains, mounts or credentials; may be repeated.", "image", "command", "model", "domains", "mounts", "credentials")
+	b.include(&c.jsonFlag)
 }
 
 // Help says more than one line.

@@ -14,10 +14,18 @@ import (
 // workspaceDeleteCmd is `holdfast workspace delete`.
 type workspaceDeleteCmd struct {
 	slugArg
-	Yes      bool `short:"y" help:"Do not ask."`
-	NoEngine bool `name:"no-engine" help:"Leave out the container: for when its engine is gone for good."`
+	Yes      bool
+	NoEngine bool
 	storeFlags
 	jsonFlag
+}
+
+func (c *workspaceDeleteCmd) declare(b *builder) {
+	b.include(&c.slugArg)
+	b.flag(&c.Yes, "yes", "y", "", "Do not ask.")
+	b.flag(&c.NoEngine, "no-engine", "", "", "Leave out the container: for when its engine is gone for good.")
+	b.include(&c.storeFlags)
+	b.include(&c.jsonFlag)
 }
 
 // Help says more than one line.

@@ -18,10 +18,19 @@ import (
 // workspaceExecCmd is `holdfast workspace exec`.
 type workspaceExecCmd struct {
 	slugArg
-	Dir     string   `placeholder:"FOLDER" help:"The folder inside to run in; default /work."`
-	Env     []string `short:"e" sep:"none" placeholder:"NAME=VALUE" help:"A variable for the command; may be repeated."`
-	NoTTY   bool     `name:"no-tty" short:"T" help:"Give the command no terminal, also when there is one here."`
-	Command []string `arg:"" passthrough:"" placeholder:"COMMAND" help:"What to run, and its arguments."`
+	Dir     string
+	Env     []string
+	NoTTY   bool
+	Command []string
+}
+
+func (c *workspaceExecCmd) declare(b *builder) {
+	b.include(&c.slugArg)
+	b.flag(&c.Dir, "dir", "", "FOLDER", "The folder inside to run in; default /work.")
+	b.flag(&c.Env, "env", "e", "NAME=VALUE", "A variable for the command; may be repeated.")
+	b.flag(&c.NoTTY, "no-tty", "T", "", "Give the command no terminal, also when there is one here.")
+	b.verbatim = true
+	b.arg(&c.Command, "command", "What to run, and its arguments.")
 }
 
 // Help says more than one line.

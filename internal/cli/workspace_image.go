@@ -7,29 +7,46 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/spf13/cobra"
+
 	"github.com/holdfast-dev/holdfast/internal/term"
 	"github.com/holdfast-dev/holdfast/internal/workspace"
 	"github.com/holdfast-dev/holdfast/internal/workspace/image"
 )
 
-// workspaceImageCmd is `holdfast workspace image`.
-type workspaceImageCmd struct {
-	Build imageBuildCmd `cmd:"" help:"Build an image; nothing is pulled."`
-	List  imageListCmd  `cmd:"" help:"List the images that were built." aliases:"ls"`
+func newWorkspaceImageCmd(p *Program) *cobra.Command {
+	return p.group("image", "Build and list the images that containers are made of.",
+		p.command(&imageBuildCmd{}, "build", "Build an image; nothing is pulled."),
+		p.command(&imageListCmd{}, "list", "List the images that were built.", "ls"),
+	)
 }
 
 // imageBuildCmd is `holdfast workspace image build`.
 type imageBuildCmd struct {
-	Variant      string   `placeholder:"NAME" enum:"scratch,debian" default:"scratch" help:"scratch: this program alone, without a shell; or debian. Default scratch."`
-	With         []string `placeholder:"AGENT" help:"For debian: claude, codex, each with @VERSION or in the version that was tested; npm gets them."`
-	Base         string   `placeholder:"IMAGE" help:"For debian: an image that the engine has; default what debootstrap makes, which needs root."`
-	Tag          string   `placeholder:"NAME" help:"The image's name; default holdfast/workspace:VARIANT, and the image of workspaces that name none."`
-	Binary       string   `placeholder:"FILE" help:"A static holdfast for Linux; default this program."`
-	Certificates string   `placeholder:"FILE" help:"Certificate authorities to trust inside, as PEM."`
-	Suite        string   `placeholder:"NAME" help:"Debian's, for debootstrap; default bookworm."`
-	Mirror       string   `placeholder:"URL" help:"Where debootstrap gets packages; default what apt uses."`
-	Fresh        bool     `help:"Build anew what is there."`
+	Variant      string
+	With         []string
+	Base         string
+	Tag          string
+	Binary       string
+	Certificates string
+	Suite        string
+	Mirror       string
+	Fresh        bool
 	jsonFlag
+}
+
+func (c *imageBuildCmd) declare(b *builder) {
+	c.Variant = "scratch"
+	b.flag(&c.Variant, "variant", "", "NAME", "scratch: this program alone, without a shell; or debian. Default scratch.", "scratch", "debian")
+	b.words(&c.With, "with", "", "AGENT", "For debian: claude, codex, each with @VERSION or in the version that was tested; npm gets them.")
+	b.flag(&c.Base, "base", "", "IMAGE", "For debian: an image that the engine has; default what debootstrap makes, which needs root.")
+	b.flag(&c.Tag, "tag", "", "NAME", "The image's name; default holdfast/workspace:VARIANT, and the image of workspaces that name none.")
+	b.flag(&c.Binary, "binary", "", "FILE", "A static holdfast for Linux; default this program.")
+	b.flag(&c.Certificates, "certificates", "", "FILE", "Certificate authorities to trust inside, as PEM.")
+	b.flag(&c.Suite, "suite", "", "NAME", "Debian's, for debootstrap; default bookworm.")
+	b.flag(&c.Mirror, "mirror", "", "URL", "Where debootstrap gets packages; default what apt uses.")
+	b.flag(&c.Fresh, "fresh", "", "", "Build anew what is there.")
+	b.include(&c.jsonFlag)
 }
 
 // Help says more than one line.
@@ -93,6 +110,10 @@ func (c *imageBuildCmd) teller(p *Program) func(image.Progress) {
 
 // imageListCmd is `holdfast workspace image list`.
 type imageListCmd struct{ jsonFlag }
+
+func (c *imageListCmd) declare(b *builder) {
+	b.include(&c.jsonFlag)
+}
 
 func (c *imageListCmd) run(ctx context.Context, p *Program) error {
 	return p.withSpaces(func(w *workspace.Workspaces) error {

@@ -14,8 +14,13 @@ import (
 
 // workspaceListCmd is `holdfast workspace list`.
 type workspaceListCmd struct {
-	Names bool `help:"Print the names alone; no engine is asked."`
+	Names bool
 	jsonFlag
+}
+
+func (c *workspaceListCmd) declare(b *builder) {
+	b.flag(&c.Names, "names", "", "", "Print the names alone; no engine is asked.")
+	b.include(&c.jsonFlag)
 }
 
 type workspaceListDoc struct {
@@ -110,6 +115,12 @@ type workspaceShowCmd struct {
 	jsonFlag
 }
 
+func (c *workspaceShowCmd) declare(b *builder) {
+	b.include(&c.slugArg)
+	b.include(&c.storeFlags)
+	b.include(&c.jsonFlag)
+}
+
 func (c *workspaceShowCmd) run(ctx context.Context, p *Program) error {
 	return c.with(p, func(w *workspace.Workspaces) error {
 		o, err := w.Overview(ctx, c.Slug)
@@ -191,8 +202,13 @@ func (c *workspaceShowCmd) sessions(ctx context.Context, p *Program, o *workspac
 
 // workspaceDuCmd is `holdfast workspace du`.
 type workspaceDuCmd struct {
-	Slug string `arg:"" optional:"" placeholder:"SLUG" help:"One workspace; default all."`
+	Slug string
 	jsonFlag
+}
+
+func (c *workspaceDuCmd) declare(b *builder) {
+	b.optional(&c.Slug, "slug", "One workspace; default all.")
+	b.include(&c.jsonFlag)
 }
 
 type usageDoc struct {

@@ -7,17 +7,17 @@ import (
 
 // Flags are the command line. The tags are package cli's.
 type Flags struct {
-	Settings    string   `placeholder:"FILE|JSON" help:"Hold to these settings alone: a settings file, or its sandbox block. Default: those of the folder and the user."`
-	Write       []string `sep:"none" placeholder:"PATH" help:"Only this tree may be written, and /tmp; may be repeated. Default: the current folder."`
-	Read        []string `sep:"none" placeholder:"PATH" help:"Only this tree may be read, and what programs need to start; may be repeated. Default: everything but secrets."`
-	Deny        []string `sep:"none" placeholder:"PATH" help:"This tree may not be read or written; may be repeated."`
-	AllowDomain []string `sep:"none" placeholder:"HOST" help:"This host may be reached, by the proxy: api.example.com, *.example.com; may be repeated. Default: none."`
-	Env         []string `sep:"none" placeholder:"NAME[=VALUE]" help:"The command gets this variable, too; may be repeated."`
-	KeepEnv     bool     `help:"The command gets the whole environment, with keys and tokens."`
-	CWD         string   `name:"cwd" placeholder:"FOLDER" help:"Where the command starts; default the current folder."`
-	JSONReport  string   `name:"json-report" placeholder:"FILE|FD" help:"Write how it ended and what was refused there, as JSON: a file, or the number of an open descriptor."`
-	Quiet       bool     `help:"Do not tell what was refused."`
-	Command     []string `arg:"" passthrough:"" placeholder:"COMMAND" help:"The program and its arguments. Put -- before it."`
+	Settings    string
+	Write       []string
+	Read        []string
+	Deny        []string
+	AllowDomain []string
+	Env         []string
+	KeepEnv     bool
+	CWD         string
+	JSONReport  string
+	Quiet       bool
+	Command     []string
 }
 
 // Asked reports whether a command line, without the program's name, is one for

@@ -1,7 +1,7 @@
 // Package first runs `holdfast sandbox exec` before the libraries that it does not
 // need have started, as package early does for the version.
 //
-//	runtime ─► sandbox, settings ─► first ─► provider SDKs, kong, … ─► main
+//	runtime ─► sandbox, settings ─► first ─► provider SDKs, cobra, … ─► main
 //	                                  └─ sandbox exec? run, end
 //
 // Only cmd/holdfast imports it. When the command cannot run, nothing has happened

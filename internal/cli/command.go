@@ -1,0 +1,382 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/holdfast-dev/holdfast/internal/spelling"
+)
+
+// command is what a command does. A command with flags or arguments has a method
+// declare(*builder); one with a longer help text has a method Help() string.
+type command interface {
+	run(ctx context.Context, p *Program) error
+}
+
+type declarer interface{ declare(b *builder) }
+
+// command makes the cobra command that runs c.
+func (p *Program) command(c command, name, short string, aliases ...string) *cobra.Command {
+	cmd := newCommand(name, short, aliases)
+	b := &builder{p: p, cmd: cmd, set: cmd.Flags()}
+	if f, ok := c.(declarer); ok {
+		f.declare(b)
+	}
+	if h, ok := c.(interface{ Help() string }); ok {
+		cmd.Long = h.Help()
+	}
+	cmd.DisableFlagParsing = b.verbatim
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		switch err := b.take(args); {
+		case err == nil:
+		case b.refused != nil && !errors.Is(err, pflag.ErrHelp):
+			return b.refused(err)
+		default:
+			return err
+		}
+		return c.run(cmd.Context(), p)
+	}
+	if p.completing {
+		b.complete()
+	}
+	return cmd
+}
+
+// group makes a command that only has commands of its own.
+func (p *Program) group(name, short string, commands ...*cobra.Command) *cobra.Command {
+	cmd := newCommand(name, short, nil)
+	addCommands(cmd, commands...)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if len(args) > 0 {
+			return unexpected(cmd, args[0])
+		}
+		var names []string
+		for _, c := range subcommands(cmd) {
+			names = append(names, strconv.Quote(c.Name()))
+		}
+		return misuse(cmd, "expected one of "+strings.Join(names, ", "))
+	}
+	return cmd
+}
+
+// addCommands adds commands and keeps their order: cobra sorts them by name.
+func addCommands(cmd *cobra.Command, commands ...*cobra.Command) {
+	cmd.AddCommand(commands...)
+	var names []string
+	for _, c := range commands {
+		names = append(names, c.Name())
+	}
+	if cmd.Annotations == nil {
+		cmd.Annotations = map[string]string{}
+	}
+	cmd.Annotations["commands"] = strings.Join(names, " ")
+}
+
+// subcommands returns the commands of a command in the order of the help.
+func subcommands(cmd *cobra.Command) (list []*cobra.Command) {
+	for name := range strings.FieldsSeq(cmd.Annotations["commands"]) {
+		for _, c := range cmd.Commands() {
+			if c.Name() == name && !c.Hidden {
+				list = append(list, c)
+			}
+		}
+	}
+	return list
+}
+
+func newCommand(name, short string, aliases []string) *cobra.Command {
+	cmd := &cobra.Command{
+		Use: name, Short: short, Aliases: aliases, Args: cobra.ArbitraryArgs,
+		DisableFlagsInUseLine: true, DisableSuggestions: true, SilenceErrors: true, SilenceUsage: true,
+	}
+	cmd.Flags().SortFlags = false
+	cmd.Flags().BoolP("help", "h", false, "Print this help.")
+	return cmd
+}
+
+// builder declares the flags and arguments of one command.
+type builder struct {
+	p   *Program
+	cmd *cobra.Command
+	set *pflag.FlagSet
+
+	group    string // heading of the next flags in the help
+	verbatim bool   // the words after the named arguments are not flags of this command
+
+	refused func(error) error // turns an error about the command line into another; nil does not
+
+	args       []argument
+	exclusives [][]string
+	required   []string
+}
+
+type argument struct {
+	name     string
+	to       any // *string or *[]string
+	required bool
+	choices  []string
+}
+
+// include declares the flags and arguments of a part.
+func (b *builder) include(part declarer) {
+	group := b.group
+	part.declare(b)
+	b.group = group
+}
+
+// flag declares a flag. What to points at decides how it is read; its value is the default.
+// A []string takes one value each time the flag is given.
+func (b *builder) flag(to any, name, short, placeholder, help string, choices ...string) {
+	v := &value{to: to, placeholder: placeholder, group: b.group, choices: choices}
+	f := b.set.VarPF(v, name, short, help)
+	if v.isSwitch() {
+		f.NoOptDefVal = "true"
+	} else {
+		v.placeholder = cmp.Or(placeholder, "TEXT")
+	}
+	if o, ok := to.(optionalValue); ok {
+		f.NoOptDefVal = o.withoutValue()
+	}
+}
+
+// optionalValue is a flag whose value may be left out.
+type optionalValue interface {
+	set(value string) error
+	withoutValue() string // what set is given then
+}
+
+// words declares a flag that takes values separated by commas, and may be repeated.
+func (b *builder) words(to *[]string, name, short, placeholder, help string, choices ...string) {
+	b.flag(to, name, short, placeholder, help, choices...)
+	b.value(name).commas = true
+}
+
+// path declares a flag that names a file; it is made absolute.
+func (b *builder) path(to *string, name, short, placeholder, help string) {
+	b.flag(to, name, short, placeholder, help)
+	b.value(name).path = true
+}
+
+// alias declares another name of a flag, which the help does not show.
+func (b *builder) alias(name, other string) {
+	b.set.AddFlag(&pflag.Flag{Name: other, Usage: b.set.Lookup(name).Usage, Value: b.value(name), Hidden: true})
+}
+
+func (b *builder) value(name string) *value { return b.set.Lookup(name).Value.(*value) }
+
+// exclusive declares flags of which at most one may be given.
+func (b *builder) exclusive(names ...string) { b.exclusives = append(b.exclusives, names) }
+
+// require declares a flag that must be given.
+func (b *builder) require(name string) { b.required = append(b.required, name) }
+
+// arg declares an argument that must be given: a *string, or a *[]string for all that follow.
+func (b *builder) arg(to any, name, help string, choices ...string) {
+	b.argument(argument{name, to, true, choices}, help)
+}
+
+// optional declares an argument that may be left out.
+func (b *builder) optional(to any, name, help string, choices ...string) {
+	b.argument(argument{name, to, false, choices}, help)
+}
+
+func (b *builder) argument(a argument, help string) {
+	b.args = append(b.args, a)
+	word := "<" + a.name + ">"
+	if _, list := a.to.(*[]string); list {
+		word += " ..."
+	}
+	if !a.required {
+		word = "[" + word + "]"
+	}
+	b.cmd.Use += " " + word
+	if b.cmd.Annotations == nil {
+		b.cmd.Annotations = map[string]string{}
+	}
+	b.cmd.Annotations[word] = help
+}
+
+// arguments are the words of a command's arguments in its usage line, with their help.
+func arguments(cmd *cobra.Command) (list [][2]string) {
+	rest := strings.TrimPrefix(cmd.Use, cmd.Name())
+	for word := range strings.SplitSeq(rest, " ") {
+		if word = strings.TrimSuffix(word, "]"); word == "..." || word == "" {
+			continue
+		}
+		for _, full := range []string{word, word + "]", word + " ...", word + " ...]"} {
+			if help, ok := cmd.Annotations[full]; ok {
+				list = append(list, [2]string{full, help})
+			}
+		}
+	}
+	return list
+}
+
+// take checks the flags that were given and reads the arguments.
+func (b *builder) take(args []string) error {
+	if b.verbatim {
+		var err error
+		if args, err = b.parseVerbatim(args); err != nil {
+			return err
+		}
+	}
+	if err := b.checkFlags(); err != nil {
+		return err
+	}
+	for _, a := range b.args {
+		if len(args) == 0 {
+			if a.required {
+				return misuse(b.cmd, fmt.Sprintf(`expected "<%s>"`, a.name))
+			}
+			continue
+		}
+		switch to := a.to.(type) {
+		case *[]string:
+			*to, args = args, nil
+		case *string:
+			if len(a.choices) > 0 && !slices.Contains(a.choices, args[0]) {
+				return misuse(b.cmd, "<"+a.name+"> "+notOneOf(a.choices, args[0]))
+			}
+			*to, args = args[0], args[1:]
+		}
+	}
+	if len(args) > 0 {
+		return unexpected(b.cmd, args[0])
+	}
+	return nil
+}
+
+// parseVerbatim reads the flags of a command whose last argument takes the rest of the line
+// as it is. The rest begins with the first word after the other arguments that is not a flag
+// of this command, or after "--".
+func (b *builder) parseVerbatim(args []string) (words []string, err error) {
+	for len(args) > 0 {
+		last := len(words) == len(b.args)-1
+		n, known := b.flagLength(args)
+		switch {
+		case args[0] == "--":
+			return append(words, args[1:]...), b.helpWanted()
+		case n > 0 && (known || !last):
+			if err := b.set.Parse(args[:n]); err != nil {
+				return nil, flagError(b.cmd, err)
+			}
+			args = args[n:]
+		case last:
+			return append(words, args...), b.helpWanted()
+		default:
+			words, args = append(words, args[0]), args[1:]
+		}
+	}
+	return words, b.helpWanted()
+}
+
+// helpWanted is the error that makes cobra print the help, if --help was given.
+func (b *builder) helpWanted() error {
+	if help, _ := b.set.GetBool("help"); help {
+		return pflag.ErrHelp
+	}
+	return nil
+}
+
+// flagLength is the number of words of the flag at the start of args, 0 if there is none.
+func (b *builder) flagLength(args []string) (n int, known bool) {
+	word := args[0]
+	if len(word) < 2 || word[0] != '-' || word == "--" {
+		return 0, false
+	}
+	name, _, inOne := strings.Cut(strings.TrimPrefix(word, "--"), "=")
+	f := b.set.Lookup(name)
+	if word[1] != '-' {
+		f, inOne = b.set.ShorthandLookup(word[1:2]), len(word) > 2
+	}
+	if f == nil || inOne || f.NoOptDefVal != "" {
+		return 1, f != nil
+	}
+	return min(2, len(args)), true
+}
+
+func (b *builder) checkFlags() error {
+	for _, names := range b.exclusives {
+		given := slices.DeleteFunc(slices.Clone(names), func(n string) bool { return !b.set.Changed(n) })
+		if len(given) > 1 {
+			return misuse(b.cmd, fmt.Sprintf("--%s and --%s can't be used together", given[0], given[1]))
+		}
+	}
+	var missing []string
+	for _, name := range b.required {
+		if f := b.set.Lookup(name); !f.Changed {
+			missing = append(missing, "--"+name+"="+f.Value.Type())
+		}
+	}
+	if len(missing) > 0 {
+		return misuse(b.cmd, "missing flags: "+strings.Join(missing, ", "))
+	}
+	var err error
+	b.set.Visit(func(f *pflag.Flag) {
+		if v, ok := f.Value.(*value); ok && v.isName() && v.text == "" && err == nil {
+			err = usage("--"+f.Name+" must not be empty", "give it a value, or leave the flag out")
+		}
+	})
+	return err
+}
+
+// misuse is an error about the command line of cmd.
+func misuse(cmd *cobra.Command, msg string) error { return usage(msg, cmd.CommandPath()+" --help") }
+
+// unexpected is the error about an argument that a command does not take.
+func unexpected(cmd *cobra.Command, arg string) error {
+	msg := "unexpected argument " + arg
+	if cmd.Name() == "run" && cmd.Parent() == cmd.Root() {
+		return usage(msg, `put the prompt in quotes: holdfast run "what to do"`)
+	}
+	var names []string
+	for _, c := range subcommands(cmd) {
+		names = append(append(names, c.Name()), c.Aliases...)
+	}
+	return misuse(cmd, msg+didYouMean(arg, "", names))
+}
+
+// flagError says what is wrong with a flag.
+func flagError(cmd *cobra.Command, err error) error {
+	msg := err.Error()
+	if e, ok := errors.AsType[*pflag.NotExistError](err); ok {
+		var names []string
+		cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
+		msg = "unknown flag -" + e.GetSpecifiedName()
+		if e.GetSpecifiedShortnames() == "" {
+			msg = "unknown flag --" + e.GetSpecifiedName() + didYouMean(e.GetSpecifiedName(), "--", names)
+		}
+	}
+	if e, ok := errors.AsType[*pflag.ValueRequiredError](err); ok {
+		msg = "--" + e.GetFlag().Name + " needs a value"
+	}
+	if e, ok := errors.AsType[*pflag.InvalidValueError](err); ok {
+		msg = "--" + e.GetFlag().Name + " " + e.Unwrap().Error()
+		if !strings.Contains(msg, " must be one of ") {
+			msg = "--" + e.GetFlag().Name + ": " + e.Unwrap().Error()
+		}
+	}
+	return misuse(cmd, msg)
+}
+
+// didYouMean names the word that is closest to what was typed, if there is one.
+func didYouMean(typed, prefix string, words []string) string {
+	best, edits := "", 3
+	for _, w := range words {
+		if n := spelling.Edits(typed, w); n < edits {
+			best, edits = w, n
+		}
+	}
+	if best == "" {
+		return ""
+	}
+	return fmt.Sprintf(", did you mean %q?", prefix+best)
+}

@@ -1,0 +1,152 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// value is the variable of a flag.
+type value struct {
+	to          any
+	text        string // as it was given last
+	placeholder string
+	group       string // heading in the help
+	choices     []string
+	commas      bool // a list in one value
+	path        bool // made absolute
+}
+
+// String implements pflag.Value.
+func (v *value) String() string { return v.text }
+
+// Type is the placeholder in the help; "" for a switch.
+func (v *value) Type() string { return v.placeholder }
+
+func (v *value) isSwitch() bool {
+	_, ok := v.to.(*bool)
+	return ok
+}
+
+// isName reports whether the flag names a session, an item or a workspace. An empty name,
+// such as a shell variable that is not set, must not select another one.
+func (v *value) isName() bool {
+	switch v.placeholder {
+	case "ID", "ID|NAME", "ITEM", "SESSION", "SLUG":
+		_, ok := v.to.(*string)
+		return ok
+	}
+	return false
+}
+
+// Set implements pflag.Value.
+func (v *value) Set(s string) (err error) {
+	words := []string{s}
+	if v.commas {
+		words = strings.Split(s, ",")
+	}
+	for _, word := range words {
+		if len(v.choices) > 0 && !slices.Contains(v.choices, word) {
+			return errors.New(notOneOf(v.choices, word))
+		}
+	}
+	v.text = s
+	switch to := v.to.(type) {
+	case *string:
+		*to = s
+		if v.path {
+			*to, err = absolute(s)
+		}
+	case **string:
+		*to = &s
+	case *[]string:
+		*to = append(*to, words...)
+	case *bool:
+		if *to, err = strconv.ParseBool(s); err != nil {
+			err = fmt.Errorf("want true or false, not %q", s)
+		}
+	case *int:
+		*to, err = number(strconv.Atoi, s)
+	case **int:
+		*to, err = pointer(number(strconv.Atoi, s))
+	case *int64:
+		*to, err = number(parseInt64, s)
+	case **int64:
+		*to, err = pointer(number(parseInt64, s))
+	case *float64:
+		*to, err = float(s)
+	case **float64:
+		*to, err = pointer(float(s))
+	case *time.Duration:
+		*to, err = time.ParseDuration(s)
+	case **time.Duration:
+		*to, err = pointer(time.ParseDuration(s))
+	case optionalValue:
+		err = to.set(s)
+	default:
+		err = fmt.Errorf("a flag cannot set a %T", to)
+	}
+	return err
+}
+
+func parseInt64(s string) (int64, error) { return strconv.ParseInt(s, 10, 64) }
+
+func number[T any](parse func(string) (T, error), s string) (T, error) {
+	n, err := parse(s)
+	if err != nil {
+		err = fmt.Errorf("want a whole number, not %q", s)
+	}
+	return n, err
+}
+
+func float(s string) (float64, error) {
+	n, err := strconv.ParseFloat(s, 64)
+	if err != nil {
+		err = fmt.Errorf("want a number, not %q", s)
+	}
+	return n, err
+}
+
+func pointer[T any](v T, err error) (*T, error) { return &v, err }
+
+func absolute(path string) (string, error) {
+	if rest, ok := strings.CutPrefix(path, "~/"); ok {
+		home, err := os.UserHomeDir()
+		if err != nil {
+			return "", err
+		}
+		path = filepath.Join(home, rest)
+	}
+	return filepath.Abs(path)
+}
+
+func notOneOf(choices []string, got string) string {
+	var list []string
+	for _, c := range choices {
+		list = append(list, strconv.Quote(c))
+	}
+	return "must be one of " + strings.Join(list, ", ") + " but got " + strconv.Quote(got)
+}
+
+// storeFlags are shared by the commands that open a store.
+type storeFlags struct {
+	Store string
+}
+
+func (c *storeFlags) declare(b *builder) {
+	b.flag(&c.Store, "store", "", "URL", "Where sessions are kept: sqlite:PATH, file:FOLDER, postgres://…, mysql://…, redis://…, s3://BUCKET/PREFIX or memory:; encrypted+URL seals them. Default $HOLDFAST_STORE, else sqlite:$HOLDFAST_HOME/sessions.db.")
+}
+
+// jsonFlag is shared by the commands that print data.
+type jsonFlag struct {
+	JSON bool
+}
+
+func (c *jsonFlag) declare(b *builder) {
+	b.flag(&c.JSON, "json", "", "", "Print JSON; errors too.")
+}
