@@ -1,0 +1,276 @@
+package cli
+
+import (
+	"encoding/json"
+	"log/slog"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/holdfast-dev/holdfast/daemon/api"
+	"github.com/holdfast-dev/holdfast/daemon/client"
+	"github.com/holdfast-dev/holdfast/internal/compose"
+	"github.com/holdfast-dev/holdfast/internal/compose/tools"
+	"github.com/holdfast-dev/holdfast/internal/daemon/runs"
+	"github.com/holdfast-dev/holdfast/internal/daemon/strategy"
+	"github.com/holdfast-dev/holdfast/internal/outcome"
+	"github.com/holdfast-dev/holdfast/internal/workspace"
+	"github.com/holdfast-dev/holdfast/policy"
+	"github.com/holdfast-dev/holdfast/runspec"
+	"github.com/holdfast-dev/holdfast/session"
+	"github.com/holdfast-dev/holdfast/transcript"
+)
+
+func run1(h *there, args ...string) {
+	h.t.Helper()
+	if out, errs, code := h.run(args...); code != 0 {
+		h.t.Fatalf("exit code %d\n%s%s", code, out, errs)
+	}
+}
+
+func repository(h *there) {
+	h.t.Helper()
+	for _, args := range [][]string{{"init", "-q"}, {"-c", "user.name=a", "-c", "user.email=a@b", "commit", "-q", "--allow-empty", "-m", "x"}} {
+		if out, err := exec.Command("git", append([]string{"-C", h.dir}, args...)...).CombinedOutput(); err != nil {
+			h.t.Skipf("git: %v: %s", err, out)
+		}
+	}
+}
+
+// blog makes a workspace.
+func blog(h *there) {
+	h.t.Helper()
+	p, _, errs := sitDown(h.dir, h.env, "workspace", "create", "blog")
+	if code := p.Run(h.t.Context()); code != 0 {
+		h.t.Fatalf("exit code %d: %s", code, errs)
+	}
+}
+
+// inSpace checks what the daemon builds for a workspace of what flags say. To start it a container
+// would be needed.
+func inSpace(c workspaceRunFlags, check func(m *compose.SpaceParts) bool) func(h *there) {
+	return func(h *there) {
+		h.t.Helper()
+		blog(h)
+		m := h.maker()
+		p, _, _ := sitDown(h.dir, h.env)
+		spec, err := (&runCmd{workspaceRunFlags: c}).spec(p, h.dir, nil)
+		if err != nil {
+			h.t.Fatal(err)
+		}
+		if m.spaces, err = workspace.New(m.home, nil); err != nil {
+			h.t.Fatal(err)
+		}
+		defer m.spaces.Close()
+		n := runs.Need{Run: "s", Session: "s", Spec: spec, Agent: strategy.Agent{Name: "agent", Type: strategy.LLM}}
+		n.Spec.Cwd = h.dir
+		e, _, err := m.environment(h.t.Context(), &n)
+		if err != nil {
+			h.t.Fatal(err)
+		}
+		parts, err := m.partsInWorkspace(h.t.Context(), &compose.Request{Env: e, Spec: &n.Spec, Cwd: h.dir}, &n)
+		if err != nil {
+			h.t.Fatal(err)
+		}
+		defer parts.Close()
+		if !check(parts) {
+			h.t.Errorf("built for %+v: %+v", spec, parts.Options)
+		}
+	}
+}
+
+// goBack runs twice, and then from the first answer on.
+func goBack(h *there) {
+	run1(h, "apples")
+	run1(h, "bananas")
+	item := ""
+	for e, err := range h.d.Events(h.t.Context(), "s", 0) {
+		if err != nil {
+			h.t.Fatal(err)
+		}
+		if e.Kind == client.EventCaughtUp {
+			break
+		}
+		if e.Kind != client.EventRecord || e.Record.Kind != session.KindItem {
+			continue
+		}
+		it, err := session.ReadItem(e.Record.Payload)
+		if err != nil {
+			h.t.Fatal(err)
+		}
+		if it.Item.Role() == transcript.RoleAssistant && item == "" {
+			item = it.Item.ID()
+		}
+	}
+	run1(h, "--at", item, "third")
+	if last := h.requests[len(h.requests)-1]; strings.Contains(last, "bananas") || !strings.Contains(last, "apples") {
+		h.t.Errorf("the model was sent %s", last)
+	}
+}
+
+// takeOver takes a session from another process.
+func takeOver(h *there) {
+	run1(h, "first")
+	p, _, _ := sitDown(h.dir, h.env)
+	sessions, closeStore, err := p.openStore(h.t.Context(), "")
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	defer closeStore()
+	log, err := sessions.Open(h.t.Context(), "s", nil)
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	defer log.Close()
+	if out, errs, code := h.run("second"); code == 0 {
+		h.t.Errorf("nobody was in the way: %s%s", out, errs)
+	}
+	run1(h, "--takeover", "third")
+}
+
+const oneAgent = `{"name": "one", "version": "1", "agents": {"writer": {"systemPrompt": "I am the writer."}}, "flow": {"type": "sequential", "name": "all", "steps": [{"agent": "writer", "name": "write"}]}}`
+
+func has[T any](get func(made *runs.Made) T, want T) func(*there, *runs.Made) bool {
+	return func(_ *there, made *runs.Made) bool { return reflect.DeepEqual(get(made), want) }
+}
+
+const oneServer = `{"mcpServers": {"clock": {"command": "/nonexistent/clock"}}}`
+
+// proofs has one entry for each field of [runspec.Spec].
+var proofs = map[string]proof{
+	"Prompt":           {sent: `"go"`, gone: true},
+	"Model":            {args: []string{"--model", "openai/other"}, sent: `"model":"other"`},
+	"Cwd":              {before: func(h *there) { _ = os.Mkdir(filepath.Join(h.dir, "sub"), 0o700) }, args: []string{"--cwd", "sub"}, sent: `Working folder: DIR/sub`},
+	"AddDirs":          {before: func(h *there) { _ = os.Mkdir(filepath.Join(h.dir, "lib"), 0o700) }, args: []string{"--cwd", "lib", "--add-dir", "."}, sent: `Additional folder: DIR`},
+	"Worktree.Enabled": {before: repository, args: []string{"--worktree", "--allowed-tools", "Bash", "--no-sandbox"}, answers: []string{calls("pwd"), saysDone}, sent: "worktrees/run-s"},
+	"Worktree.Name":    {before: repository, args: []string{"--worktree=fix", "--allowed-tools", "Bash", "--no-sandbox"}, answers: []string{calls("pwd"), saysDone}, sent: "worktrees/fix"},
+
+	"Workspace":           {alone: inSpace(workspaceRunFlags{Workspace: "blog"}, func(m *compose.SpaceParts) bool { return m.In.Settings.Slug == "blog" })},
+	"Container.Agent":     {alone: inSpace(workspaceRunFlags{Workspace: "blog", Agent: "claude"}, func(m *compose.SpaceParts) bool { return m.In.Kind == "claude" })},
+	"Container.Ephemeral": {alone: inSpace(workspaceRunFlags{Workspace: "blog", Ephemeral: true}, func(m *compose.SpaceParts) bool { return m.Options.Ephemeral })},
+
+	"Session.ID":       {gone: true},
+	"Session.At":       {alone: goBack},
+	"Session.Takeover": {alone: takeOver},
+	"Session.Resume": {before: func(h *there) { run1(h, "--name", "work", "first") }, gone: true, sent: "second", body: func(h *there) *api.NewRun {
+		return &api.NewRun{Environ: h.env, Spec: runspec.Spec{Prompt: "second", Session: runspec.Session{Resume: "work"}}}
+	}, check: func(h *there, id, _ string, _ int) {
+		if id != "s" {
+			h.t.Errorf("it went on in %s", id)
+		}
+	}},
+	"Session.Continue": {before: func(h *there) { run1(h, "first") }, gone: true, sent: "second", body: func(h *there) *api.NewRun {
+		return &api.NewRun{Environ: h.env, Spec: runspec.Spec{Prompt: "second", Cwd: h.dir, Session: runspec.Session{Continue: true}}}
+	}, check: func(h *there, id, _ string, _ int) {
+		if id != "s" {
+			h.t.Errorf("it went on in %s", id)
+		}
+	}},
+	"Session.Fork": {before: func(h *there) { run1(h, "first") }, gone: true, sent: "second", body: func(h *there) *api.NewRun {
+		return &api.NewRun{Environ: h.env, Spec: runspec.Spec{Prompt: "second", Session: runspec.Session{ID: "s", Fork: true}}}
+	}, check: func(h *there, id, _ string, _ int) {
+		if m, err := h.d.Session(h.t.Context(), id); err != nil || m.Parent != "s" {
+			h.t.Errorf("%s: %+v: %v", id, m, err)
+		}
+	}},
+	"Session.WithGrants": {before: func(h *there) { run1(h, "first") }, gone: true, sent: "second", body: func(h *there) *api.NewRun {
+		return &api.NewRun{Environ: h.env, Spec: runspec.Spec{Prompt: "second", Session: runspec.Session{ID: "s", Fork: true, WithGrants: true}}}
+	}, check: func(h *there, id, _ string, _ int) {
+		if m, err := h.d.Session(h.t.Context(), id); err != nil || m.Parent != "s" {
+			h.t.Errorf("%s: %+v: %v", id, m, err)
+		}
+	}},
+	"Session.Title": {args: []string{"--name", "shopping"}, check: func(h *there, _, _ string, _ int) {
+		if m, err := h.d.Session(h.t.Context(), "s"); err != nil || m.Title != "shopping" {
+			h.t.Errorf("%+v: %v", m, err)
+		}
+	}},
+	"Session.NoPersist": {args: []string{"--no-session-persistence"}, refused: true, check: func(h *there, _, errs string, code int) {
+		if code != outcome.Usage.Exit || !strings.Contains(errs, "add --no-daemon") {
+			h.t.Errorf("exit code %d: %s", code, errs)
+		}
+	}},
+
+	"ModelOptions.Fallback":  {args: []string{"--fallback-model", "openai/spare"}, built: func(_ *there, m *runs.Made) bool { return m.Options.Fallback.Info().Model == "spare" }},
+	"ModelOptions.MaxTokens": {args: []string{"--max-tokens", "77"}, sent: `:77`, built: has(func(m *runs.Made) int { return m.Options.MaxTokens }, 77)},
+	"ModelOptions.Effort":    {args: []string{"--effort", "low"}, built: has(func(m *runs.Made) string { return m.Options.Effort }, "low")},
+	"ModelOptions.BaseURL": {args: []string{"--base-url", "http://127.0.0.1:9/v1"}, check: func(h *there, _, errs string, code int) {
+		if code == 0 || h.sent() != "" || !strings.Contains(errs, "127.0.0.1:9") {
+			h.t.Errorf("exit code %d: %s", code, errs)
+		}
+	}},
+	"Instructions.System":       {args: []string{"--system-prompt", "Be a pirate."}, sent: "Be a pirate."},
+	"Instructions.AppendSystem": {before: func(h *there) { write(h.t, h.dir, "more.md", "Be kind.") }, args: []string{"--append-system-prompt-file", "more.md"}, sent: "Be kind."},
+	"Instructions.NoContextFiles": {before: func(h *there) { write(h.t, h.dir, "AGENTS.md", "Use tabs.") }, args: []string{"--no-context-files"}, check: func(h *there, _, _ string, _ int) {
+		if strings.Contains(h.sent(), "Use tabs.") {
+			h.t.Error("the context file was read")
+		}
+	}},
+
+	"Permissions.Mode":       {args: []string{"--permission-mode", "plan"}, built: has(func(m *runs.Made) policy.Mode { return m.Options.Permissions.Mode }, policy.ModePlan)},
+	"Permissions.Allow":      {args: []string{"--allowed-tools", "Bash(echo:*)", "--no-sandbox"}, answers: []string{calls("echo allowed-$((1+1))"), saysDone}, sent: "allowed-2"},
+	"Permissions.Deny":       {args: []string{"--disallowed-tools", "Write"}, built: func(_ *there, m *runs.Made) bool { _, ok := m.Options.Tools.Lookup("Write"); return !ok }},
+	"Permissions.Settings":   {args: []string{"--settings", `{"permissions": {"deny": ["Write"]}}`}, built: func(_ *there, m *runs.Made) bool { _, ok := m.Options.Tools.Lookup("Write"); return !ok }},
+	"Permissions.AskTimeout": {args: []string{"--ask-timeout", "7m"}, built: has(func(m *runs.Made) time.Duration { return m.Options.AskTimeout }, 7*time.Minute)},
+	"Permissions.OnAsk": {args: []string{"--on-ask", "fail"}, answers: []string{calls("touch x"), saysDone}, check: func(h *there, _, errs string, code int) {
+		if code != outcome.Approval.Exit {
+			h.t.Errorf("exit code %d: %s", code, errs)
+		}
+	}},
+
+	"Sandbox.Off": {args: []string{"--no-sandbox"}, built: has(func(m *runs.Made) string { return m.Options.Sandbox }, "")},
+	"Hooks.Off": {args: []string{"--no-hooks", "--settings", "hooks.json"}, before: func(h *there) {
+		write(h.t, h.dir, "hooks.json", `{"hooks": {"UserPromptSubmit": [{"hooks": [{"type": "command", "command": "touch fired"}]}]}}`)
+	}, check: func(h *there, _, errs string, code int) {
+		if _, err := os.Stat(filepath.Join(h.dir, "fired")); err == nil || code != 0 {
+			h.t.Errorf("exit code %d, and the hook ran: %v: %s", code, err == nil, errs)
+		}
+	}},
+	"Hooks.Setup": {args: []string{"--init"}, built: has(func(m *runs.Made) string { return m.Options.Setup }, "init")},
+	"MCP.Configs": {args: []string{"--mcp-config", oneServer, "--output-format", "stream-json"}, check: func(h *there, out, errs string, code int) {
+		if !strings.Contains(out, `"clock"`) {
+			h.t.Errorf("exit code %d: %s%s", code, out, errs)
+		}
+	}},
+	"MCP.Strict": {args: []string{"--strict-mcp-config", "--settings", oneServer, "--output-format", "stream-json"}, check: func(h *there, out, errs string, code int) {
+		if strings.Contains(out, `"clock"`) {
+			h.t.Errorf("exit code %d: %s%s", code, out, errs)
+		}
+	}},
+	"Agents": {args: []string{"--agents", `{"tester": {"description": "runs the tests", "prompt": "Run them."}}`}, sent: "runs the tests"},
+	"Tools": {body: func(h *there) *api.NewRun {
+		return &api.NewRun{Environ: h.env, Spec: runspec.Spec{Prompt: "go", Cwd: h.dir, Tools: []string{"Read"}, Session: runspec.Session{ID: "s"}}}
+	}, built: func(_ *there, m *runs.Made) bool {
+		return reflect.DeepEqual(tools.Names(m.Options.Tools), []string{"Read"})
+	}},
+	"Strategy": {body: func(h *there) *api.NewRun {
+		return &api.NewRun{Environ: h.env, Spec: runspec.Spec{Prompt: "go", Cwd: h.dir, Strategy: []byte(oneAgent), Session: runspec.Session{ID: "s"}}}
+	}, sent: "I am the writer.", gone: true},
+	"StrategyPath": {before: func(h *there) { write(h.t, h.dir, "s.json", oneAgent) }, body: func(h *there) *api.NewRun {
+		return &api.NewRun{Environ: h.env, Spec: runspec.Spec{Prompt: "go", Cwd: h.dir, StrategyPath: filepath.Join(h.dir, "s.json"), Session: runspec.Session{ID: "s"}}}
+	}, sent: "I am the writer.", gone: true},
+	"Environment.Variables": {check: func(h *there, _, _ string, _ int) {
+		spec := h.recorded()
+		if b, _ := json.Marshal(spec); strings.Contains(string(b), "key-of-ann") || !slices.Contains(spec.Environment.Variables, "OPENAI_API_KEY") {
+			h.t.Errorf("on record is %s", b)
+		}
+		p, _, _ := sitDown(h.dir, environ(h.dir))
+		m := &maker{p: p, home: filepath.Join(h.dir, "home"), log: slog.New(slog.DiscardHandler)}
+		_, err := m.make(h.t.Context(), runs.Need{Run: "s", Session: "s", Spec: *spec, Agent: strategy.Agent{Name: "agent", Type: strategy.LLM}})
+		if err == nil || !strings.Contains(err.Error(), "OPENAI_API_KEY") {
+			h.t.Errorf("without its variable: %v", err)
+		}
+	}},
+	"Environment.From": {before: func(h *there) {
+		h.env = slices.DeleteFunc(h.env, func(s string) bool { return strings.HasPrefix(s, "OPENAI_API_KEY=") })
+	},
+		args: []string{"--env-from", "OPENAI_API_KEY=command:echo from-a-helper"}, sent: "Bearer from-a-helper"},
+	"Limits.MaxTurns":     {args: []string{"--max-turns", "3"}, built: has(func(m *runs.Made) int { return m.Options.MaxTurns }, 3)},
+	"Limits.MaxBudgetUSD": {args: []string{"--model", "scripted/play.yaml", "--max-budget-usd", "5"}, built: has(func(m *runs.Made) float64 { return m.Options.MaxBudgetUSD }, 5)},
+	"Compaction.Off":      {args: []string{"--no-compact"}, built: has(func(m *runs.Made) bool { return m.Options.Compact.Off }, true)},
+	"Compaction.Items":    {args: []string{"--compact-items", "9"}, built: has(func(m *runs.Made) int { return m.Options.Compact.Items }, 9)},
+}
