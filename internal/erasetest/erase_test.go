@@ -306,7 +306,9 @@ func TestEveryFolderIsInTheRegister(t *testing.T) {
 	register := cli.HomeEntries()
 	// What the expression finds below other homes: the person's, and those of containers.
 	others := []string{".claude", ".codex", ".config", "calls.jsonl"}
-	for _, dir := range []string{"internal/cli", "internal/listen", "workspace", "settings", "daemon/client", "internal/define", "instructions"} {
+	for _, dir := range []string{
+		".", "internal/cli", "internal/listen", "internal/workspace", "internal/settings", "internal/daemon", "daemon/client", "internal/define", "internal/instructions", "internal/compose/stores",
+	} {
 		paths, err := filepath.Glob(filepath.Join("..", "..", dir, "*.go"))
 		if err != nil || len(paths) == 0 {
 			t.Fatalf("no code in %s: %v", dir, err)
