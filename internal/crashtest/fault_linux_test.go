@@ -57,6 +57,20 @@ type faults struct {
 
 var injected = regexp.MustCompile(`(\w+)\((?:\w+<([^>]*)>)?.*\(INJECTED\)`)
 
+// wholeCalls joins the two lines of a call between which another thread's call is told.
+func wholeCalls(trace string) string {
+	begun, lines := map[string]string{}, strings.Split(trace, "\n") // begun by thread
+	for i, line := range lines {
+		thread, rest, _ := strings.Cut(line, " ")
+		if call, ok := strings.CutSuffix(rest, " <unfinished ...>"); ok {
+			begun[thread] = call
+		} else if _, end, ok := strings.Cut(rest, " resumed>"); ok {
+			lines[i] = thread + " " + begun[thread] + end
+		}
+	}
+	return strings.Join(lines, "\n")
+}
+
 // expected are the kinds of errors that an error number may become.
 var expected = map[string][]string{
 	"EIO":    {"poisoned", "io"},
@@ -82,7 +96,7 @@ func (s *faults) cell(t *testing.T, call, errno, when string) bool {
 		t.Fatal(err)
 	}
 	report := s.report(t, out)
-	hits := injected.FindAllStringSubmatch(string(text), -1)
+	hits := injected.FindAllStringSubmatch(wholeCalls(string(text)), -1)
 	for _, f := range append(report.Faults, report.Failed...) {
 		t.Errorf("%s: %s", name, f)
 	}
