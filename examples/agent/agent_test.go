@@ -38,7 +38,7 @@ func TestKilled(t *testing.T) {
 	if err := first.Start(); err != nil {
 		t.Fatal(err)
 	}
-	for end := time.Now().Add(time.Minute); ran() != "begun"; time.Sleep(10 * time.Millisecond) {
+	for end := time.Now().Add(time.Minute); ran() != "begun"; time.Sleep(10 * time.Millisecond) { // another process: only its file tells
 		if time.Now().After(end) {
 			t.Fatal("the command did not run")
 		}
