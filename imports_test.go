@@ -128,6 +128,7 @@ var floors = map[string]int{
 	// what stands on the loop
 	"internal/confine":         5,
 	"internal/daemon/feed":     5,
+	"internal/policycheck":     5, // what would become of a call
 	"internal/define":          5,
 	"internal/logpipe":         5, // it knows an agent, and whom it may ask
 	"internal/workspace/guest": 5, // agents of another make in our loop

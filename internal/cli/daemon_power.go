@@ -14,6 +14,7 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/daemon"
 	"github.com/holdfast-dev/holdfast/internal/jsontree"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
+	"github.com/holdfast-dev/holdfast/internal/policycheck"
 	"github.com/holdfast-dev/holdfast/internal/policylog"
 	"github.com/holdfast-dev/holdfast/internal/session/convert"
 	"github.com/holdfast-dev/holdfast/policy"
@@ -35,8 +36,11 @@ func (w *power) power() daemon.Power {
 }
 
 func (w *power) policy(_ context.Context, cwd string) (json.RawMessage, error) {
-	c := policyShowCmd{policyFlags: policyFlags{CWD: cwd}}
-	_, d, err := c.document(w.p)
+	s, err := w.p.settingsOf(cwd)
+	if err != nil {
+		return nil, err
+	}
+	d, err := policycheck.Describe(s, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -91,26 +95,26 @@ func (w *power) test(ctx context.Context, request json.RawMessage) (json.RawMess
 		return nil, err
 	}
 	j := w.p.judge(s)
-	g, err := j.guards("", "")
+	g, err := j.Guards("", "")
 	if err != nil {
 		return nil, err
 	}
-	if err := g.all.Replay(changes); err != nil {
+	if err := g.Replay(changes); err != nil {
 		return nil, err
 	}
 	if r.Mode != "" {
 		if err := s.CheckMode(r.Mode); err != nil {
 			return nil, err
 		}
-		if err := g.all.Apply(policy.Change{Mode: r.Mode}); err != nil {
+		if err := g.Apply(policy.Change{Mode: r.Mode}); err != nil {
 			return nil, err
 		}
 	}
-	d, requests, err := j.decide(ctx, g, toolCall{tool: r.Tool, input: r.Input})
+	d, requests, err := j.Decide(ctx, g, policycheck.Call{Tool: r.Tool, Input: r.Input})
 	if err != nil {
 		return nil, usage(r.Tool+": "+err.Error(), "give the tool's whole input")
 	}
-	return json.Marshal(newVerdict(&d, requests, g.cwd))
+	return json.Marshal(policycheck.Explain(&d, requests, g.Cwd))
 }
 
 func (w *power) doctor(ctx context.Context) (json.RawMessage, error) {

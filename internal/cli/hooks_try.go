@@ -13,6 +13,7 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/compose/hooks"
 	"github.com/holdfast-dev/holdfast/internal/compose/tools"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
+	"github.com/holdfast-dev/holdfast/internal/policycheck"
 	"github.com/holdfast-dev/holdfast/internal/settings"
 )
 
@@ -122,8 +123,8 @@ func (p *Program) withRequests(in hook.Input) hook.Input {
 	if in.Tool == "" {
 		return in
 	}
-	call := toolCall{tool: in.Tool, input: in.ToolInput, cwd: in.CWD, home: p.userHome(), search: p.env(tools.EnvSearchURL)}
-	if requests, err := call.requests(); err == nil {
+	call := policycheck.Call{Tool: in.Tool, Input: in.ToolInput, Cwd: in.CWD, Home: p.userHome(), Search: p.env(tools.EnvSearchURL)}
+	if requests, err := call.Requests(); err == nil {
 		in.Requests = requests
 	}
 	return in

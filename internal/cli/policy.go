@@ -1,14 +1,13 @@
 package cli
 
 import (
-	"cmp"
-	"context"
 	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/holdfast-dev/holdfast/internal/compose/tools"
+	"github.com/holdfast-dev/holdfast/internal/policycheck"
 	"github.com/holdfast-dev/holdfast/internal/settings"
 	"github.com/holdfast-dev/holdfast/policy"
 )
@@ -89,94 +88,9 @@ func (p *Program) settingsFiles(given []string) ([]string, error) {
 	return files, nil
 }
 
-// judge judges tool calls by settings, in whatever folder and mode they would be
-// made. Guards are made once for each pair.
-type judge struct {
-	settings *settings.Settings
-	home     string
-	search   string // see [toolCall]
-	made     map[seat]*guards
-}
-
-type seat struct {
-	cwd  string
-	mode policy.Mode
-}
-
-type guards struct {
-	cwd   string // without links
-	all   *policy.Guards
-	tools map[string]*policy.Guard
-}
-
-// maxSeats bounds the guards that are kept.
-const maxSeats = 128
-
-func newJudge(s *settings.Settings, home string) *judge {
-	return &judge{settings: s, home: home, search: s.WebSearch.URL.Value, made: map[seat]*guards{}}
-}
-
-// judge is newJudge in this program's environment.
-func (p *Program) judge(s *settings.Settings) *judge {
-	j := newJudge(s, p.userHome())
-	j.search = cmp.Or(j.search, p.env(tools.EnvSearchURL))
-	return j
-}
-
-// guards returns the guards of a folder, "" for the settings' own, and a mode, ""
-// for the settings' own.
-func (j *judge) guards(cwd string, mode policy.Mode) (*guards, error) {
-	at := seat{cwd, mode}
-	if g, ok := j.made[at]; ok {
-		return g, nil
-	}
-	s := j.settings
-	if cwd != "" {
-		s = s.In(cwd)
-	}
-	if mode == "" {
-		mode = s.Mode.Value
-	}
-	if err := s.CheckMode(mode); err != nil {
-		return nil, err
-	}
-	config, err := s.Policy()
-	if err != nil {
-		return nil, err
-	}
-	config.Mode = mode
-	all, err := policy.New(&config)
-	if err != nil {
-		return nil, err
-	}
-	if len(j.made) >= maxSeats {
-		clear(j.made)
-	}
-	g := &guards{cwd: s.Cwd(), all: all, tools: map[string]*policy.Guard{}}
-	j.made[at] = g
-	return g, nil
-}
-
-// decide judges a call whose requests are made from its input.
-func (j *judge) decide(ctx context.Context, g *guards, c toolCall) (policy.Decision, []policy.Request, error) {
-	c.cwd, c.home, c.search = g.cwd, j.home, j.search
-	requests, err := c.requests()
-	if err != nil {
-		return policy.Decision{}, nil, err
-	}
-	return g.judge(ctx, c.tool, requests), requests, nil
-}
-
-func (g *guards) judge(ctx context.Context, tool string, requests []policy.Request) policy.Decision {
-	guard, ok := g.tools[tool]
-	if !ok {
-		if len(g.tools) >= maxSeats {
-			clear(g.tools)
-		}
-		guard = g.all.Guard(tool)
-		g.tools[tool] = guard
-	}
-	return guard.Judge(ctx, requests, nil)
+// judge judges tool calls by settings in this program's environment.
+func (p *Program) judge(s *settings.Settings) *policycheck.Judge {
+	return policycheck.New(s, p.userHome(), p.env(tools.EnvSearchURL))
 }
 
 // isInline reports whether what --settings got is JSON rather than a file's name.

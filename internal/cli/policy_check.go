@@ -9,7 +9,9 @@ import (
 	"runtime/debug"
 	"strconv"
 
+	"github.com/holdfast-dev/holdfast/internal/jsontree"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
+	"github.com/holdfast-dev/holdfast/internal/policycheck"
 	"github.com/holdfast-dev/holdfast/internal/term"
 	"github.com/holdfast-dev/holdfast/policy"
 )
@@ -46,7 +48,7 @@ func (c *policyCheckCmd) run(ctx context.Context, p *Program) error {
 	}
 	p.notice(s)
 	b := &checkBatch{judge: p.judge(s)}
-	if _, err := b.judge.guards("", ""); err != nil {
+	if _, err := b.judge.Guards("", ""); err != nil {
 		return err
 	}
 	if err := b.run(ctx, p, c.Batch); err != nil {
@@ -63,7 +65,7 @@ func (c *policyCheckCmd) run(ctx context.Context, p *Program) error {
 
 // checkBatch judges lines.
 type checkBatch struct {
-	judge *judge
+	judge *policycheck.Judge
 
 	lines, bad, first int
 }
@@ -130,23 +132,23 @@ type checkCall struct {
 	id   []byte // as it was written
 	cwd  string
 	mode policy.Mode
-	toolCall
+	policycheck.Call
 }
 
 func (b *checkBatch) decide(ctx context.Context, c *checkCall) (policy.Decision, error) {
-	g, err := b.judge.guards(c.cwd, c.mode)
+	g, err := b.judge.Guards(c.cwd, c.mode)
 	if err != nil {
 		return policy.Decision{}, err
 	}
-	d, _, err := b.judge.decide(ctx, g, c.toolCall)
+	d, _, err := b.judge.Decide(ctx, g, c.Call)
 	return d, err
 }
 
 // read reads a line. When it makes no sense the id is kept all the same, if it
 // can be told.
 func (c *checkCall) read(line []byte) error {
-	if err := jsonMembers(line, c.set); err != nil {
-		_ = jsonMembers(line, func(key string, value []byte) error { // err says what is wrong
+	if err := jsontree.Members(line, c.set); err != nil {
+		_ = jsontree.Members(line, func(key string, value []byte) error { // err says what is wrong
 			if key != "id" {
 				return nil
 			}
@@ -154,7 +156,7 @@ func (c *checkCall) read(line []byte) error {
 		})
 		return err
 	}
-	if c.tool == "" {
+	if c.Tool == "" {
 		return errors.New("it names no tool")
 	}
 	return nil
@@ -172,14 +174,14 @@ func (c *checkCall) set(key string, value []byte) error {
 		if value[0] != '{' {
 			return errors.New("it is not an object")
 		}
-		c.input = value
+		c.Input = value
 		return nil
 	}
-	into := map[string]*string{"tool": &c.tool, "cwd": &c.cwd, "mode": (*string)(&c.mode)}[key]
+	into := map[string]*string{"tool": &c.Tool, "cwd": &c.cwd, "mode": (*string)(&c.mode)}[key]
 	if into == nil {
 		return errors.New("there is no such field; there are id, tool, input, cwd and mode")
 	}
-	text, err := jsonText(value)
+	text, err := jsontree.Unquote(value)
 	switch {
 	case err != nil:
 		return err

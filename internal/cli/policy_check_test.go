@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/holdfast-dev/holdfast/internal/policycheck"
 	"github.com/holdfast-dev/holdfast/internal/settings"
 	"github.com/holdfast-dev/holdfast/policy"
 )
@@ -25,7 +26,7 @@ func checkBatchOf(t testing.TB, text string) *checkBatch {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &checkBatch{judge: newJudge(s, "/home/u")}
+	return &checkBatch{judge: policycheck.New(s, "/home/u", "")}
 }
 
 type checkAnswer struct {

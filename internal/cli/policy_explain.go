@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"slices"
 	"strings"
+
+	"github.com/holdfast-dev/holdfast/internal/policycheck"
 )
 
 // policyExplainCmd is `holdfast policy explain`.
@@ -40,15 +42,15 @@ func (c *policyExplainCmd) run(ctx context.Context, p *Program) error {
 		return err
 	}
 	j := p.judge(s)
-	g, err := j.guards("", "")
+	g, err := j.Guards("", "")
 	if err != nil {
 		return err
 	}
-	d, requests, err := j.decide(ctx, g, call)
+	d, requests, err := j.Decide(ctx, g, call)
 	if err != nil {
-		return usage(call.tool+": "+err.Error(), `give the whole input: holdfast policy explain `+call.tool+` '{"…": "…"}'`)
+		return usage(call.Tool+": "+err.Error(), `give the whole input: holdfast policy explain `+call.Tool+` '{"…": "…"}'`)
 	}
-	v := newVerdict(&d, requests, g.cwd)
+	v := policycheck.Explain(&d, requests, g.Cwd)
 	if c.JSON {
 		err = p.out.JSON(v, p.out.TTY)
 	} else {
@@ -62,10 +64,10 @@ func (c *policyExplainCmd) run(ctx context.Context, p *Program) error {
 }
 
 // call reads the words: TOOL INPUT, or -- COMMAND…
-func (c *policyExplainCmd) call(args []string) (toolCall, error) {
+func (c *policyExplainCmd) call(args []string) (policycheck.Call, error) {
 	words := c.Call
-	bad := func(msg string) (toolCall, error) {
-		return toolCall{}, usage(msg, "holdfast policy explain -- git push, or: holdfast policy explain Read README.md")
+	bad := func(msg string) (policycheck.Call, error) {
+		return policycheck.Call{}, usage(msg, "holdfast policy explain -- git push, or: holdfast policy explain Read README.md")
 	}
 	if at := slices.Index(args, "--"); at >= 0 {
 		if behind := len(args) - at - 1; behind != len(words) || behind == 0 {
@@ -76,16 +78,16 @@ func (c *policyExplainCmd) call(args []string) (toolCall, error) {
 	if len(words) != 2 {
 		return bad("give a tool and its input, or a command behind --")
 	}
-	call := toolCall{tool: words[0]}
+	call := policycheck.Call{Tool: words[0]}
 	if input := strings.TrimSpace(words[1]); strings.HasPrefix(input, "{") {
 		if !json.Valid([]byte(input)) {
 			return bad("the input is not JSON")
 		}
-		call.input = json.RawMessage(input)
+		call.Input = json.RawMessage(input)
 		return call, nil
 	}
 	var err error
-	if call.input, err = inputOf(call.tool, words[1]); err != nil {
+	if call.Input, err = policycheck.InputOf(call.Tool, words[1]); err != nil {
 		return bad(err.Error())
 	}
 	return call, nil

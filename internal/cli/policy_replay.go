@@ -9,6 +9,7 @@ import (
 
 	"github.com/holdfast-dev/holdfast/approval"
 	"github.com/holdfast-dev/holdfast/internal/compose/tools"
+	"github.com/holdfast-dev/holdfast/internal/policycheck"
 	"github.com/holdfast-dev/holdfast/internal/settings"
 	"github.com/holdfast-dev/holdfast/internal/term"
 	"github.com/holdfast-dev/holdfast/policy"
@@ -49,7 +50,7 @@ type replayDoc struct {
 	Then    policy.Effect `json:"then"`
 	ThenBy  string        `json:"then_by"`
 	Answer  string        `json:"answer,omitempty"` // what became of a question
-	verdictDoc
+	policycheck.Explanation
 }
 
 func (c *policyReplayCmd) run(ctx context.Context, p *Program) error {
@@ -212,17 +213,17 @@ func (r *replay) again(ctx context.Context, then *policy.Decision) (*replayDoc, 
 	}
 	requests := r.asked[then.Use].Requests // they know in which folder a command would have started
 	if requests == nil {
-		call := toolCall{tool: use.Name, input: use.Input, cwd: r.cwd, home: r.home, search: r.search}
+		call := policycheck.Call{Tool: use.Name, Input: use.Input, Cwd: r.cwd, Home: r.home, Search: r.search}
 		if then.Input != nil {
-			call.input = then.Input
+			call.Input = then.Input
 		}
 		var err error
-		if requests, err = call.requests(); err != nil {
+		if requests, err = call.Requests(); err != nil {
 			return nil, nil //nolint:nilerr // the tool refused the input then and would now
 		}
 	}
 	now := r.guards.Guard(use.Name).Judge(ctx, requests, nil)
-	d := &replayDoc{Use: then.Use, Then: then.Effect, ThenBy: then.By, verdictDoc: newVerdict(&now, requests, r.cwd)}
+	d := &replayDoc{Use: then.Use, Then: then.Effect, ThenBy: then.By, Explanation: policycheck.Explain(&now, requests, r.cwd)}
 	if then.Asked || then.By == "nobody" {
 		d.Then, d.ThenBy, d.Answer = policy.Ask, whoAsked(then), fmt.Sprintf("%s by %s", then.Effect, then.By)
 	}

@@ -3,10 +3,9 @@ package cli
 import (
 	"context"
 	"fmt"
-	"maps"
-	"slices"
 	"strings"
 
+	"github.com/holdfast-dev/holdfast/internal/policycheck"
 	"github.com/holdfast-dev/holdfast/internal/settings"
 	"github.com/holdfast-dev/holdfast/internal/term"
 	"github.com/holdfast-dev/holdfast/policy"
@@ -25,37 +24,12 @@ func (c *policyShowCmd) declare(b *builder) {
 	b.include(&c.jsonFlag)
 }
 
-// policyDoc is a whole policy in JSON.
-type policyDoc struct {
-	Folder     string             `json:"folder"`
-	Project    string             `json:"project"`
-	Mode       policy.Mode        `json:"mode"`
-	ModeFrom   *policy.Origin     `json:"mode_from,omitempty"`
-	NoBypass   *policy.Origin     `json:"bypass_disabled_by,omitempty"`
-	Layers     []settings.Layer   `json:"layers"`
-	Rules      []ruleDoc          `json:"rules"`
-	Folders    []originDoc        `json:"folders"`
-	Forbidden  []originDoc        `json:"forbidden"`
-	Sandboxes  []settings.Sandbox `json:"sandbox"`
-	OnAsk      settings.OnAsk     `json:"on_ask,omitempty"`
-	AskTimeout string             `json:"ask_timeout,omitempty"`
-	Ignored    []settings.Ignored `json:"ignored"`
-	Warnings   []settings.Problem `json:"warnings"`
-	Chains     []policy.Chain     `json:"chains"`
-}
-
-type ruleDoc struct {
-	Effect policy.Effect `json:"effect"`
-	policy.Origin
-}
-
-type originDoc struct {
-	Value  string        `json:"value"`
-	Origin policy.Origin `json:"origin"`
-}
-
 func (c *policyShowCmd) run(_ context.Context, p *Program) error {
-	s, d, err := c.document(p)
+	s, err := c.load(p, false)
+	if err != nil {
+		return err
+	}
+	d, err := policycheck.Describe(s, c.Tool)
 	if err != nil {
 		return err
 	}
@@ -63,65 +37,12 @@ func (c *policyShowCmd) run(_ context.Context, p *Program) error {
 		return p.out.JSON(d, p.out.TTY)
 	}
 	p.notice(s)
-	p.policy(&d)
+	p.policy(d)
 	return nil
 }
 
-// document is the policy of a folder, and the settings that it comes from.
-func (c *policyShowCmd) document(p *Program) (*settings.Settings, policyDoc, error) {
-	s, err := c.load(p, false)
-	if err != nil {
-		return nil, policyDoc{}, err
-	}
-	config, err := s.Policy()
-	if err != nil {
-		return nil, policyDoc{}, err
-	}
-	all, err := policy.New(&config)
-	if err != nil {
-		return nil, policyDoc{}, err
-	}
-	return s, describe(s, all, c.Tool), nil
-}
-
-func describe(s *settings.Settings, all *policy.Guards, tools []string) policyDoc {
-	d := policyDoc{
-		Folder: s.Cwd(), Project: s.Project, Mode: all.Mode(), NoBypass: s.NoBypass, OnAsk: s.OnAsk.Value,
-		Layers: s.Layers, Sandboxes: s.Sandboxes, Ignored: s.Ignored, Warnings: s.Warnings,
-		Rules: []ruleDoc{}, Folders: origins(s.Folders), Forbidden: origins(s.Forbidden), Chains: []policy.Chain{},
-	}
-	if s.Mode.Value != "" {
-		d.ModeFrom = &s.Mode.Origin
-	}
-	if t := s.AskTimeout.Value; t > 0 {
-		d.AskTimeout = t.String()
-	}
-	for _, r := range s.Rules {
-		d.Rules = append(d.Rules, ruleDoc{r.Effect, policy.Origin{Rule: r.Text, Layer: r.Layer, File: r.File, Line: r.Line, Col: r.Col}})
-	}
-	if len(tools) == 0 {
-		for _, name := range slices.Sorted(maps.Keys(touches)) {
-			if touches[name].op != "" && touches[name].fields != nil {
-				tools = append(tools, name)
-			}
-		}
-	}
-	for _, t := range tools {
-		d.Chains = append(d.Chains, all.Guard(t).Chain())
-	}
-	return d
-}
-
-func origins(list []settings.Value[string]) []originDoc {
-	out := []originDoc{}
-	for _, v := range list {
-		out = append(out, originDoc{v.Value, v.Origin})
-	}
-	return out
-}
-
 // policy prints a policy.
-func (p *Program) policy(d *policyDoc) {
+func (p *Program) policy(d *policycheck.Document) {
 	t := p.out.Style
 	mode := string(d.Mode)
 	if d.ModeFrom != nil {

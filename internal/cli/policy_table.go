@@ -13,6 +13,7 @@ import (
 	"github.com/goccy/go-yaml/parser"
 
 	"github.com/holdfast-dev/holdfast/internal/outcome"
+	"github.com/holdfast-dev/holdfast/internal/policycheck"
 	"github.com/holdfast-dev/holdfast/internal/term"
 	"github.com/holdfast-dev/holdfast/policy"
 )
@@ -58,7 +59,7 @@ type tableCase struct {
 
 	file string
 	line int
-	call toolCall
+	call policycheck.Call
 }
 
 // tableResult is what became of a case, in JSON.
@@ -69,7 +70,7 @@ type tableResult struct {
 	OK     bool          `json:"ok"`
 	Want   policy.Effect `json:"want"`
 	WantBy string        `json:"want_by,omitempty"`
-	verdictDoc
+	policycheck.Explanation
 }
 
 func (c *policyTestCmd) run(ctx context.Context, p *Program) error {
@@ -94,7 +95,7 @@ func (c *policyTestCmd) run(ctx context.Context, p *Program) error {
 	}
 	j, failed := p.judge(s), 0
 	for i := range cases {
-		r, err := j.table(ctx, &cases[i])
+		r, err := cases[i].judge(ctx, j)
 		if err != nil {
 			return err
 		}
@@ -118,18 +119,18 @@ func (c *policyTestCmd) run(ctx context.Context, p *Program) error {
 	return nil
 }
 
-// table judges a case.
-func (j *judge) table(ctx context.Context, c *tableCase) (tableResult, error) {
-	g, err := j.guards(c.CWD, policy.Mode(c.Mode))
+// judge says what becomes of a case.
+func (c *tableCase) judge(ctx context.Context, j *policycheck.Judge) (tableResult, error) {
+	g, err := j.Guards(c.CWD, policy.Mode(c.Mode))
 	if err != nil {
 		return tableResult{}, err
 	}
-	d, requests, err := j.decide(ctx, g, c.call)
+	d, requests, err := j.Decide(ctx, g, c.call)
 	if err != nil {
 		return tableResult{}, c.wrong("%v", err)
 	}
 	r := tableResult{
-		File: c.file, Line: c.line, Name: c.Name, Want: c.Expect, WantBy: c.By, verdictDoc: newVerdict(&d, requests, g.cwd),
+		File: c.file, Line: c.line, Name: c.Name, Want: c.Expect, WantBy: c.By, Explanation: policycheck.Explain(&d, requests, g.Cwd),
 	}
 	r.OK = d.Effect == c.Expect && (c.By == "" || d.By == c.By || d.Rule != nil && d.Rule.Rule == c.By)
 	return r, nil
@@ -143,8 +144,8 @@ func (p *Program) tableFailure(r *tableResult) {
 		want += " by " + r.WantBy
 	}
 	p.out.Line("     %s  %s", t.Dim("want"), t.Green(term.Escape(want)))
-	p.out.Line("     %s   %s", t.Dim("got"), t.Red(term.Escape(term.OneLine(r.gist()))))
-	printTrace(p.out, &r.verdictDoc, "     ")
+	p.out.Line("     %s   %s", t.Dim("got"), t.Red(term.Escape(term.OneLine(r.Explanation.String()))))
+	printTrace(p.out, &r.Explanation, "     ")
 }
 
 // readTable reads the cases of a file; told is how the person named it.
@@ -223,7 +224,7 @@ func (c *tableCase) check() error {
 		return c.wrong("it names no tool")
 	case given > 1:
 		return c.wrong("input, command and path exclude each other")
-	case given == 0 && touches[c.Tool].fields != nil && !touches[c.Tool].here && touches[c.Tool].usual == "":
+	case given == 0 && policycheck.NeedsInput(c.Tool):
 		return c.wrong("it has no input, command or path")
 	case c.Command != nil && c.Tool != "Bash":
 		return c.wrong("a command belongs to the tool Bash")
@@ -235,21 +236,21 @@ func (c *tableCase) check() error {
 			return c.wrong("%v", err)
 		}
 	}
-	c.call = toolCall{tool: c.Tool}
+	c.call = policycheck.Call{Tool: c.Tool}
 	var err error
 	switch {
 	case c.Command != nil:
-		c.call.input, err = inputOf(c.Tool, *c.Command)
+		c.call.Input, err = policycheck.InputOf(c.Tool, *c.Command)
 	case c.Path != nil:
-		c.call.input, err = inputOf(c.Tool, *c.Path)
+		c.call.Input, err = policycheck.InputOf(c.Tool, *c.Path)
 	case c.Input != nil:
-		c.call.input, err = json.Marshal(c.Input)
+		c.call.Input, err = json.Marshal(c.Input)
 	}
 	if err != nil {
 		return c.wrong("%v", err)
 	}
 	if c.Name == "" {
-		c.Name = c.Tool + " " + headline(c.Tool, c.call.input, filepath.Clean("/"+c.CWD))
+		c.Name = c.Tool + " " + headline(c.Tool, c.call.Input, filepath.Clean("/"+c.CWD))
 	}
 	return nil
 }

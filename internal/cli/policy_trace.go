@@ -5,36 +5,11 @@ import (
 	"strings"
 
 	"github.com/holdfast-dev/holdfast/internal/outcome"
+	"github.com/holdfast-dev/holdfast/internal/policycheck"
 	"github.com/holdfast-dev/holdfast/internal/settings"
 	"github.com/holdfast-dev/holdfast/internal/term"
 	"github.com/holdfast-dev/holdfast/policy"
 )
-
-// verdictDoc is a decision in JSON.
-type verdictDoc struct {
-	Tool    string         `json:"tool"`
-	Exact   []string       `json:"exact"` // what the call would touch
-	Verdict policy.Effect  `json:"verdict"`
-	Reason  string         `json:"reason"`
-	By      string         `json:"by"`
-	Rule    *policy.Origin `json:"rule,omitempty"`
-	Mode    policy.Mode    `json:"mode"`
-	CWD     string         `json:"cwd"`
-	Trace   []policy.Said  `json:"trace"`
-}
-
-func newVerdict(d *policy.Decision, requests []policy.Request, cwd string) verdictDoc {
-	v := verdictDoc{
-		Tool: d.Tool, Verdict: d.Effect, Reason: d.Reason, By: d.By, Rule: d.Rule, Mode: d.Mode, CWD: cwd, Trace: d.Said, Exact: []string{},
-	}
-	if v.Trace == nil {
-		v.Trace = []policy.Said{}
-	}
-	for _, r := range requests {
-		v.Exact = append(v.Exact, r.Resource)
-	}
-	return v
-}
 
 // verdictOutcome is the exit code of a command that says what would become of a call.
 func verdictOutcome(e policy.Effect) outcome.Outcome {
@@ -48,7 +23,7 @@ func verdictOutcome(e policy.Effect) outcome.Outcome {
 }
 
 // decision prints a decision: the verdict, why, and what each link said in order.
-func printDecision(p *term.Printer, v *verdictDoc) {
+func printDecision(p *term.Printer, v *policycheck.Explanation) {
 	t := p.Style
 	row := func(name, value string) {
 		if value != "" {
@@ -71,7 +46,7 @@ func printDecision(p *term.Printer, v *verdictDoc) {
 }
 
 // trace prints what each link said; the one that decided is marked.
-func printTrace(p *term.Printer, v *verdictDoc, indent string) {
+func printTrace(p *term.Printer, v *policycheck.Explanation, indent string) {
 	for i := range v.Trace {
 		said := &v.Trace[i]
 		mark := " "
@@ -88,9 +63,4 @@ func printTrace(p *term.Printer, v *verdictDoc, indent string) {
 		line := fmt.Sprintf("%s%s %s %s %s", indent, mark, effectWord(p.Style, said.Effect), term.Column(term.Escape(said.Policy), 16), why)
 		p.Line("%s", strings.TrimRight(line, " "))
 	}
-}
-
-// gist is a verdict in one line.
-func (v *verdictDoc) gist() string {
-	return fmt.Sprintf("%s by %s: %s", v.Verdict, v.By, v.Reason)
 }

@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 
+	"github.com/holdfast-dev/holdfast/internal/jsontree"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
 	"github.com/holdfast-dev/holdfast/internal/term"
 	"github.com/holdfast-dev/holdfast/sandbox"
@@ -113,8 +114,8 @@ func (b *batch) answer(line []byte, err error) (batchAnswer, error) {
 		return a, err
 	}
 	var l batchLine
-	if err := jsonMembers(line, func(key string, value []byte) error { return l.set(&a, key, value) }); err != nil {
-		_ = jsonMembers(line, func(key string, value []byte) error { // err says what is wrong
+	if err := jsontree.Members(line, func(key string, value []byte) error { return l.set(&a, key, value) }); err != nil {
+		_ = jsontree.Members(line, func(key string, value []byte) error { // err says what is wrong
 			if key == "id" && a.ID == nil {
 				return l.set(&a, key, value)
 			}
@@ -148,7 +149,7 @@ func (l *batchLine) set(a *batchAnswer, key string, value []byte) error {
 	into := map[string]**string{"command": &l.command, "path": &l.path, "op": &l.op, "cwd": &l.cwd}[key]
 	switch {
 	case into != nil:
-		text, err := jsonText(value)
+		text, err := jsontree.Unquote(value)
 		*into = &text
 		return err
 	case key == "settings":

@@ -1,4 +1,4 @@
-package cli
+package policycheck
 
 import (
 	"cmp"
@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/holdfast-dev/holdfast/agent"
+	"github.com/holdfast-dev/holdfast/internal/jsontree"
 	"github.com/holdfast-dev/holdfast/internal/settings"
 	"github.com/holdfast-dev/holdfast/internal/tool/mcp"
 	"github.com/holdfast-dev/holdfast/internal/tool/shell"
@@ -29,7 +30,7 @@ type touch struct {
 
 	main string // the field that people mean, of a tool of which no field names what is touched
 	// requests, when not nil, says what is touched from the whole input.
-	requests func(toolCall) ([]policy.Request, error)
+	requests func(Call) ([]policy.Request, error)
 }
 
 // touches lists the tools whose requests can be told from their input alone: those
@@ -46,12 +47,12 @@ var touches = map[string]touch{
 	"MultiEdit":    {op: policy.OpWrite, fields: []string{"file_path"}},
 	"NotebookEdit": {op: policy.OpWrite, fields: []string{"notebook_path", "file_path"}},
 	"Bash":         {op: policy.OpCommand, fields: []string{"command"}},
-	"Exec":         {op: policy.OpExec, main: "program", requests: toolCall.runsProgram},
+	"Exec":         {op: policy.OpExec, main: "program", requests: Call.runsProgram},
 	"WebFetch":     {op: policy.OpConnect, fields: []string{"url"}, readOnly: true},
-	"WebSearch":    {op: policy.OpConnect, readOnly: true, main: "query", requests: toolCall.searches},
+	"WebSearch":    {op: policy.OpConnect, readOnly: true, main: "query", requests: Call.searches},
 
-	worktree.EnterTool: {main: "name", requests: toolCall.entersWorktree}, worktree.ExitTool: {main: "action", requests: toolCall.leavesWorktree},
-	mcp.ListResources: {main: "server", requests: toolCall.readsServer}, mcp.ReadResource: {requests: toolCall.readsServer},
+	worktree.EnterTool: {main: "name", requests: Call.entersWorktree}, worktree.ExitTool: {main: "action", requests: Call.leavesWorktree},
+	mcp.ListResources: {main: "server", requests: Call.readsServer}, mcp.ReadResource: {requests: Call.readsServer},
 
 	"AskUserQuestion": {readOnly: true, person: true}, "ExitPlanMode": {person: true, main: "plan"}, "EnterPlanMode": {readOnly: true},
 	"Agent": {fields: []string{"subagent_type"}, usual: agent.Worker.Name, readOnly: true},
@@ -62,34 +63,34 @@ var touches = map[string]touch{
 	"ToolSearch": {readOnly: true}, "pause_for_human": {readOnly: true},
 }
 
-// toolCall is a tool call that is judged and not run.
-type toolCall struct {
-	tool  string
-	input json.RawMessage // an object, or nil
-	cwd   string          // absolute, without links
-	home  string          // of the user, for "~"; may be ""
+// Call is a tool call that is judged and not run.
+type Call struct {
+	Tool  string
+	Input json.RawMessage // an object, or nil
+	Cwd   string          // absolute, without links
+	Home  string          // of the user, for "~"; may be ""
 
-	search string // the address of the search engine; "" is the usual one
+	Search string // the address of the search engine; "" is the default one
 }
 
-// requests says what the call would touch, the way the tool itself would say it.
+// Requests says what the call would touch, the way the tool itself would say it.
 // It looks at links in the file system and opens nothing.
-func (c toolCall) requests() ([]policy.Request, error) {
-	if c.tool == "" {
+func (c Call) Requests() ([]policy.Request, error) {
+	if c.Tool == "" {
 		return nil, errors.New("it names no tool")
 	}
-	r := policy.Request{Tool: c.tool, Input: c.input}
-	if server, name, ok := mcpTool(c.tool); ok {
+	r := policy.Request{Tool: c.Tool, Input: c.Input}
+	if server, name, ok := mcpTool(c.Tool); ok {
 		r.Operation, r.Resource = policy.OpMCP, server+"/"+name
 		return []policy.Request{r}, nil
 	}
-	t := touches[c.tool]
+	t := touches[c.Tool]
 	if t.requests != nil {
 		return c.filled(t)
 	}
 	r.Operation, r.ReadOnly, r.Person = t.op, t.readOnly, t.person
 	if t.fields == nil { // it names nothing but itself
-		r.Resource = c.tool
+		r.Resource = c.Tool
 		return []policy.Request{r}, nil
 	}
 	value, err := t.value(c)
@@ -98,7 +99,7 @@ func (c toolCall) requests() ([]policy.Request, error) {
 	}
 	switch t.op {
 	case policy.OpCommand:
-		r.Resource, r.Cwd = value, c.cwd
+		r.Resource, r.Cwd = value, c.Cwd
 	case policy.OpConnect:
 		r.Resource, err = web.Connects(value)
 	case "":
@@ -110,14 +111,14 @@ func (c toolCall) requests() ([]policy.Request, error) {
 }
 
 // value reads the field of the input that names what is touched.
-func (t touch) value(c toolCall) (string, error) {
+func (t touch) value(c Call) (string, error) {
 	var found [2]*string // by the order of t.fields
-	if len(c.input) > 0 {
-		err := jsonMembers(c.input, func(key string, value []byte) error {
+	if len(c.Input) > 0 {
+		err := jsontree.Members(c.Input, func(key string, value []byte) error {
 			for i, field := range t.fields {
 				switch {
 				case key == field:
-					s, err := jsonText(value)
+					s, err := jsontree.Unquote(value)
 					found[i] = &s
 					return err
 				case strings.EqualFold(key, field): // some decoders take it for the field
@@ -142,26 +143,26 @@ func (t touch) value(c toolCall) (string, error) {
 	if t.here || t.usual != "" {
 		return t.usual, nil
 	}
-	return "", fmt.Errorf("the input of %s has no %s", c.tool, t.fields[0])
+	return "", fmt.Errorf("the input of %s has no %s", c.Tool, t.fields[0])
 }
 
 // path makes a path canonical: absolute, without dots and links. named is how it
 // was named when there were links.
-func (c toolCall) path(value string) (plain, named string, err error) {
+func (c Call) path(value string) (plain, named string, err error) {
 	switch {
 	case strings.ContainsRune(value, 0):
 		return "", "", errors.New("the path holds a NUL")
 	case value == "~" || strings.HasPrefix(value, "~/"):
-		if c.home == "" {
+		if c.Home == "" {
 			return "", "", errors.New("the path starts with ~, and there is no home folder")
 		}
-		value = c.home + value[1:]
+		value = c.Home + value[1:]
 	case !filepath.IsAbs(value):
-		value = filepath.Join(c.cwd, value)
+		value = filepath.Join(c.Cwd, value)
 	}
 	value = filepath.Clean(value)
 	plain = settings.Resolve(value)
-	if plain != value && (within(c.cwd, value) || !within(c.cwd, plain)) {
+	if plain != value && (within(c.Cwd, value) || !within(c.Cwd, plain)) {
 		named = value // and not when only the way to the session's folder is another
 	}
 	return plain, named, nil
@@ -181,8 +182,8 @@ func mcpTool(name string) (server, tool string, ok bool) {
 	return server, tool, ok && server != "" && tool != ""
 }
 
-// inputOf makes a tool's input of its main field, as people write it.
-func inputOf(tool, value string) (json.RawMessage, error) {
+// InputOf makes a tool's input of its main field, as people write it.
+func InputOf(tool, value string) (json.RawMessage, error) {
 	t := touches[tool]
 	if t.fields != nil {
 		t.main = t.fields[0]
@@ -193,23 +194,29 @@ func inputOf(tool, value string) (json.RawMessage, error) {
 	return json.Marshal(map[string]string{t.main: value})
 }
 
+// NeedsInput reports whether a call of a tool makes no sense without an input.
+func NeedsInput(tool string) bool {
+	t := touches[tool]
+	return t.fields != nil && !t.here && t.usual == ""
+}
+
 // filled are the requests of a tool that makes them of its whole input, as the loop would
 // fill them in.
-func (c toolCall) filled(t touch) ([]policy.Request, error) {
+func (c Call) filled(t touch) ([]policy.Request, error) {
 	list, err := t.requests(c)
 	for i := range list {
 		r := &list[i]
-		r.Tool, r.Input, r.ReadOnly = c.tool, c.input, r.ReadOnly || t.readOnly
+		r.Tool, r.Input, r.ReadOnly = c.Tool, c.Input, r.ReadOnly || t.readOnly
 	}
 	return list, err
 }
 
 // decode reads fields of the input, each into what it points to.
-func (c toolCall) decode(fields map[string]any) error {
-	if len(c.input) == 0 {
+func (c Call) decode(fields map[string]any) error {
+	if len(c.Input) == 0 {
 		return nil
 	}
-	err := jsonMembers(c.input, func(key string, value []byte) error {
+	err := jsontree.Members(c.Input, func(key string, value []byte) error {
 		for field, into := range fields {
 			switch {
 			case key == field:
@@ -227,57 +234,57 @@ func (c toolCall) decode(fields map[string]any) error {
 }
 
 // searches is what WebSearch connects to.
-func (c toolCall) searches() ([]policy.Request, error) {
-	at, err := web.Connects(cmp.Or(c.search, web.BraveURL))
+func (c Call) searches() ([]policy.Request, error) {
+	at, err := web.Connects(cmp.Or(c.Search, web.BraveURL))
 	return []policy.Request{{Operation: policy.OpConnect, Resource: at}}, err
 }
 
 // entersWorktree is the git command that makes a worktree.
-func (c toolCall) entersWorktree() ([]policy.Request, error) {
+func (c Call) entersWorktree() ([]policy.Request, error) {
 	var name string
 	if err := c.decode(map[string]any{"name": &name}); err != nil {
 		return nil, err
 	}
-	r, err := worktree.EnterRequest(c.cwd, name)
+	r, err := worktree.EnterRequest(c.Cwd, name)
 	return []policy.Request{r}, err
 }
 
 // leavesWorktree is the git command that removes the worktree that the folder is in.
-func (c toolCall) leavesWorktree() ([]policy.Request, error) {
+func (c Call) leavesWorktree() ([]policy.Request, error) {
 	var action string
 	var discard bool
 	if err := c.decode(map[string]any{"action": &action, "discard_changes": &discard}); err != nil {
 		return nil, err
 	}
-	r, err := worktree.ExitRequest(c.cwd, action, discard)
+	r, err := worktree.ExitRequest(c.Cwd, action, discard)
 	return []policy.Request{r}, err
 }
 
 // readsServer is what is read of an MCP server. Without its name every one that runs is
 // listed.
-func (c toolCall) readsServer() ([]policy.Request, error) {
+func (c Call) readsServer() ([]policy.Request, error) {
 	var server, uri string
 	if err := c.decode(map[string]any{"server": &server, "uri": &uri}); err != nil {
 		return nil, err
 	}
 	switch {
-	case c.tool == mcp.ReadResource && (server == "" || uri == ""):
-		return nil, fmt.Errorf("the input of %s has no server, or no uri", c.tool)
-	case c.tool == mcp.ReadResource:
-		return []policy.Request{mcp.Reads(c.tool, server, uri)}, nil
+	case c.Tool == mcp.ReadResource && (server == "" || uri == ""):
+		return nil, fmt.Errorf("the input of %s has no server, or no uri", c.Tool)
+	case c.Tool == mcp.ReadResource:
+		return []policy.Request{mcp.Reads(c.Tool, server, uri)}, nil
 	case server == "":
 		return []policy.Request{{Operation: policy.OpMCP, Resource: "resources"}}, nil
 	}
-	return []policy.Request{mcp.Reads(c.tool, server, "resources")}, nil
+	return []policy.Request{mcp.Reads(c.Tool, server, "resources")}, nil
 }
 
 // runsProgram is the file of the program, and the line that it is run with.
-func (c toolCall) runsProgram() ([]policy.Request, error) {
+func (c Call) runsProgram() ([]policy.Request, error) {
 	var program string
 	var args []string
 	if err := c.decode(map[string]any{"program": &program, "args": &args}); err != nil {
 		return nil, err
 	}
-	r, err := shell.ExecRequest(program, args, c.cwd, os.Getenv("PATH"))
+	r, err := shell.ExecRequest(program, args, c.Cwd, os.Getenv("PATH"))
 	return []policy.Request{r}, err
 }

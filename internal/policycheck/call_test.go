@@ -1,4 +1,4 @@
-package cli
+package policycheck
 
 import (
 	"encoding/json"
@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/holdfast-dev/holdfast/approval"
+	"github.com/holdfast-dev/holdfast/internal/compose/env"
 	"github.com/holdfast-dev/holdfast/internal/compose/tools"
 	"github.com/holdfast-dev/holdfast/internal/settings"
 	"github.com/holdfast-dev/holdfast/internal/tool/worktree"
@@ -66,8 +67,8 @@ func TestToolCallRequests(t *testing.T) {
 		{"TaskList", ``, "", "TaskList", true, ""},
 		{"Anything", `{"x": 1}`, "", "Anything", false, ""},
 	} {
-		c := toolCall{tool: tt.tool, input: json.RawMessage(tt.input), cwd: "/w", home: "/home/u"}
-		got, err := c.requests()
+		c := Call{Tool: tt.tool, Input: json.RawMessage(tt.input), Cwd: "/w", Home: "/home/u"}
+		got, err := c.Requests()
 		if tt.err != "" {
 			if err == nil || !strings.Contains(err.Error(), tt.err) {
 				t.Errorf("%s %s: %v %v, want %q", tt.tool, tt.input, got, err, tt.err)
@@ -86,7 +87,7 @@ func TestToolCallRequests(t *testing.T) {
 			t.Errorf("%s: cwd %q", tt.tool, r.Cwd)
 		}
 	}
-	if _, err := (toolCall{tool: "Read", input: json.RawMessage(`{"file_path": "~/x"}`), cwd: "/w"}).requests(); err == nil {
+	if _, err := (Call{Tool: "Read", Input: json.RawMessage(`{"file_path": "~/x"}`), Cwd: "/w"}).Requests(); err == nil {
 		t.Error("there is no home folder, and ~ was taken")
 	}
 }
@@ -113,8 +114,8 @@ func TestTouchesAreTheTools(t *testing.T) {
 		}
 		write(t, dir, name, text)
 	}
-	p := &Program{Env: []string{"HOME=" + dir, "HOLDFAST_HOME=" + filepath.Join(dir, ".holdfast"), tools.EnvSearchKey + "=key", tools.EnvSearchURL + "=http://localhost:8080/v1"}}
-	box, err := tools.Look(&tools.Options{Env: p.environment(), Settings: &settings.Settings{Project: dir}, Spec: &runspec.Spec{}, Cwd: dir})
+	e := &env.Env{Vars: []string{"HOME=" + dir, "HOLDFAST_HOME=" + filepath.Join(dir, ".holdfast"), tools.EnvSearchKey + "=key", tools.EnvSearchURL + "=http://localhost:8080/v1"}}
+	box, err := tools.Look(&tools.Options{Env: e, Settings: &settings.Settings{Project: dir}, Spec: &runspec.Spec{}, Cwd: dir})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -156,7 +157,7 @@ func TestTouchesAreTheTools(t *testing.T) {
 		if err != nil || len(want) != 1 {
 			t.Fatalf("%s: %v %v", s.Name, want, err)
 		}
-		got, err := toolCall{tool: s.Name, input: json.RawMessage(input), cwd: box.Folders().Cwd(), search: p.env(tools.EnvSearchURL)}.requests()
+		got, err := Call{Tool: s.Name, Input: json.RawMessage(input), Cwd: box.Folders().Cwd(), Search: e.Get(tools.EnvSearchURL)}.Requests()
 		if err != nil || len(got) != 1 {
 			t.Fatalf("%s: %v %v", s.Name, got, err)
 		}
@@ -172,5 +173,12 @@ func TestKnownTools(t *testing.T) {
 		if !slices.Contains(tools.Known(), name) {
 			t.Errorf("%s is not known", name)
 		}
+	}
+}
+
+func write(t *testing.T, dir, name, text string) {
+	t.Helper()
+	if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+		t.Fatal(err)
 	}
 }
