@@ -212,23 +212,28 @@ func (t *Team) hire(ctx context.Context, s *agent.Subagents, h agent.Hire, who m
 	m := &mate{member: who}
 	h.Name, h.Kind, h.Mode, h.Tag = who.name, kind, who.mode, who.tag(actorPrefix)
 	h.Tools = []tool.Tool{send}
-	ready := make(chan struct{}) // it is on the list before it can have nothing to do
 	h.Idle = func(ctx context.Context, _ *agent.Mate, last *event.Result) string {
-		<-ready
 		return t.idle(ctx, m, last)
 	}
 	h.Broken = func(_ *agent.Mate, err error) {
-		<-ready
 		t.forget(m)
 		t.tellLead(context.Background(), "broken-"+m.Session(), fmt.Sprintf("The teammate %s has stopped: %v", who.name, err))
 	}
-	defer close(ready)
-	if m.Mate, err = s.Hire(ctx, h); err != nil {
+	before := h.Before
+	h.Before = func(ctx context.Context, a *agent.Mate) error {
+		if err := before(ctx, a); err != nil {
+			return err
+		}
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		m.Mate = a // it is a member before its first turn, in which it may write to others
+		t.subs, t.name, t.members[who.name] = s, who.team, m
+		return nil
+	}
+	if _, err := s.Hire(ctx, h); err != nil {
+		t.forget(m)
 		return nil, err
 	}
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.subs, t.name, t.members[who.name] = s, who.team, m
 	return m, nil
 }
 
