@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+
+	"github.com/holdfast-dev/holdfast/internal/jsonscan"
 )
 
 // Encoded is an item in its canonical JSON form with the few facts that a
@@ -62,7 +64,7 @@ func ParsePrefix(b []byte) (Encoded, int, error) {
 		if string(key) == "parts" {
 			end, err = e.indexParts(b, at)
 		} else {
-			end = valueEnd(b, at)
+			end = jsonscan.ValueEnd(b, at)
 		}
 		if err != nil || end < 0 {
 			return end, err
@@ -96,7 +98,7 @@ func ParsePrefix(b []byte) (Encoded, int, error) {
 
 func index(b []byte) (Encoded, error) {
 	e, end, err := ParsePrefix(b)
-	if err == nil && skipSpace(b, end) < len(b) {
+	if err == nil && jsonscan.SkipSpace(b, end) < len(b) {
 		err = fmt.Errorf("transcript: item %q: %w: bytes follow it", e.id, errSyntax)
 	}
 	if err != nil {
@@ -125,18 +127,18 @@ func (e *Encoded) indexParts(b []byte, i int) (int, error) {
 	if i >= len(b) || b[i] != '[' {
 		return -1, errors.New("parts is not an array")
 	}
-	i = skipSpace(b, i+1)
+	i = jsonscan.SkipSpace(b, i+1)
 	for i < len(b) && b[i] != ']' {
-		end := valueEnd(b, i)
+		end := jsonscan.ValueEnd(b, i)
 		if end < 0 {
 			return -1, nil
 		}
 		if err := e.indexPart(RawPart(b[i:end])); err != nil {
 			return -1, err
 		}
-		i = skipSpace(b, end)
+		i = jsonscan.SkipSpace(b, end)
 		if i < len(b) && b[i] == ',' {
-			i = skipSpace(b, i+1)
+			i = jsonscan.SkipSpace(b, i+1)
 		}
 	}
 	if i >= len(b) {

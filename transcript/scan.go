@@ -7,91 +7,19 @@ import (
 	"fmt"
 	"iter"
 	"unicode/utf8"
+
+	"github.com/holdfast-dev/holdfast/internal/jsonscan"
 )
 
-// The scanner below walks JSON that is known to be valid: it came from this
-// package's encoder, or json.Valid has seen it. It finds where values end
-// without decoding them. On bytes that are not valid JSON it stops early and
-// reports errSyntax; it never reads past the end.
+// The functions below walk JSON that is known to be valid: it came from this package's
+// encoder, or json.Valid has seen it. On other bytes they stop early and report errSyntax.
 
 var errSyntax = errors.New("malformed JSON")
-
-func skipSpace(b []byte, i int) int {
-	for i < len(b) && (b[i] == ' ' || b[i] == '\n' || b[i] == '\t' || b[i] == '\r') {
-		i++
-	}
-	return i
-}
-
-// stringEnd returns the index after the string that starts at b[i] == '"', or -1.
-func stringEnd(b []byte, i int) int {
-	i++
-	for {
-		n := bytes.IndexByte(b[i:], '"')
-		if n < 0 {
-			return -1
-		}
-		i += n
-		slashes := 0
-		for j := i - 1; b[j] == '\\'; j-- {
-			slashes++
-		}
-		i++
-		if slashes%2 == 0 {
-			return i
-		}
-	}
-}
-
-// valueEnd returns the index after the value that starts at b[i], or -1.
-func valueEnd(b []byte, i int) int {
-	if i >= len(b) {
-		return -1
-	}
-	switch b[i] {
-	case '"':
-		return stringEnd(b, i)
-	case '{', '[':
-		depth := 0
-		for i < len(b) {
-			switch b[i] {
-			case '"':
-				if i = stringEnd(b, i); i < 0 {
-					return -1
-				}
-				continue
-			case '{', '[':
-				depth++
-			case '}', ']':
-				if depth--; depth == 0 {
-					return i + 1
-				}
-			}
-			i++
-		}
-		return -1
-	}
-	start := i
-	for i < len(b) {
-		switch b[i] {
-		case ',', '}', ']', ' ', '\n', '\t', '\r':
-			if i == start {
-				return -1
-			}
-			return i
-		}
-		i++
-	}
-	if i == start {
-		return -1
-	}
-	return i
-}
 
 // fields calls fn for each member of the object b, in order.
 func fields(b []byte, fn func(key, value []byte) error) error {
 	_, err := members(b, func(key []byte, at int) (int, error) {
-		end := valueEnd(b, at)
+		end := jsonscan.ValueEnd(b, at)
 		if end < 0 {
 			return end, nil
 		}
@@ -103,16 +31,16 @@ func fields(b []byte, fn func(key, value []byte) error) error {
 // members calls fn for each member of the object b, in order, with where its
 // value starts; fn returns where it ends, or -1. It returns where b ends.
 func members(b []byte, fn func(key []byte, at int) (int, error)) (int, error) {
-	i := skipSpace(b, 0)
+	i := jsonscan.SkipSpace(b, 0)
 	if i >= len(b) || b[i] != '{' {
 		return 0, fmt.Errorf("%w: want an object", errSyntax)
 	}
-	i = skipSpace(b, i+1)
+	i = jsonscan.SkipSpace(b, i+1)
 	if i < len(b) && b[i] == '}' {
 		return i + 1, nil
 	}
 	for i < len(b) && b[i] == '"' {
-		end := stringEnd(b, i)
+		end := jsonscan.StringEnd(b, i)
 		if end < 0 {
 			return 0, errSyntax
 		}
@@ -124,25 +52,25 @@ func members(b []byte, fn func(key []byte, at int) (int, error)) (int, error) {
 			}
 			key = []byte(s)
 		}
-		i = skipSpace(b, end)
+		i = jsonscan.SkipSpace(b, end)
 		if i >= len(b) || b[i] != ':' {
 			return 0, errSyntax
 		}
-		end, err := fn(key, skipSpace(b, i+1))
+		end, err := fn(key, jsonscan.SkipSpace(b, i+1))
 		if err != nil {
 			return 0, err
 		}
 		if end < 0 {
 			return 0, errSyntax
 		}
-		i = skipSpace(b, end)
+		i = jsonscan.SkipSpace(b, end)
 		if i < len(b) && b[i] == '}' {
 			return i + 1, nil
 		}
 		if i >= len(b) || b[i] != ',' {
 			return 0, errSyntax
 		}
-		i = skipSpace(b, i+1)
+		i = jsonscan.SkipSpace(b, i+1)
 	}
 	return 0, errSyntax
 }
@@ -163,19 +91,19 @@ func uniqueFields(b []byte, fn func(key, value []byte) error) error {
 // elements yields each element of the array b. It stops at the first fault.
 func elements(b []byte) iter.Seq[[]byte] {
 	return func(yield func([]byte) bool) {
-		i := skipSpace(b, 0)
+		i := jsonscan.SkipSpace(b, 0)
 		if i >= len(b) || b[i] != '[' {
 			return
 		}
-		i = skipSpace(b, i+1)
+		i = jsonscan.SkipSpace(b, i+1)
 		for i < len(b) && b[i] != ']' {
-			end := valueEnd(b, i)
+			end := jsonscan.ValueEnd(b, i)
 			if end < 0 || !yield(b[i:end]) {
 				return
 			}
-			i = skipSpace(b, end)
+			i = jsonscan.SkipSpace(b, end)
 			if i < len(b) && b[i] == ',' {
-				i = skipSpace(b, i+1)
+				i = jsonscan.SkipSpace(b, i+1)
 			}
 		}
 	}

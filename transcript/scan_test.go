@@ -9,6 +9,8 @@ import (
 	"unicode/utf8"
 
 	"pgregory.net/rapid"
+
+	"github.com/holdfast-dev/holdfast/internal/jsonscan"
 )
 
 var seeds = []string{
@@ -244,7 +246,7 @@ func FuzzScan(f *testing.F) {
 
 func scanAll(b []byte) {
 	for i := range b {
-		if n := valueEnd(b, i); n > len(b) {
+		if n := jsonscan.ValueEnd(b, i); n > len(b) {
 			panic("past the end")
 		}
 	}

@@ -10,7 +10,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/holdfast-dev/holdfast/approval"
-	"github.com/holdfast-dev/holdfast/internal/jsoncheck"
+	"github.com/holdfast-dev/holdfast/internal/jsonscan"
 	"github.com/holdfast-dev/holdfast/internal/jsontree"
 	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/session"
@@ -44,7 +44,7 @@ func (b *bounds) sound(id string, r *session.Record) error {
 		return bad("what is written anew is whole")
 	case session.IsSealed(p):
 		return bad("what is written anew is neither sealed nor masked")
-	case len(p) < 2 || p[0] != '{' || p[len(p)-1] != '}' || bytes.IndexByte(p, '\n') >= 0 || !jsoncheck.Valid(p):
+	case len(p) < 2 || p[0] != '{' || p[len(p)-1] != '}' || bytes.IndexByte(p, '\n') >= 0 || !jsonscan.Valid(p):
 		return bad("the payload is not one JSON object on one line")
 	case !isID(r.ID):
 		return bad("the id is empty, too long, or no plain text")

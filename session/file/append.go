@@ -8,7 +8,7 @@ import (
 	"io/fs"
 	"unicode/utf8"
 
-	"github.com/holdfast-dev/holdfast/internal/jsoncheck"
+	"github.com/holdfast-dev/holdfast/internal/jsonscan"
 	"github.com/holdfast-dev/holdfast/session"
 )
 
@@ -268,7 +268,7 @@ func checkBatch(id string, b session.Batch) error {
 const maxPayload = 1 << 30
 
 func oneLineObject(b []byte) bool {
-	return len(b) > 1 && b[0] == '{' && b[len(b)-1] == '}' && bytes.IndexByte(b, '\n') < 0 && jsoncheck.Valid(b)
+	return len(b) > 1 && b[0] == '{' && b[len(b)-1] == '}' && bytes.IndexByte(b, '\n') < 0 && jsonscan.Valid(b)
 }
 
 // look returns the meta of a session that is not deleted.

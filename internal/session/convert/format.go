@@ -6,6 +6,8 @@ import (
 	"io"
 	"slices"
 	"strings"
+
+	"github.com/holdfast-dev/holdfast/internal/jsonscan"
 )
 
 // Format is a way of writing a session.
@@ -81,21 +83,21 @@ func detectFormat(r io.ReaderAt) (Format, error) {
 // topKeys lists the keys of an object, the one whose value is cut off included.
 func topKeys(b []byte) []string {
 	var keys []string
-	i := skipSpace(b, 0)
-	for i = skipSpace(b, i+1); i < len(b) && b[i] == '"' && len(keys) < 64; {
-		end := stringEnd(b, i)
+	i := jsonscan.SkipSpace(b, 0)
+	for i = jsonscan.SkipSpace(b, i+1); i < len(b) && b[i] == '"' && len(keys) < 64; {
+		end := jsonscan.StringEnd(b, i)
 		if end < 0 {
 			break
 		}
 		keys = append(keys, string(keyOf(b[i:end])))
-		if i = skipSpace(b, end); i >= len(b) || b[i] != ':' {
+		if i = jsonscan.SkipSpace(b, end); i >= len(b) || b[i] != ':' {
 			break
 		}
-		if i = valueEnd(b, skipSpace(b, i+1)); i < 0 {
+		if i = jsonscan.ValueEnd(b, jsonscan.SkipSpace(b, i+1)); i < 0 {
 			break
 		}
-		if i = skipSpace(b, i); i < len(b) && b[i] == ',' {
-			i = skipSpace(b, i+1)
+		if i = jsonscan.SkipSpace(b, i); i < len(b) && b[i] == ',' {
+			i = jsonscan.SkipSpace(b, i+1)
 		}
 	}
 	return keys

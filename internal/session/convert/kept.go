@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/holdfast-dev/holdfast/audit/secret"
+	"github.com/holdfast-dev/holdfast/internal/jsonscan"
 	"github.com/holdfast-dev/holdfast/session"
 	"github.com/holdfast-dev/holdfast/transcript"
 )
@@ -40,7 +41,7 @@ func (k *kept) hide(mask *secret.Masker) {
 		raw = bytes.ToValidUTF8(raw, []byte("\uFFFD"))
 	}
 	from := max(bytes.IndexByte(raw, '{'), 0)
-	to := valueEnd(raw, from)
+	to := jsonscan.ValueEnd(raw, from)
 	if valid, _ := check(raw[from:max(from, to)]); valid {
 		masked, found := mask.JSON(raw[from:to])
 		if k.hid = len(found) > 0; k.hid {

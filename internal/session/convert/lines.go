@@ -8,6 +8,8 @@ import (
 	"io"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/holdfast-dev/holdfast/internal/jsonscan"
 )
 
 // maxLine bounds one line of a file, in bytes.
@@ -70,7 +72,7 @@ func (l *lines) next() (line []byte, ended bool, err error) {
 // is the line as it is.
 func jsonOf(raw []byte) (line []byte, clean bool) {
 	trimmed := raw
-	for len(trimmed) > 0 && isSpace(trimmed[len(trimmed)-1]) {
+	for len(trimmed) > 0 && jsonscan.IsSpace(trimmed[len(trimmed)-1]) {
 		trimmed = trimmed[:len(trimmed)-1]
 	}
 	if len(trimmed) == 0 || trimmed[0] != '{' {

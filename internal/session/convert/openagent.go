@@ -8,6 +8,7 @@ import (
 	"io"
 	"strconv"
 
+	"github.com/holdfast-dev/holdfast/internal/jsonscan"
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
@@ -141,7 +142,7 @@ func (p *pieces) message() error {
 		case '}', ']':
 			depth--
 		default:
-			begun = begun || !isSpace(c) && c != ','
+			begun = begun || !jsonscan.IsSpace(c) && c != ','
 		}
 	}
 }

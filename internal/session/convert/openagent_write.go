@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"strconv"
 
+	"github.com/holdfast-dev/holdfast/internal/jsonscan"
 	"github.com/holdfast-dev/holdfast/session"
 	"github.com/holdfast-dev/holdfast/transcript"
 )
@@ -68,7 +69,7 @@ func spaced(b []byte) []byte {
 			i++
 			continue
 		}
-		end := stringEnd(b, i)
+		end := jsonscan.StringEnd(b, i)
 		out = append(out, b[i:end]...)
 		if i = end; i < len(b) && b[i] == ':' {
 			out = append(out, ' ')

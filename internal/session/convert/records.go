@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/holdfast-dev/holdfast/internal/jsonscan"
 	"github.com/holdfast-dev/holdfast/session"
 	"github.com/holdfast-dev/holdfast/transcript"
 )
@@ -46,7 +47,7 @@ func appendRecord(b []byte, r *session.Record) []byte {
 
 // readRecord reads a line of our JSONL. The payload is part of the line.
 func readRecord(line []byte) (r session.Record, err error) {
-	if valid, _ := check(line); !valid || !isObject(line[skipSpace(line, 0):]) {
+	if valid, _ := check(line); !valid || !isObject(line[jsonscan.SkipSpace(line, 0):]) {
 		return r, errors.New("it is no JSON object")
 	}
 	seen := map[string]bool{}

@@ -4,90 +4,15 @@ import (
 	"bytes"
 	"encoding/json"
 
-	"github.com/holdfast-dev/holdfast/internal/jsoncheck"
+	"github.com/holdfast-dev/holdfast/internal/jsonscan"
 )
 
 // maxDepth bounds how deep JSON may be nested.
-const maxDepth = jsoncheck.MaxDepth
+const maxDepth = jsonscan.MaxDepth
 
 // check reports whether b is one JSON text, and whether it has no white space between
 // its tokens.
-func check(b []byte) (valid, compact bool) { return jsoncheck.Check(b) }
-
-func isSpace(c byte) bool { return c == ' ' || c == '\t' || c == '\n' || c == '\r' }
-
-// stringEnd returns the index after the string that starts at b[i], or -1.
-func stringEnd(b []byte, i int) int {
-	i++
-	for near := min(i+24, len(b)); i < near; i++ { // most are short
-		switch b[i] {
-		case '"':
-			return i + 1
-		case '\\':
-			i++
-		}
-	}
-	if i > len(b) {
-		return -1
-	}
-	for from := i; ; {
-		j := bytes.IndexByte(b[i:], '"')
-		if j < 0 {
-			return -1
-		}
-		j += i
-		k := j
-		for k > from && b[k-1] == '\\' {
-			k--
-		}
-		i = j + 1
-		if (j-k)%2 == 0 {
-			return i
-		}
-	}
-}
-
-// valueEnd returns the index after the value that starts at b[i], or -1. It trusts
-// that b was checked and does not fail on what was not.
-func valueEnd(b []byte, i int) int {
-	if i >= len(b) {
-		return -1
-	}
-	switch b[i] {
-	case '"':
-		return stringEnd(b, i)
-	case '{', '[':
-	default:
-		for i < len(b) && b[i] != ',' && b[i] != '}' && b[i] != ']' && !isSpace(b[i]) {
-			i++
-		}
-		return i
-	}
-	for depth := 0; i < len(b); {
-		switch b[i] {
-		case '"':
-			if i = stringEnd(b, i); i < 0 {
-				return -1
-			}
-			continue
-		case '{', '[':
-			depth++
-		case '}', ']':
-			if depth--; depth == 0 {
-				return i + 1
-			}
-		}
-		i++
-	}
-	return -1
-}
-
-func skipSpace(b []byte, i int) int {
-	for i < len(b) && isSpace(b[i]) {
-		i++
-	}
-	return i
-}
+func check(b []byte) (valid, compact bool) { return jsonscan.Check(b) }
 
 // members calls do with the members of an object, until it says no. Of what is cut off
 // it gives the members that are whole. Keys are without quotes and escapes.
@@ -97,42 +22,42 @@ func members(b []byte, do func(key string, value []byte) bool) {
 
 // eachMember is members for who only compares the keys.
 func eachMember(b []byte, do func(key, value []byte) bool) {
-	i := skipSpace(b, 0)
+	i := jsonscan.SkipSpace(b, 0)
 	if i >= len(b) || b[i] != '{' {
 		return
 	}
-	for i = skipSpace(b, i+1); i < len(b) && b[i] == '"'; {
-		end := stringEnd(b, i)
+	for i = jsonscan.SkipSpace(b, i+1); i < len(b) && b[i] == '"'; {
+		end := jsonscan.StringEnd(b, i)
 		if end < 0 {
 			return
 		}
 		key := b[i:end]
-		if i = skipSpace(b, end); i >= len(b) || b[i] != ':' {
+		if i = jsonscan.SkipSpace(b, end); i >= len(b) || b[i] != ':' {
 			return
 		}
-		i = skipSpace(b, i+1)
-		if end = valueEnd(b, i); end < 0 || !do(keyOf(key), b[i:end]) {
+		i = jsonscan.SkipSpace(b, i+1)
+		if end = jsonscan.ValueEnd(b, i); end < 0 || !do(keyOf(key), b[i:end]) {
 			return
 		}
-		if i = skipSpace(b, end); i < len(b) && b[i] == ',' {
-			i = skipSpace(b, i+1)
+		if i = jsonscan.SkipSpace(b, end); i < len(b) && b[i] == ',' {
+			i = jsonscan.SkipSpace(b, i+1)
 		}
 	}
 }
 
 // elements calls do with the elements of an array, until it says no.
 func elements(b []byte, do func(value []byte) bool) {
-	i := skipSpace(b, 0)
+	i := jsonscan.SkipSpace(b, 0)
 	if i >= len(b) || b[i] != '[' {
 		return
 	}
-	for i = skipSpace(b, i+1); i < len(b) && b[i] != ']'; {
-		end := valueEnd(b, i)
+	for i = jsonscan.SkipSpace(b, i+1); i < len(b) && b[i] != ']'; {
+		end := jsonscan.ValueEnd(b, i)
 		if end <= i || !do(b[i:end]) {
 			return
 		}
-		if i = skipSpace(b, end); i < len(b) && b[i] == ',' {
-			i = skipSpace(b, i+1)
+		if i = jsonscan.SkipSpace(b, end); i < len(b) && b[i] == ',' {
+			i = jsonscan.SkipSpace(b, i+1)
 		}
 	}
 }
@@ -145,11 +70,11 @@ func eachString(b []byte, do func(from, to int) bool) {
 			i++
 			continue
 		}
-		from, to := i, stringEnd(b, i)
+		from, to := i, jsonscan.StringEnd(b, i)
 		if to < 0 {
 			return
 		}
-		if i = skipSpace(b, to); i < len(b) && b[i] == ':' {
+		if i = jsonscan.SkipSpace(b, to); i < len(b) && b[i] == ':' {
 			i++
 		} else if !do(from, to) {
 			return

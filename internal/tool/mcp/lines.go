@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/holdfast-dev/holdfast/internal/jsoncheck"
+	"github.com/holdfast-dev/holdfast/internal/jsonscan"
 )
 
 // Bounds of what a stdio server writes.
@@ -90,5 +90,5 @@ func isMessage(line []byte) bool {
 	if len(line) == 0 || line[0] != '{' && line[0] != '[' || !bytes.Contains(line, []byte(`"jsonrpc"`)) {
 		return false
 	}
-	return jsoncheck.Valid(line)
+	return jsonscan.Valid(line)
 }

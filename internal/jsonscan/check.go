@@ -1,10 +1,11 @@
-// Package jsoncheck tells whether bytes are JSON, several times faster than
-// encoding/json does: it reads strings eight bytes at a time.
+// Package jsonscan tells whether bytes are JSON and where the values in it end, several times
+// faster than encoding/json decodes them.
 //
-//	valid, compact := jsoncheck.Check(line)
+//	valid, compact := jsonscan.Check(line)
+//	end := jsonscan.ValueEnd(line, start)
 //
 // It says nothing of UTF-8, as encoding/json does not, and decodes nothing.
-package jsoncheck
+package jsonscan
 
 import (
 	"bytes"
@@ -40,13 +41,14 @@ type checker struct {
 }
 
 func (c *checker) skip() {
-	for c.i < len(c.b) && space(c.b[c.i]) {
+	for c.i < len(c.b) && IsSpace(c.b[c.i]) {
 		c.compact = false
 		c.i++
 	}
 }
 
-func space(c byte) bool { return c == ' ' || c == '\t' || c == '\n' || c == '\r' }
+// IsSpace reports whether a byte is white space between the tokens of JSON.
+func IsSpace(c byte) bool { return c == ' ' || c == '\t' || c == '\n' || c == '\r' }
 
 func (c *checker) eat(want byte) bool {
 	if c.i < len(c.b) && c.b[c.i] == want {

@@ -1,4 +1,4 @@
-package jsoncheck_test
+package jsonscan_test
 
 import (
 	"bytes"
@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/holdfast-dev/holdfast/internal/jsoncheck"
+	"github.com/holdfast-dev/holdfast/internal/jsonscan"
 )
 
 // What is JSON here is JSON for encoding/json, and the other way round.
@@ -19,10 +19,10 @@ func FuzzCheck(f *testing.F) {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {
-		if got, want := jsoncheck.Valid(b), json.Valid(b); got != want {
+		if got, want := jsonscan.Valid(b), json.Valid(b); got != want {
 			t.Fatalf("%q: %v, want %v", b, got, want)
 		}
-		valid, compact := jsoncheck.Check(b)
+		valid, compact := jsonscan.Check(b)
 		if !valid {
 			return
 		}
@@ -38,7 +38,7 @@ func BenchmarkCheck(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	for name, valid := range map[string]func([]byte) bool{"ours": jsoncheck.Valid, "encoding/json": json.Valid} {
+	for name, valid := range map[string]func([]byte) bool{"ours": jsonscan.Valid, "encoding/json": json.Valid} {
 		b.Run(name, func(b *testing.B) {
 			b.SetBytes(int64(len(line)))
 			for b.Loop() {
