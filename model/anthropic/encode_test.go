@@ -7,6 +7,7 @@ import (
 
 	"github.com/holdfast-dev/holdfast/internal/corpus"
 	"github.com/holdfast-dev/holdfast/model/anthropic"
+	"github.com/holdfast-dev/holdfast/model/internal/modeltest"
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
@@ -199,7 +200,7 @@ func TestToolResultShape(t *testing.T) {
 		c.Decode(t, c.Expect(), &want)
 		m := newModel(t, "http://127.0.0.1:1")
 		id := want.Content[0]["tool_use_id"].(string)
-		w := wires(t, m, result(id, false, transcript.Text{Text: "..."}))[0]
+		w := modeltest.Wires(t, m, result(id, false, transcript.Text{Text: "..."}))[0]
 		var got map[string]any
 		if err := json.Unmarshal(w.JSON, &got); err != nil {
 			t.Fatal(err)

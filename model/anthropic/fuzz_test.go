@@ -1,92 +1,16 @@
-package anthropic
+package anthropic_test
 
 import (
-	"bufio"
-	"bytes"
-	"context"
-	"errors"
-	"io"
 	"net/http"
-	"os"
-	"path/filepath"
 	"testing"
 
 	"github.com/holdfast-dev/holdfast/model"
-	"github.com/holdfast-dev/holdfast/transcript"
+	"github.com/holdfast-dev/holdfast/model/anthropic"
+	"github.com/holdfast-dev/holdfast/model/internal/modeltest"
 )
 
-// FuzzStream feeds a stranger's bytes to the adapter. Whatever they are, there
-// is one end, and an answer can be kept and sent back.
 func FuzzStream(f *testing.F) {
-	files, err := filepath.Glob("testdata/stream/*.txtar")
-	if err != nil {
-		f.Fatal(err)
-	}
-	for _, file := range files {
-		b, err := os.ReadFile(file)
-		if err != nil {
-			f.Fatal(err)
-		}
-		_, b, _ = bytes.Cut(b, []byte(" --\n"))
-		b, _, _ = bytes.Cut(b, []byte("\n-- "))
-		f.Add(b, false)
-		f.Add(b, true)
-	}
-	f.Fuzz(func(t *testing.T, body []byte, isJSON bool) {
-		m, err := New("claude-haiku-4-5", &Options{BaseURL: "http://127.0.0.1", HTTPClient: &http.Client{Transport: canned{body, isJSON}}})
-		if err != nil {
-			t.Fatal(err)
-		}
-		ends := 0
-		for e, err := range m.Stream(context.Background(), &model.Request{}) {
-			var it transcript.Item
-			if a, ok := e.(model.Answer); ok {
-				it = a.Item
-			} else if err == nil {
-				continue
-			}
-			ends++
-			var failure *model.Error
-			if err != nil {
-				if !errors.As(err, &failure) {
-					t.Fatalf("%T %v", err, err)
-				}
-				if failure.Partial == nil {
-					continue
-				}
-				it = *failure.Partial
-			}
-			item, err := transcript.Encode(it)
-			if err != nil {
-				t.Fatal(err)
-			}
-			parsed, err := transcript.Parse(item.JSON)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if _, err := m.Encode(parsed); err != nil {
-				t.Fatal(err)
-			}
-		}
-		if ends != 1 {
-			t.Fatalf("%d ends", ends)
-		}
+	modeltest.Fuzz(f, func(client *http.Client) (model.Model, error) {
+		return anthropic.New("claude-haiku-4-5", &anthropic.Options{BaseURL: "http://127.0.0.1", HTTPClient: client})
 	})
-}
-
-// canned answers every request with the same body.
-type canned struct {
-	body   []byte
-	isJSON bool
-}
-
-func (c canned) RoundTrip(*http.Request) (*http.Response, error) {
-	header := http.Header{"Content-Type": {"text/event-stream"}}
-	if c.isJSON {
-		header.Set("Content-Type", "application/json")
-	}
-	return &http.Response{
-		StatusCode: http.StatusOK, Header: header,
-		Body: io.NopCloser(bufio.NewReader(bytes.NewReader(c.body))),
-	}, nil
 }

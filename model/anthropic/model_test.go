@@ -58,7 +58,7 @@ func TestNoKey(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, _, err = ask(t, m, transcript.UserText("hi"))
+	_, _, err = modeltest.Ask(t, m, transcript.UserText("hi"))
 	if e, ok := errors.AsType[*model.Error](err); !ok || e.Kind != model.ErrorAuth || !strings.Contains(e.Message, "hint: set ANTHROPIC_API_KEY") {
 		t.Errorf("%v", err)
 	}
@@ -100,7 +100,7 @@ func TestRequest(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, _, err := ask(t, m, transcript.UserText("hi")); err != nil {
+		if _, _, err := modeltest.Ask(t, m, transcript.UserText("hi")); err != nil {
 			t.Fatal(err)
 		}
 		path := strings.TrimSuffix(strings.TrimSuffix(tt.path, "/"), "/v1") + "/v1/messages"
@@ -136,7 +136,7 @@ func TestHTTPClient(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := ask(t, m, transcript.UserText("hi")); err != nil || asked != "http://model.invalid/v1/messages" {
+	if _, _, err := modeltest.Ask(t, m, transcript.UserText("hi")); err != nil || asked != "http://model.invalid/v1/messages" {
 		t.Errorf("%q, %v", asked, err)
 	}
 }

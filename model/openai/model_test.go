@@ -60,7 +60,7 @@ func TestNoKey(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, _, err = ask(t, m, transcript.UserText("hi"))
+	_, _, err = modeltest.Ask(t, m, transcript.UserText("hi"))
 	if e, ok := errors.AsType[*model.Error](err); !ok || e.Kind != model.ErrorAuth || !strings.Contains(e.Message, "hint: set OPENAI_API_KEY") {
 		t.Errorf("%v", err)
 	}
@@ -98,7 +98,7 @@ func TestRequest(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, _, err := ask(t, m, transcript.UserText("hi")); err != nil {
+		if _, _, err := modeltest.Ask(t, m, transcript.UserText("hi")); err != nil {
 			t.Fatal(err)
 		}
 		path := strings.TrimSuffix(tt.path, "/") + "/chat/completions"

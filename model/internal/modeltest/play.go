@@ -1,23 +1,21 @@
-package anthropic_test
+package modeltest
 
 import (
 	"strings"
 	"testing"
 
 	"github.com/holdfast-dev/holdfast/model"
-	"github.com/holdfast-dev/holdfast/model/internal/modeltest"
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-const testKey = modeltest.Key
-
-// ask sends items to m and returns what came: deltas, the answer, the error.
-func ask(t testing.TB, m model.Model, items ...transcript.Item) ([]model.Event, transcript.Item, error) {
+// Ask sends items to m and returns what came: deltas, the answer, the error.
+func Ask(t testing.TB, m model.Model, items ...transcript.Item) ([]model.Event, transcript.Item, error) {
 	t.Helper()
-	return stream(t, m, &model.Request{Messages: wires(t, m, items...)})
+	return Stream(t, m, &model.Request{Messages: Wires(t, m, items...)})
 }
 
-func wires(t testing.TB, m model.Model, items ...transcript.Item) []model.Wire {
+// Wires are items in the form in which m sends them.
+func Wires(t testing.TB, m model.Model, items ...transcript.Item) []model.Wire {
 	t.Helper()
 	var out []model.Wire
 	for _, it := range items {
@@ -30,7 +28,8 @@ func wires(t testing.TB, m model.Model, items ...transcript.Item) []model.Wire {
 	return out
 }
 
-func stream(t testing.TB, m model.Model, req *model.Request) (deltas []model.Event, answer transcript.Item, err error) {
+// Stream sends a request to m and returns what came. Nothing may come after the answer.
+func Stream(t testing.TB, m model.Model, req *model.Request) (deltas []model.Event, answer transcript.Item, err error) {
 	t.Helper()
 	answered := false
 	for e, err := range m.Stream(t.Context(), req) {
