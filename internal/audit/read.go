@@ -1,13 +1,25 @@
 package audit
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"iter"
+	"slices"
+	"strings"
 
 	"github.com/holdfast-dev/holdfast/session"
 )
+
+// OldestFirst lists all sessions, those in the trash and in worktrees, too.
+func OldestFirst(ctx context.Context, s *session.Sessions) ([]session.Meta, error) {
+	page, err := s.List(ctx, session.Query{Worktrees: true, Trash: session.TrashToo})
+	slices.SortFunc(page.Sessions, func(a, b session.Meta) int {
+		return cmp.Or(a.CreatedAt.Compare(b.CreatedAt), strings.Compare(a.ID, b.ID))
+	})
+	return page.Sessions, err
+}
 
 func read(ctx context.Context, s *session.Sessions, id string, o *ReadOptions) iter.Seq2[Entry, error] {
 	return func(yield func(Entry, error) bool) {

@@ -20,12 +20,26 @@ type VerifyOptions struct {
 
 // Report is what [Verify] found.
 type Report struct {
-	Sessions, Records, Leaves int
-	Checkpoint                int       // leaves that the last checkpoint covers
-	Signed                    string    // when it was signed, RFC 3339; "" when there is none
-	Key                       string    // the verifier key that it was signed with
-	Findings                  []Finding // none: nothing was changed
-	Notes                     []string  // what is no fault: records that no leaf covers yet
+	OK         bool      `json:"ok"` // nothing was changed: there is no finding
+	Sessions   int       `json:"sessions"`
+	Records    int       `json:"records"`
+	Leaves     int       `json:"leaves"`
+	Checkpoint int       `json:"checkpoint"`       // leaves that the last checkpoint covers
+	Signed     string    `json:"signed,omitempty"` // when it was signed, RFC 3339; "" when there is none
+	Key        string    `json:"key,omitempty"`    // the verifier key that it was signed with
+	Trail      string    `json:"trail"`            // the trail's folder
+	Findings   []Finding `json:"findings"`
+	Notes      []string  `json:"notes"`            // what is no fault: records that no leaf covers yet
+	Access     *Report   `json:"access,omitempty"` // on the log of logins and tokens, with its own trail
+}
+
+// AddAccess adds the report on the log of logins and tokens to one on sessions.
+func (r *Report) AddAccess(access *Report) {
+	r.Access, r.OK = access, r.OK && access.OK
+	for _, f := range access.Findings {
+		f.Session = AccessID // also of those about its trail as a whole
+		r.Findings = append(r.Findings, f)
+	}
 }
 
 // Finding is a fault. The first of a session is where it begins.
@@ -63,7 +77,7 @@ func (f Finding) String() string {
 // that is not there is a trail that never began: a note, or a finding when o names a
 // checkpoint.
 func Verify(ctx context.Context, s *session.Sessions, dir string, o *VerifyOptions) (*Report, error) {
-	v := verifying{ctx: ctx, s: s, dir: dir, r: &Report{}}
+	v := verifying{ctx: ctx, s: s, dir: dir, r: &Report{Trail: dir, Findings: []Finding{}, Notes: []string{}}}
 	if o != nil {
 		v.o = *o
 	}
@@ -81,6 +95,7 @@ func Verify(ctx context.Context, s *session.Sessions, dir string, o *VerifyOptio
 	slices.SortStableFunc(v.r.Findings, func(a, b Finding) int {
 		return cmp.Or(strings.Compare(a.Session, b.Session), cmp.Compare(a.Seq, b.Seq), cmp.Compare(a.Leaf, b.Leaf))
 	})
+	v.r.OK = len(v.r.Findings) == 0
 	return v.r, nil
 }
 

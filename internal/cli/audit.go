@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"cmp"
 	"context"
 	"slices"
 	"strconv"
@@ -109,13 +108,4 @@ func evidenceOf(ctx context.Context, s *session.Sessions, name string) (session.
 		return session.Meta{}, &failure{msg: "there are no sessions", hint: "holdfast run", out: outcome.NotFound, err: session.ErrNotFound}
 	}
 	return page.Sessions[0], nil
-}
-
-// oldestFirst lists all sessions.
-func oldestFirst(ctx context.Context, s *session.Sessions) ([]session.Meta, error) {
-	page, err := s.List(ctx, session.Query{Worktrees: true, Trash: session.TrashToo})
-	slices.SortFunc(page.Sessions, func(a, b session.Meta) int {
-		return cmp.Or(a.CreatedAt.Compare(b.CreatedAt), strings.Compare(a.ID, b.ID))
-	})
-	return page.Sessions, err
 }

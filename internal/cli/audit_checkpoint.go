@@ -49,7 +49,7 @@ func (c *auditCheckpointCmd) dir(p *Program) (string, error) {
 	if !c.Access {
 		return stores.Recorded(p.environment(), c.Store, true)
 	}
-	_, dir, done, err := p.accessed()
+	_, dir, done, err := stores.OpenAccess(p.environment())
 	if err == nil {
 		done()
 	}

@@ -113,7 +113,7 @@ func (c *auditExportCmd) logs(ctx context.Context, p *Program) (list []evidenceL
 		}
 	}()
 	if access || c.All {
-		s, _, end, err := p.accessed()
+		s, _, end, err := stores.OpenAccess(p.environment())
 		if err == nil {
 			closers, list = append(closers, end), append(list, evidenceLog{s, audit.AccessID, nil})
 		}
@@ -128,7 +128,7 @@ func (c *auditExportCmd) logs(ctx context.Context, p *Program) (list []evidenceL
 	closers = append(closers, end)
 	var metas []session.Meta
 	if c.All {
-		metas, err = oldestFirst(ctx, sessions)
+		metas, err = audit.OldestFirst(ctx, sessions)
 	} else {
 		metas = make([]session.Meta, 1)
 		metas[0], err = evidenceOf(ctx, sessions, c.Session)

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/holdfast-dev/holdfast/internal/audit"
+	"github.com/holdfast-dev/holdfast/internal/compose/stores"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
 	"github.com/holdfast-dev/holdfast/internal/term"
 	"github.com/holdfast-dev/holdfast/session"
@@ -91,7 +92,7 @@ func (c *auditShowCmd) log(ctx context.Context, p *Program) (s *session.Sessions
 	case wrong != nil:
 		return nil, m, nil, wrong
 	case access:
-		s, _, done, err = p.accessed()
+		s, _, done, err = stores.OpenAccess(p.environment())
 		named = audit.AccessID
 	default:
 		s, done, err = p.openStore(ctx, c.Store)

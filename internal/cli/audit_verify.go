@@ -7,7 +7,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/holdfast-dev/holdfast/internal/audit"
@@ -49,21 +48,6 @@ A checkpoint that was kept elsewhere finds also what somebody did who holds the 
   holdfast audit verify --checkpoint checkpoint-2026-11-20`
 }
 
-// auditDoc is a report in JSON.
-type auditDoc struct {
-	OK         bool            `json:"ok"`
-	Sessions   int             `json:"sessions"`
-	Records    int             `json:"records"`
-	Leaves     int             `json:"leaves"`
-	Checkpoint int             `json:"checkpoint"`
-	Signed     string          `json:"signed,omitempty"`
-	Key        string          `json:"key,omitempty"`
-	Trail      string          `json:"trail"`
-	Findings   []audit.Finding `json:"findings"`
-	Notes      []string        `json:"notes"`
-	Access     *auditDoc       `json:"access,omitempty"` // the log of logins and tokens, with its own trail
-}
-
 func (c *auditVerifyCmd) run(ctx context.Context, p *Program) error {
 	o, err := c.options(ctx, p)
 	if err != nil {
@@ -72,8 +56,7 @@ func (c *auditVerifyCmd) run(ctx context.Context, p *Program) error {
 	if c.Access {
 		return c.access(ctx, p, o)
 	}
-	dir, err := stores.Recorded(p.environment(), c.Store, false)
-	if err != nil {
+	if _, err := stores.Recorded(p.environment(), c.Store, false); err != nil {
 		return err
 	}
 	sessions, closeStore, err := p.openStore(ctx, c.Store)
@@ -81,25 +64,26 @@ func (c *auditVerifyCmd) run(ctx context.Context, p *Program) error {
 		return err
 	}
 	defer closeStore()
+	var missing error
 	if c.Session != "" {
-		switch m, err := sessions.Find(ctx, c.Session); {
+		m, err := sessions.Find(ctx, c.Session)
+		switch {
 		case err == nil:
 			o.Session = m.ID
-		case errors.Is(err, session.ErrNotFound) && session.CheckID(c.Session) == nil && p.witnessed(ctx, sessions, dir, c.Session):
-			o.Session = c.Session // it is gone, which is what there is to find
+		case errors.Is(err, session.ErrNotFound) && session.CheckID(c.Session) == nil:
+			o.Session, missing = c.Session, err // the trail may know it
 		default:
 			return err
 		}
 	}
-	r, err := audit.Verify(ctx, sessions, dir, o)
+	r, err := stores.Verify(ctx, p.environment(), c.Store, sessions, o)
+	if missing != nil && errors.Is(err, session.ErrNotFound) {
+		err = missing
+	}
 	if err != nil {
 		return err
 	}
-	d, err := p.withAccess(ctx, reportDoc(r, dir), c.Session == "")
-	if err != nil {
-		return err
-	}
-	return c.tell(p, d)
+	return c.tell(p, r)
 }
 
 // access verifies the log of logins and tokens alone.
@@ -107,64 +91,25 @@ func (c *auditVerifyCmd) access(ctx context.Context, p *Program, o *audit.Verify
 	if c.Session != "" {
 		return usage("name a session or say --access, not both", "")
 	}
-	r, dir, err := p.verifyAccess(ctx, o)
-	if err == nil && r == nil {
-		_, _, _, err = p.accessed() // says that there is none
-	}
+	r, err := stores.VerifyAccess(ctx, p.environment(), o)
 	if err != nil {
 		return err
 	}
-	return c.tell(p, reportDoc(r, dir))
+	return c.tell(p, r)
 }
 
-func (c *auditVerifyCmd) tell(p *Program, d auditDoc) error {
+func (c *auditVerifyCmd) tell(p *Program, r *audit.Report) error {
 	if c.JSON {
-		if err := p.out.JSON(d, p.out.TTY); err != nil {
+		if err := p.out.JSON(r, p.out.TTY); err != nil {
 			return err
 		}
 	} else {
-		p.verified(&d)
+		p.verified(r)
 	}
-	if !d.OK {
+	if !r.OK {
 		return ended{outcome.Corrupt}
 	}
 	return nil
-}
-
-// withAccess adds what verifying the log of logins and tokens has found to a report of all
-// sessions.
-func (p *Program) withAccess(ctx context.Context, d auditDoc, all bool) (auditDoc, error) {
-	if !all {
-		return d, nil
-	}
-	r, dir, err := p.verifyAccess(ctx, nil)
-	if err != nil || r == nil {
-		return d, err
-	}
-	access := reportDoc(r, dir)
-	d.Access, d.OK, d.Findings = &access, d.OK && access.OK, append(d.Findings, named(r.Findings)...)
-	return d, nil
-}
-
-func reportDoc(r *audit.Report, dir string) auditDoc {
-	return auditDoc{
-		OK: len(r.Findings) == 0, Sessions: r.Sessions, Records: r.Records, Leaves: r.Leaves, Checkpoint: r.Checkpoint, Signed: r.Signed,
-		Key: r.Key, Trail: dir, Findings: append([]audit.Finding{}, r.Findings...), Notes: append([]string{}, r.Notes...),
-	}
-}
-
-// witnessed reports whether verifying a session that is not there says anything of it.
-func (p *Program) witnessed(ctx context.Context, s *session.Sessions, dir, id string) bool {
-	r, err := audit.Verify(ctx, s, dir, &audit.VerifyOptions{Session: id})
-	if err != nil {
-		return false
-	}
-	for _, f := range r.Findings {
-		if f.Session == id {
-			return true
-		}
-	}
-	return false
 }
 
 func (c *auditVerifyCmd) options(ctx context.Context, p *Program) (*audit.VerifyOptions, error) {
@@ -206,7 +151,7 @@ func (p *Program) note(ctx context.Context, name string) ([]byte, error) {
 }
 
 // verified prints a report: the first finding of each session, and how many more.
-func (p *Program) verified(d *auditDoc) {
+func (p *Program) verified(d *audit.Report) {
 	t := p.out.Style
 	first := map[string]int{}
 	for i := range d.Findings {
@@ -242,16 +187,6 @@ func (p *Program) verified(d *auditDoc) {
 	}
 	p.err.Line("%s in %s", term.Count(len(d.Findings), "finding"), term.Escape(sum))
 	p.err.Line("%s keep a copy of the store and of the trail before anything else is run", p.err.Bold("hint:"))
-}
-
-// named are findings about the log of logins and tokens: those about its trail as a whole
-// say whose trail it is.
-func named(list []audit.Finding) []audit.Finding {
-	list = slices.Clone(list)
-	for i := range list {
-		list[i].Session = audit.AccessID
-	}
-	return list
 }
 
 func leafCount(n int) string {

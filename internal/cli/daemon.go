@@ -161,8 +161,8 @@ func (c *daemonRunCmd) wait(log *slog.Logger) *retry.Options {
 
 // front makes what clients see.
 func (c *daemonRunCmd) front(p *Program, d *daemonParts, told *otel.Telemetry) error {
-	log := &accessLog{p: p}
-	ao := auth.Options{Dir: filepath.Join(d.home, "run"), Clock: p.Now, Refuse: daemon.Refuse, Inside: true, Record: log.add}
+	log := stores.NewAccessLog(p.environment())
+	ao := auth.Options{Dir: filepath.Join(d.home, "run"), Clock: p.Now, Refuse: daemon.Refuse, Inside: true, Record: log.Add}
 	if err := c.authOptions(p, &ao, d.log); err != nil {
 		return err
 	}
@@ -171,7 +171,7 @@ func (c *daemonRunCmd) front(p *Program, d *daemonParts, told *otel.Telemetry) e
 		return err
 	}
 	d.later(func() {
-		if err := errors.Join(d.auth.Close(), log.close()); err != nil {
+		if err := errors.Join(d.auth.Close(), log.Close()); err != nil {
 			d.log.Warn("the audit log of logins", "error", err)
 		}
 	})

@@ -5,13 +5,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
 	"strconv"
 	"strings"
 
 	"github.com/holdfast-dev/holdfast/internal/audit"
 	"github.com/holdfast-dev/holdfast/internal/compose/stores"
 	"github.com/holdfast-dev/holdfast/internal/daemon"
+	"github.com/holdfast-dev/holdfast/internal/doctor"
 	"github.com/holdfast-dev/holdfast/internal/jsontree"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
 	"github.com/holdfast-dev/holdfast/internal/policycheck"
@@ -118,9 +118,7 @@ func (w *power) test(ctx context.Context, request json.RawMessage) (json.RawMess
 }
 
 func (w *power) doctor(ctx context.Context) (json.RawMessage, error) {
-	c := doctorCmd{storeFlags: storeFlags{Store: w.store}}
-	d, _ := c.document(ctx, w.p)
-	return json.Marshal(d)
+	return json.Marshal(doctor.Examine(ctx, w.p.environment(), &doctor.Options{Store: w.store}))
 }
 
 // export writes a session as `sessions export` does.
@@ -145,7 +143,7 @@ func (w *power) evidence(ctx context.Context, q daemon.EvidenceQuery) (entries [
 	}
 	in := w.sessions
 	if q.Kind == audit.KindAccess && q.Session == "" {
-		s, _, done, err := w.p.accessed()
+		s, _, done, err := stores.OpenAccess(w.p.environment())
 		if errors.Is(err, session.ErrNotFound) {
 			return []json.RawMessage{}, "", nil
 		}
@@ -195,7 +193,7 @@ func from(ctx context.Context, in *session.Sessions, q daemon.EvidenceQuery) (li
 			return nil, 0, err
 		}
 		list = []session.Meta{m}
-	} else if list, err = oldestFirst(ctx, in); err != nil {
+	} else if list, err = audit.OldestFirst(ctx, in); err != nil {
 		return nil, 0, err
 	}
 	if q.After == "" {
@@ -223,27 +221,11 @@ func (w *power) search(ctx context.Context, q session.Search) (*session.Hits, er
 }
 
 func (w *power) verify(ctx context.Context, id string) (json.RawMessage, error) {
-	dir, err := stores.Recorded(w.p.environment(), w.store, false)
+	r, err := stores.Verify(ctx, w.p.environment(), w.store, w.sessions, &audit.VerifyOptions{Session: id})
 	if err != nil {
 		return nil, err
 	}
-	if id != "" {
-		if _, err := w.sessions.Get(ctx, id); err != nil && !w.p.witnessed(ctx, w.sessions, dir, id) {
-			return nil, err
-		}
-	}
-	if _, err := os.Stat(dir); err != nil && !os.IsNotExist(err) {
-		return nil, err
-	}
-	r, err := audit.Verify(ctx, w.sessions, dir, &audit.VerifyOptions{Session: id})
-	if err != nil {
-		return nil, err
-	}
-	d, err := w.p.withAccess(ctx, reportDoc(r, dir), id == "")
-	if err != nil {
-		return nil, err
-	}
-	return json.Marshal(d)
+	return json.Marshal(r)
 }
 
 func (w *power) redact(text string) string {

@@ -3,8 +3,6 @@ package cli
 import (
 	"context"
 	"fmt"
-	"os"
-	"os/user"
 	"strconv"
 	"strings"
 	"time"
@@ -92,14 +90,6 @@ func lifetime(text string) (time.Duration, error) {
 		return 0, usage(fmt.Sprintf("%q is no time that a token can last", text), "write 12h or 30d")
 	}
 	return d, nil
-}
-
-// person is the account that runs this program.
-func person() string {
-	if u, err := user.Current(); err == nil {
-		return u.Username
-	}
-	return "uid " + strconv.Itoa(os.Getuid())
 }
 
 func scopeWords(list []api.Scope) string {

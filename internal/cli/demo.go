@@ -229,7 +229,7 @@ func (s *stage) self() string {
 	if runtime.GOOS == "windows" {
 		name += ".exe"
 	}
-	if found := lookPath(s.p.env("PATH"), name); found != "" && sameFile(found, s.exe) {
+	if found := s.p.environment().LookPath(name); found != "" && sameFile(found, s.exe) {
 		return "holdfast"
 	}
 	return term.Quote(s.exe)

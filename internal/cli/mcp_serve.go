@@ -232,8 +232,8 @@ func (c *mcpServeCmd) serveHTTP(ctx context.Context, p *Program, server *mcpserv
 	if err != nil {
 		return err
 	}
-	accesses := &accessLog{p: p}
-	ao := auth.Options{Dir: listen.Dir(home), Clock: p.Now, Inside: true, Record: accesses.add}
+	accesses := stores.NewAccessLog(p.environment())
+	ao := auth.Options{Dir: listen.Dir(home), Clock: p.Now, Inside: true, Record: accesses.Add}
 	if err := at.authOptions(p, &ao, log); err != nil {
 		return err
 	}
@@ -242,7 +242,7 @@ func (c *mcpServeCmd) serveHTTP(ctx context.Context, p *Program, server *mcpserv
 		return err
 	}
 	defer func() {
-		if err := errors.Join(a.Close(), accesses.close()); err != nil {
+		if err := errors.Join(a.Close(), accesses.Close()); err != nil {
 			log.Warn("the audit log of logins", "error", err)
 		}
 	}()

@@ -15,6 +15,7 @@ package env
 import (
 	"fmt"
 	"os"
+	"os/exec"
 	"os/user"
 	"path/filepath"
 	"slices"
@@ -124,6 +125,27 @@ func (e *Env) Dir() (string, error) {
 		return "", fmt.Errorf("current folder: %w", err)
 	}
 	return wd, nil
+}
+
+// Now is the time by the clock.
+func (e *Env) Now() time.Time {
+	if e.Clock == nil {
+		return time.Now()
+	}
+	return e.Clock()
+}
+
+// LookPath finds a program on the PATH, or returns "".
+func (e *Env) LookPath(name string) string {
+	for _, dir := range filepath.SplitList(e.Get("PATH")) {
+		if !filepath.IsAbs(dir) {
+			continue
+		}
+		if found, err := exec.LookPath(filepath.Join(dir, name)); err == nil {
+			return found
+		}
+	}
+	return ""
 }
 
 // Abs makes a path absolute. It opens nothing.

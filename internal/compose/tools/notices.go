@@ -2,7 +2,6 @@ package tools
 
 import (
 	"fmt"
-	"time"
 
 	"github.com/holdfast-dev/holdfast/internal/compose/env"
 )
@@ -36,11 +35,4 @@ func (b *Toolbox) skillNotices() (list []env.Notice) {
 		list = append(list, env.Notice{Text: fmt.Sprintf("%v: the skill is left out", p)})
 	}
 	return list
-}
-
-func now(e *env.Env) time.Time {
-	if e.Clock == nil {
-		return time.Now()
-	}
-	return e.Clock()
 }

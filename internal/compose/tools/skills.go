@@ -257,5 +257,5 @@ func TrustTexts(e *env.Env, list *settings.Trust, s *settings.Settings) ([]strin
 	if gains == nil {
 		return nil, nil
 	}
-	return gains, list.AddTexts(s, f.digest, now(e))
+	return gains, list.AddTexts(s, f.digest, e.Now())
 }

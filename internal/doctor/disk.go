@@ -1,4 +1,4 @@
-package cli
+package doctor
 
 import (
 	"errors"
@@ -43,8 +43,8 @@ func writable(dir string) error {
 
 // storeFailed is the finding about a store that does not open. One that only lies where
 // nothing can be written is not read-only itself.
-func storeFailed(ref stores.Ref, err error) check {
-	out := failedCheck("store", err)
+func storeFailed(ref stores.Ref, err error) Check {
+	out := failed("store", err)
 	if !errors.Is(err, session.ErrReadOnly) || !ref.IsLocal() {
 		return out
 	}
@@ -54,13 +54,13 @@ func storeFailed(ref stores.Ref, err error) check {
 	return out
 }
 
-func spaceCheck(dir string) check {
+func spaceCheck(dir string) Check {
 	free, ok := freeSpace(dir)
 	switch {
 	case !ok:
-		return check{"space", "ok", "how much is free cannot be told here", ""}
+		return Check{"space", "ok", "how much is free cannot be told here", ""}
 	case free < lowSpace:
-		return check{"space", "warn", fmt.Sprintf("%s free on the disk of %s", term.Size(free), dir), "make room, or choose another disk: --store"}
+		return Check{"space", "warn", fmt.Sprintf("%s free on the disk of %s", term.Size(free), dir), "make room, or choose another disk: --store"}
 	}
-	return check{"space", "ok", term.Size(free) + " free", ""}
+	return Check{"space", "ok", term.Size(free) + " free", ""}
 }

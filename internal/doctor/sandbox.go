@@ -1,4 +1,4 @@
-package cli
+package doctor
 
 import (
 	"context"
@@ -19,42 +19,42 @@ import (
 const sandboxCheck = "sandbox"
 
 // sandboxChecks are what this machine can hold commands with, and whether it does.
-func (c *doctorCmd) sandboxChecks(ctx context.Context, p *Program) []check {
-	var out []check
+func (x *examination) sandboxChecks(ctx context.Context) []Check {
+	var out []Check
 	for _, m := range kernel.Probe() {
-		k := check{m.Name, "ok", m.Detail, ""}
+		k := Check{m.Name, "ok", m.Detail, ""}
 		if !m.There {
-			k = check{m.Name, "warn", "absent: " + m.Detail, m.Follows}
+			k = Check{m.Name, "warn", "absent: " + m.Detail, m.Follows}
 		}
 		out = append(out, k)
 	}
-	return append(out, c.selfTest(ctx, p))
+	return append(out, x.selfTest(ctx))
 }
 
 // selfTest runs a command in the sandbox, and one that writes where none may.
-func (c *doctorCmd) selfTest(ctx context.Context, p *Program) check {
-	began := p.Now()
-	elapsed, err := tryConfined(ctx, p)
+func (x *examination) selfTest(ctx context.Context) Check {
+	began := x.env.Now()
+	elapsed, err := x.tryConfined(ctx)
 	if err != nil {
 		hint := outcome.Hint(err)
 		if hint == "" {
 			hint = "commands cannot be confined here; what is absent above says why"
 		}
-		return check{sandboxCheck, "fail", "a command in the sandbox: " + err.Error(), hint}
+		return Check{sandboxCheck, "fail", "a command in the sandbox: " + err.Error(), hint}
 	}
-	return check{sandboxCheck, "ok", fmt.Sprintf(
+	return Check{sandboxCheck, "ok", fmt.Sprintf(
 		"/bin/true runs confined in %.1f ms; a write outside was refused (both in %s)",
-		float64(elapsed.Microseconds())/1000, term.Elapsed(p.Now().Sub(began))), ""}
+		float64(elapsed.Microseconds())/1000, term.Elapsed(x.env.Now().Sub(began))), ""}
 }
 
-func tryConfined(ctx context.Context, p *Program) (elapsed time.Duration, err error) {
+func (x *examination) tryConfined(ctx context.Context) (elapsed time.Duration, err error) {
 	dir, err := diskfile.OpenScratch("", "holdfast-doctor-", os.RemoveAll)
 	if err != nil {
 		return 0, err
 	}
 	defer dir.Close()
-	o := &sandbox.OpenOptions{Folders: []string{dir.Path}, Home: p.userHome()}
-	if home, err := p.home(); err == nil {
+	o := &sandbox.OpenOptions{Folders: []string{dir.Path}, Home: x.env.UserHome()}
+	if home, err := x.env.Home(); err == nil {
 		o.State = []string{home}
 	}
 	box, err := sandbox.Open(nil, o)

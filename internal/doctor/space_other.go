@@ -1,6 +1,6 @@
 //go:build !linux
 
-package cli
+package doctor
 
 // freeSpace is told on Linux only.
 func freeSpace(string) (int64, bool) { return 0, false }

@@ -1,0 +1,102 @@
+package stores
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"sync"
+
+	"github.com/holdfast-dev/holdfast/internal/audit"
+	"github.com/holdfast-dev/holdfast/internal/compose/env"
+	"github.com/holdfast-dev/holdfast/internal/outcome"
+	"github.com/holdfast-dev/holdfast/session"
+	"github.com/holdfast-dev/holdfast/session/file"
+)
+
+// AccessLog writes the log of logins and tokens of a home, whatever the daemon's store is:
+// audit/access/log, with its trail in audit/access. Its files are made when there is
+// something to put on record.
+type AccessLog struct {
+	env *env.Env
+
+	mu    sync.Mutex
+	log   *audit.AccessLog // nil: nothing was put on record yet
+	store *file.Store
+	trail *Trail
+}
+
+// NewAccessLog returns the log of an environment's home. The caller closes it.
+func NewAccessLog(e *env.Env) *AccessLog { return &AccessLog{env: e} }
+
+// Add puts an access on record.
+func (l *AccessLog) Add(ctx context.Context, x audit.Access) error {
+	log, err := l.open()
+	if err != nil {
+		return err
+	}
+	return log.Add(ctx, x)
+}
+
+func (l *AccessLog) open() (*audit.AccessLog, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.log != nil {
+		return l.log, nil
+	}
+	dir, err := accessDir(l.env)
+	if err != nil {
+		return nil, err
+	}
+	store, err := file.Open(filepath.Join(dir, "log"), nil)
+	if err != nil {
+		return nil, err
+	}
+	l.store, l.trail = store, &Trail{Dir: dir, Clock: l.env.Clock}
+	l.log = audit.NewAccessLog(session.New(store, &session.Options{Clock: l.env.Clock, Witness: l.trail}), env.Account())
+	return l.log, nil
+}
+
+// Close closes what was opened.
+func (l *AccessLog) Close() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.log == nil {
+		return nil
+	}
+	l.log = nil
+	return errors.Join(l.store.Close(), l.trail.Close())
+}
+
+// accessDir is the folder of the trail of logins and tokens.
+func accessDir(e *env.Env) (string, error) {
+	home, err := e.Home()
+	return filepath.Join(home, "audit", "access"), err
+}
+
+// OpenAccess opens the log of logins and tokens of a home for reading, as the session
+// [audit.AccessID], and returns the folder of its trail. The error is session.ErrNotFound when
+// nothing was put on record yet. The caller calls done.
+func OpenAccess(e *env.Env) (s *session.Sessions, dir string, done func(), err error) {
+	if dir, err = accessDir(e); err != nil {
+		return nil, "", nil, err
+	}
+	log := filepath.Join(dir, "log")
+	if _, err := os.Stat(log); errors.Is(err, os.ErrNotExist) && !hasLeaves(dir) {
+		return nil, "", nil, &outcome.Failure{
+			Message: "nobody has logged in to the daemon of this home, or made a token", Result: outcome.NotFound, Cause: session.ErrNotFound,
+			Advice: "holdfast daemon open, or holdfast daemon token create",
+		}
+	}
+	store, err := file.Open(log, nil)
+	if err != nil {
+		return nil, "", nil, err
+	}
+	return session.New(store, &session.Options{Clock: e.Clock}), dir, func() { _ = store.Close() }, nil
+}
+
+// hasLeaves reports whether a trail has begun in a folder.
+func hasLeaves(dir string) bool {
+	_, err := os.Stat(filepath.Join(dir, "leaves"))
+	return err == nil
+}

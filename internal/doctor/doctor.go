@@ -1,0 +1,221 @@
+// Package doctor examines what this machine and the setup of an environment offer: the home
+// folder, the store and its disk, the project, programs, models, the sandbox and the container engine.
+//
+//	report := doctor.Examine(ctx, e, nil)
+//	for _, c := range report.Checks { fmt.Println(c.State, c.Name, c.Detail) }
+//
+// It prints nothing. Beside what the store makes when it is opened, it leaves nothing behind.
+package doctor
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+
+	"github.com/holdfast-dev/holdfast/internal/compose/env"
+	"github.com/holdfast-dev/holdfast/internal/compose/models"
+	"github.com/holdfast-dev/holdfast/internal/compose/stores"
+	"github.com/holdfast-dev/holdfast/internal/outcome"
+	"github.com/holdfast-dev/holdfast/internal/term"
+	"github.com/holdfast-dev/holdfast/internal/version"
+	"github.com/holdfast-dev/holdfast/session"
+)
+
+// Check is one line of a report. State is ok, warn or fail.
+type Check struct {
+	Name   string `json:"name"`
+	State  string `json:"state"`
+	Detail string `json:"detail"`
+	Hint   string `json:"hint,omitempty"`
+}
+
+// Report is what was found.
+type Report struct {
+	OK      bool        `json:"ok"`
+	Version version.Doc `json:"version"`
+	Checks  []Check     `json:"checks"`
+}
+
+// Options say what is examined.
+type Options struct {
+	Store string // the store's URL; "" is the one of the environment
+	Cwd   string // the folder of the project; "" is the current one
+	Net   bool   // ask also whether the models' servers answer
+}
+
+// examination is one examination.
+type examination struct {
+	env *env.Env
+	o   Options
+}
+
+// Examine examines what this machine and the setup of an environment offer. Nil options are the
+// zero ones.
+func Examine(ctx context.Context, e *env.Env, o *Options) *Report {
+	x := &examination{env: e}
+	if o != nil {
+		x.o = *o
+	}
+	r := &Report{Version: version.Of()}
+	r.Checks = slices.Concat(x.home(), x.store(ctx), []Check{x.project()}, x.programs(), x.models(), x.sandboxChecks(ctx), x.engine(ctx))
+	if x.o.Net {
+		r.Checks = append(r.Checks, x.reach(ctx)...)
+	}
+	r.OK = r.Outcome() == outcome.OK
+	return r
+}
+
+// Outcome says how a command ends on the report: that the sandbox does not work counts only when
+// nothing else has failed.
+func (r *Report) Outcome() outcome.Outcome {
+	out := outcome.OK
+	for _, k := range r.Checks {
+		switch {
+		case k.State != "fail":
+		case k.Name != sandboxCheck:
+			return outcome.Failed
+		default:
+			out = outcome.Sandbox
+		}
+	}
+	return out
+}
+
+// failed is the finding for an error.
+func failed(name string, err error) Check {
+	return Check{name, "fail", err.Error(), outcome.Hint(err)}
+}
+
+func (x *examination) home() []Check {
+	dir, err := x.env.Home()
+	if err != nil {
+		return []Check{failed("home", err)}
+	}
+	info, err := os.Stat(dir)
+	switch {
+	case os.IsNotExist(err):
+		if parent, perr := os.Stat(filepath.Dir(dir)); perr != nil || !parent.IsDir() {
+			return []Check{{"home", "fail", dir + " cannot be made: its parent is missing", "mkdir -p " + term.Quote(filepath.Dir(dir))}}
+		}
+		if err := writable(filepath.Dir(dir)); err != nil {
+			return []Check{{"home", "fail", fmt.Sprintf("%s cannot be made: %v", dir, err), "set HOLDFAST_HOME to a folder that you can make"}}
+		}
+		return []Check{{"home", "ok", dir + " will be made when it is needed", ""}}
+	case err != nil:
+		return []Check{failed("home", err)}
+	case !info.IsDir():
+		return []Check{{"home", "fail", dir + " is not a folder", "set HOLDFAST_HOME to another one"}}
+	}
+	if err := writable(dir); err != nil {
+		return []Check{{"home", "fail", fmt.Sprintf("%s cannot be written: %v", dir, err), "make it writable for this user, or set HOLDFAST_HOME to a folder that is"}}
+	}
+	if m := info.Mode().Perm(); m&0o077 != 0 {
+		return []Check{{"home", "warn", fmt.Sprintf("%s can be entered by others (mode %04o)", dir, m), "chmod 700 " + term.Quote(dir)}}
+	}
+	out := []Check{{"home", "ok", dir + " (mode 0700)", ""}}
+	for _, name := range []string{"sessions.db", "settings.json"} {
+		f := filepath.Join(dir, name)
+		if info, err := os.Stat(f); err == nil && info.Mode().Perm()&0o077 != 0 {
+			out = append(out, Check{"home", "warn", fmt.Sprintf("%s can be read by others (mode %04o)", f, info.Mode().Perm()), "chmod 600 " + term.Quote(f)})
+		}
+	}
+	return out
+}
+
+// store opens the store, syncs a file beside it and looks at what room is left.
+func (x *examination) store(ctx context.Context) []Check {
+	ref, err := stores.Parse(x.env, x.o.Store)
+	if err != nil {
+		return []Check{failed("store", err)}
+	}
+	opened, err := stores.Open(ctx, x.env, x.o.Store, nil)
+	if err != nil {
+		return []Check{storeFailed(ref, err)}
+	}
+	defer opened.Close()
+	page, err := opened.Sessions.List(ctx, session.Query{Worktrees: true, Trash: session.TrashToo})
+	if err != nil {
+		return []Check{failed("store", err)}
+	}
+	out := []Check{{"store", "ok", fmt.Sprintf("%s, %s", ref.Name, term.Count(len(page.Sessions), "session")), ""}}
+	if ref.Scheme == "memory" {
+		return append(out, Check{"store", "warn", "nothing is kept when the program ends", "use sqlite:PATH or file:FOLDER"})
+	}
+	if !ref.IsLocal() {
+		return out
+	}
+	dir := ref.Folder()
+	if took, err := syncTime(dir, x.env.Now); err != nil {
+		out = append(out, Check{"fsync", "fail", err.Error(), "choose a store on a local disk: --store"})
+	} else {
+		out = append(out, Check{"fsync", "ok", fmt.Sprintf("%.2f ms for one write and fsync", float64(took.Microseconds())/1000), ""})
+	}
+	return append(out, spaceCheck(dir))
+}
+
+func (x *examination) project() Check {
+	cwd, err := x.env.Folder(x.o.Cwd)
+	if err != nil {
+		return failed("project", err)
+	}
+	id, branch, err := session.ProjectID(cwd)
+	if err != nil {
+		return failed("project", err)
+	}
+	if branch != "" {
+		branch = ", branch " + branch
+	}
+	return Check{"project", "ok", fmt.Sprintf("%s is %s%s", cwd, id, branch), ""}
+}
+
+func (x *examination) programs() []Check {
+	var out []Check
+	if _, err := os.Stat("/bin/sh"); err != nil {
+		out = append(out, Check{"shell", "fail", "there is no /bin/sh", "the Bash tool needs a shell"})
+	} else if _, err := os.Stat("/bin/bash"); err != nil {
+		out = append(out, Check{"shell", "ok", "/bin/sh (there is no /bin/bash)", ""})
+	} else {
+		out = append(out, Check{"shell", "ok", "/bin/bash", ""})
+	}
+	for _, tool := range [][2]string{
+		{"rg", "searches work without it; with it large trees are faster"},
+		{"git", "not needed; projects are told apart without it"},
+	} {
+		if path := x.env.LookPath(tool[0]); path != "" {
+			out = append(out, Check{tool[0], "ok", path, ""})
+		} else {
+			out = append(out, Check{tool[0], "ok", "not found: " + tool[1], ""})
+		}
+	}
+	if runtime.GOOS != "linux" {
+		out = append(out, Check{"platform", "warn", runtime.GOOS + ": whether a session's holder still lives cannot be told here", ""})
+	}
+	return out
+}
+
+func (x *examination) models() []Check {
+	var out []Check
+	found := false
+	for _, name := range []string{"ANTHROPIC_API_KEY", "OPENAI_API_KEY"} {
+		if x.env.Get(name) != "" {
+			out, found = append(out, Check{"key", "ok", name + " is set", ""}), true
+		} else {
+			out = append(out, Check{"key", "ok", name + " is not set", ""})
+		}
+	}
+	switch m := x.env.Get("HOLDFAST_MODEL"); {
+	case m != "":
+		if _, _, err := models.New(x.env, "HOLDFAST_MODEL", m, "", nil); err != nil {
+			return append(out, failed("model", err))
+		}
+		out = append(out, Check{"model", "ok", "HOLDFAST_MODEL is " + m, ""})
+	case !found:
+		out = append(out, Check{"model", "warn", "no key and no HOLDFAST_MODEL", "set a key, or use a local server: --model ollama/NAME; holdfast demo needs neither"})
+	default:
+		out = append(out, Check{"model", "ok", "named for each run with --model", ""})
+	}
+	return out
+}
