@@ -180,23 +180,8 @@ func (p *Program) secrets() (*secret.Masker, error) {
 	return s.Masker()
 }
 
-// masked is a text of a person's without secrets, for the log. With settings that
-// cannot be read the built-in patterns count.
-func (p *Program) masked(text string) (string, error) {
-	if text == "" {
-		return "", nil
-	}
-	var m *secret.Masker
-	s, err := p.settingsOf("")
-	if err == nil {
-		m, err = s.Masker()
-	}
-	if err != nil {
-		m, err = secret.New(nil)
-	}
-	text, _ = m.Text(text)
-	return text, err
-}
+// masked is what a person wrote, without its secrets, for the log.
+func (p *Program) masked(text string) (string, error) { return p.environment().Masked(text) }
 
 // maxSeqs bounds how many records a range names, so that a slip of the finger does
 // not fill the memory.

@@ -24,11 +24,7 @@ func (p *Program) loadSettings(cwd string, files []string) (*settings.Settings, 
 // settingsOf loads the settings of a folder that the command line names, or else of
 // the current one.
 func (p *Program) settingsOf(folder string) (*settings.Settings, error) {
-	dir, err := p.folder(folder)
-	if err != nil {
-		return nil, err
-	}
-	return p.loadSettings(dir, nil)
+	return p.environment().SettingsOf(folder)
 }
 
 // trust is the list of what is trusted, in the program's own folder.
