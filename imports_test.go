@@ -153,7 +153,6 @@ var floors = map[string]int{
 
 	// how commands of a run are held
 	"internal/compose/isolation": 8,
-	"internal/rewind":            8, // a session is taken back
 	"internal/doctor":            8, // what the machine and the setup offer
 	"internal/daemon/auth":       8,
 
@@ -168,20 +167,25 @@ var floors = map[string]int{
 	"internal/compose": 10,
 	"internal/daemon":  10,
 
-	// package holdfast; the command line
-	".":            11,
-	"internal/cli": 11,
+	// package holdfast; what all commands share
+	".":                    11,
+	"internal/cli/command": 11,
+
+	// 12: the command groups
+
+	// the command line
+	"internal/cli": 13,
 
 	// programs; tests and measurements of whole programs
-	"bench":                   12,
-	"cmd/holdfast":            12,
-	"examples/agent":          12,
-	"examples/persistence":    12,
-	"internal/crashtest":      12,
-	"internal/erasetest":      12,
-	"internal/oracle":         12, // tests only
-	"internal/runmodel":       12, // tests only
-	"internal/sandbox/escape": 12, // tests only
+	"bench":                   14,
+	"cmd/holdfast":            14,
+	"examples/agent":          14,
+	"examples/persistence":    14,
+	"internal/crashtest":      14,
+	"internal/erasetest":      14,
+	"internal/oracle":         14, // tests only
+	"internal/runmodel":       14, // tests only
+	"internal/sandbox/escape": 14, // tests only
 }
 
 // heavy names the libraries that only some packages may link, by what their
@@ -197,7 +201,7 @@ var heavy = map[string][]string{
 	"github.com/zalando/go-keyring":          {"session/encrypted", "internal/compose/env"},
 	"github.com/fsnotify/fsnotify":           {"session/sqlite", "session/file", "internal/watch"},
 	"github.com/hanwen/go-fuse":              {"internal/crashtest"},
-	"github.com/spf13":                       {"internal/cli"}, // cobra and pflag
+	"github.com/spf13":                       {"internal/cli", "internal/cli/command"}, // cobra and pflag
 	"github.com/goccy/go-yaml":               {"model/scripted", "internal/cli", "internal/yamltree"},
 	"github.com/google/jsonschema-go":        {"tool", "approval", "runspec", "internal/daemon/wire", "internal/daemon/routes"}, // approval: what is filled in is to fit the schema that a server will check it by
 	"github.com/modelcontextprotocol/go-sdk": {"internal/tool/mcp", "internal/mcpserver"},
@@ -223,6 +227,10 @@ var heavy = map[string][]string{
 	"github.com/JohannesKaufmann":            {"internal/tool/web"},
 	"golang.org/x/net":                       {"internal/tool/web"},
 }
+
+// sharedByGroups are the packages below internal/cli that the command groups share. A group
+// imports no other group.
+var sharedByGroups = []string{"command"}
 
 // light names the libraries that any package above floor 0 may import.
 var light = []string{
@@ -272,6 +280,7 @@ func TestForbidden(t *testing.T) {
 		{"sandbox", module + "/internal/sandbox/kernel", true},
 		{"internal/sandbox/kernel", module + "/sandbox", false},
 		{"internal/sandbox/egress", module + "/internal/sandbox/kernel", false},
+		{"internal/cli/hooks", module + "/internal/cli/policy", false},
 	} {
 		if why := forbidden(tt.pkg, tt.imp); (why == "") != tt.ok {
 			t.Errorf("%s imports %s: %q", tt.pkg, tt.imp, why)
@@ -284,6 +293,9 @@ func forbidden(pkg, imp string) string {
 	within := func(prefix string) bool { return imp == prefix || strings.HasPrefix(imp, prefix+"/") }
 	if own, ok := strings.CutPrefix(imp+"/", module+"/"); ok {
 		own = path.Clean(own)
+		if group, ok := strings.CutPrefix(own, "internal/cli/"); ok && strings.HasPrefix(pkg, "internal/cli/") && !slices.Contains(sharedByGroups, group) {
+			return "a command group imports no other group"
+		}
 		switch to, known := floors[own]; {
 		case !known:
 			return "it has no floor"

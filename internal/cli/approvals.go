@@ -11,22 +11,21 @@ import (
 	"strings"
 	"time"
 
-	"github.com/spf13/cobra"
-
 	"github.com/holdfast-dev/holdfast/approval"
 	"github.com/holdfast-dev/holdfast/daemon/api"
+	"github.com/holdfast-dev/holdfast/internal/cli/command"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
 	"github.com/holdfast-dev/holdfast/internal/term"
 	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-func newApprovalsCmd(p *Program) *cobra.Command {
-	return p.group("approvals", "List and answer the questions that wait.",
-		p.command(&approvalsListCmd{}, "list", "List the questions that wait for an answer, oldest first.", "ls"),
-		p.command(&approvalsShowCmd{}, "show", "Show a question with everything it would do."),
-		p.command(&approvalsAllowCmd{}, "allow", "Answer yes; the run goes on, or can be resumed."),
-		p.command(&approvalsDenyCmd{}, "deny", "Answer no."),
+func newApprovalsCmd(p *command.Program) *command.Command {
+	return p.Group("approvals", "List and answer the questions that wait.",
+		p.Command(&approvalsListCmd{}, "list", "List the questions that wait for an answer, oldest first.", "ls"),
+		p.Command(&approvalsShowCmd{}, "show", "Show a question with everything it would do."),
+		p.Command(&approvalsAllowCmd{}, "allow", "Answer yes; the run goes on, or can be resumed."),
+		p.Command(&approvalsDenyCmd{}, "deny", "Answer no."),
 	)
 }
 
@@ -39,18 +38,18 @@ type questionDoc struct {
 // approvalsListCmd is `holdfast approvals list`.
 type approvalsListCmd struct {
 	Session string
-	storeFlags
-	jsonFlag
+	command.StoreFlags
+	command.JSONFlag
 }
 
-func (c *approvalsListCmd) declare(b *builder) {
-	b.flag(&c.Session, "session", "", "SESSION", "Only of this session and its sub-agents.")
-	b.include(&c.storeFlags)
-	b.include(&c.jsonFlag)
+func (c *approvalsListCmd) Declare(b *command.Builder) {
+	b.Flag(&c.Session, "session", "", "SESSION", "Only of this session and its sub-agents.")
+	b.Include(&c.StoreFlags)
+	b.Include(&c.JSONFlag)
 }
 
-func (c *approvalsListCmd) run(ctx context.Context, p *Program) error {
-	sessions, closeStore, err := p.openStore(ctx, c.Store)
+func (c *approvalsListCmd) Run(ctx context.Context, p *command.Program) error {
+	sessions, closeStore, err := p.OpenStore(ctx, c.Store)
 	if err != nil {
 		return err
 	}
@@ -73,12 +72,12 @@ func (c *approvalsListCmd) run(ctx context.Context, p *Program) error {
 	}
 	slices.SortStableFunc(open, func(a, b approval.Question) int { return a.AskedAt.Compare(b.AskedAt) })
 	if c.JSON {
-		return p.out.JSON(struct {
+		return p.Out.JSON(struct {
 			Approvals []approval.Question `json:"approvals"`
-		}{append([]approval.Question{}, open...)}, p.out.TTY)
+		}{append([]approval.Question{}, open...)}, p.Out.TTY)
 	}
 	if len(open) == 0 {
-		p.err.Line("no question waits for an answer")
+		p.Err.Line("no question waits for an answer")
 		return nil
 	}
 	rows := [][]string{{"ID", "TOOL", "WHAT", "AGE", "UNTIL", "SESSION"}}
@@ -89,7 +88,7 @@ func (c *approvalsListCmd) run(ctx context.Context, p *Program) error {
 		}
 		rows = append(rows, []string{q.ID, q.Tool, subject(q), term.Age(p.Now().Sub(q.AskedAt)), until, q.Session})
 	}
-	p.out.Table(rows, 2)
+	p.Out.Table(rows, 2)
 	return nil
 }
 
@@ -98,22 +97,22 @@ type approvalArg struct {
 	ID string
 }
 
-func (c *approvalArg) declare(b *builder) {
-	b.arg(&c.ID, "id", "The question's id, or the beginning of it.")
+func (c *approvalArg) Declare(b *command.Builder) {
+	b.Arg(&c.ID, "id", "The question's id, or the beginning of it.")
 }
 
 // with opens the store, finds the question and calls do.
-func (a approvalArg) with(ctx context.Context, p *Program, url string, do func(*session.Sessions, questionDoc) error) error {
-	sessions, closeStore, err := p.openStore(ctx, url)
+func (a approvalArg) with(ctx context.Context, p *command.Program, url string, do func(*session.Sessions, questionDoc) error) error {
+	sessions, closeStore, err := p.OpenStore(ctx, url)
 	if err != nil {
 		return err
 	}
 	defer closeStore()
 	q, ans, err := approval.Find(ctx, sessions, a.ID)
 	if errors.Is(err, approval.ErrNoQuestion) {
-		return &failure{
-			msg: fmt.Sprintf("there is no question %q", a.ID), out: outcome.NotFound, err: err,
-			hint: "holdfast approvals list",
+		return &outcome.Failure{
+			Message: fmt.Sprintf("there is no question %q", a.ID), Result: outcome.NotFound, Cause: err,
+			Advice: "holdfast approvals list",
 		}
 	}
 	if err != nil {
@@ -125,36 +124,36 @@ func (a approvalArg) with(ctx context.Context, p *Program, url string, do func(*
 // approvalsShowCmd is `holdfast approvals show`.
 type approvalsShowCmd struct {
 	approvalArg
-	storeFlags
-	jsonFlag
+	command.StoreFlags
+	command.JSONFlag
 }
 
-func (c *approvalsShowCmd) declare(b *builder) {
-	b.include(&c.approvalArg)
-	b.include(&c.storeFlags)
-	b.include(&c.jsonFlag)
+func (c *approvalsShowCmd) Declare(b *command.Builder) {
+	b.Include(&c.approvalArg)
+	b.Include(&c.StoreFlags)
+	b.Include(&c.JSONFlag)
 }
 
-func (c *approvalsShowCmd) run(ctx context.Context, p *Program) error {
+func (c *approvalsShowCmd) Run(ctx context.Context, p *command.Program) error {
 	return c.with(ctx, p, c.Store, func(_ *session.Sessions, d questionDoc) error {
 		if c.JSON {
-			return p.out.JSON(d, p.out.TTY)
+			return p.Out.JSON(d, p.Out.TTY)
 		}
-		t := p.out.Style
-		printQuestion(p.out, d.Question, p.Now())
-		p.out.Line("  %s  %s", t.Dim("session"), term.Escape(d.Session))
+		t := p.Out.Style
+		printQuestion(p.Out, d.Question, p.Now())
+		p.Out.Line("  %s  %s", t.Dim("session"), term.Escape(d.Session))
 		for i, s := range d.Scopes {
 			name := "scope  "
 			if i > 0 {
 				name = "       "
 			}
-			p.out.Line("  %s  %s", t.Dim(name), term.EscapeStrict(scopeText(s)))
+			p.Out.Line("  %s  %s", t.Dim(name), term.EscapeStrict(scopeText(s)))
 		}
 		if a := d.Answer; a != nil {
-			p.out.Line("  %s  %s", t.Dim("answer "), term.EscapeStrict(answerText(*a)))
+			p.Out.Line("  %s  %s", t.Dim("answer "), term.EscapeStrict(answerText(*a)))
 			return nil
 		}
-		p.err.Line("%s %s, or deny", p.err.Bold("hint:"), allowLine(d.Question))
+		p.Err.Line("%s %s, or deny", p.Err.Bold("hint:"), allowLine(d.Question))
 		return nil
 	})
 }
@@ -203,27 +202,27 @@ type answerFlags struct {
 	By         string
 }
 
-func (c *answerFlags) declare(b *builder) {
-	b.group = "Answer"
-	b.flag(&c.ForSession, "for-session", "", "", "For the session, not only once.")
-	b.flag(&c.Scope, "scope", "", "RULE", "With --for-session: what it covers, as a rule; default exactly this request.")
-	b.flag(&c.Message, "message", "m", "TEXT", "Why; a no tells the model.")
-	b.flag(&c.By, "by", "", "NAME", "Who answers; default $USER.")
+func (c *answerFlags) Declare(b *command.Builder) {
+	b.Heading = "Answer"
+	b.Flag(&c.ForSession, "for-session", "", "", "For the session, not only once.")
+	b.Flag(&c.Scope, "scope", "", "RULE", "With --for-session: what it covers, as a rule; default exactly this request.")
+	b.Flag(&c.Message, "message", "m", "TEXT", "Why; a no tells the model.")
+	b.Flag(&c.By, "by", "", "NAME", "Who answers; default $USER.")
 }
 
-func (f *answerFlags) answer(p *Program, id string, once, always approval.Decision) (approval.Answer, error) {
-	message, err := p.masked(f.Message)
+func (f *answerFlags) answer(p *command.Program, id string, once, always approval.Decision) (approval.Answer, error) {
+	message, err := maskText(p, f.Message)
 	if err != nil {
 		return approval.Answer{}, err
 	}
 	a := approval.Answer{
 		Question: id, Decision: once, Scope: f.Scope, Message: message, Via: "cli",
-		By: cmp.Or(f.By, p.env("USER"), p.env("LOGNAME"), "person"), At: p.Now(),
+		By: cmp.Or(f.By, p.Getenv("USER"), p.Getenv("LOGNAME"), "person"), At: p.Now(),
 	}
 	if f.ForSession {
 		a.Decision = always
 	} else if f.Scope != "" {
-		return a, usage("--scope says what a decision for the session covers", "add --for-session")
+		return a, outcome.Invalid("--scope says what a decision for the session covers", "add --for-session")
 	}
 	return a, nil
 }
@@ -235,23 +234,23 @@ type approvalsAllowCmd struct {
 	Mode   string
 	Answer []string
 	Field  []string
-	storeFlags
-	jsonFlag
+	command.StoreFlags
+	command.JSONFlag
 }
 
-func (c *approvalsAllowCmd) declare(b *builder) {
-	b.include(&c.approvalArg)
-	b.include(&c.answerFlags)
-	b.group = "Answer"
-	b.flag(&c.Mode, "mode", "", "MODE", "Of a plan: the mode in which it is carried out, default or acceptEdits.", "default", "acceptEdits")
-	b.flag(&c.Answer, "answer", "", "N=TEXT", "Of questions to you: the answer to the Nth, the label of an option or other words; may be repeated.")
-	b.flag(&c.Field, "field", "", "NAME=VALUE", "Of what an MCP server asks: a field and its value; may be repeated. What is not named is what is proposed.")
-	b.group = ""
-	b.include(&c.storeFlags)
-	b.include(&c.jsonFlag)
+func (c *approvalsAllowCmd) Declare(b *command.Builder) {
+	b.Include(&c.approvalArg)
+	b.Include(&c.answerFlags)
+	b.Heading = "Answer"
+	b.Flag(&c.Mode, "mode", "", "MODE", "Of a plan: the mode in which it is carried out, default or acceptEdits.", "default", "acceptEdits")
+	b.Flag(&c.Answer, "answer", "", "N=TEXT", "Of questions to you: the answer to the Nth, the label of an option or other words; may be repeated.")
+	b.Flag(&c.Field, "field", "", "NAME=VALUE", "Of what an MCP server asks: a field and its value; may be repeated. What is not named is what is proposed.")
+	b.Heading = ""
+	b.Include(&c.StoreFlags)
+	b.Include(&c.JSONFlag)
 }
 
-func (c *approvalsAllowCmd) run(ctx context.Context, p *Program) error {
+func (c *approvalsAllowCmd) Run(ctx context.Context, p *command.Program) error {
 	return c.with(ctx, p, c.Store, func(s *session.Sessions, d questionDoc) error {
 		a, err := c.answer(p, d.ID, approval.Allow, approval.AllowSession)
 		if err == nil {
@@ -260,7 +259,7 @@ func (c *approvalsAllowCmd) run(ctx context.Context, p *Program) error {
 		if err != nil {
 			return err
 		}
-		return p.decide(ctx, s, d, a, c.Store, c.JSON)
+		return decide(p, ctx, s, d, a, c.Store, c.JSON)
 	})
 }
 
@@ -270,17 +269,17 @@ func (c *approvalsAllowCmd) input(q approval.Question) (json.RawMessage, error) 
 	list, plan, form := q.Choices(), q.Plan(), q.Form()
 	switch {
 	case len(c.Field) > 0 && form == nil:
-		return nil, usage("--field is for what an MCP server asks, and question "+q.ID+" is about "+q.Tool, "leave it out")
+		return nil, outcome.Invalid("--field is for what an MCP server asks, and question "+q.ID+" is about "+q.Tool, "leave it out")
 	case c.Mode != "" && plan == "":
-		return nil, usage("--mode is for a plan, and question "+q.ID+" is about "+q.Tool, "leave it out")
+		return nil, outcome.Invalid("--mode is for a plan, and question "+q.ID+" is about "+q.Tool, "leave it out")
 	case len(c.Answer) > 0 && list == nil:
-		return nil, usage("--answer is for questions to you, and question "+q.ID+" is about "+q.Tool, "leave it out")
+		return nil, outcome.Invalid("--answer is for questions to you, and question "+q.ID+" is about "+q.Tool, "leave it out")
 	case c.Mode != "":
 		return approval.Planned(q, policy.Mode(c.Mode))
 	case form != nil:
 		in, err := readFields(q, form, c.Field)
 		if err != nil {
-			return nil, usage(err.Error(), "holdfast approvals allow "+q.ID+" --field NAME=VALUE")
+			return nil, outcome.Invalid(err.Error(), "holdfast approvals allow "+q.ID+" --field NAME=VALUE")
 		}
 		return in, nil
 	case list == nil:
@@ -291,7 +290,7 @@ func (c *approvalsAllowCmd) input(q approval.Question) (json.RawMessage, error) 
 		number, said, _ := strings.Cut(text, "=")
 		n, err := strconv.Atoi(number)
 		if err != nil || n < 1 || n > len(list) {
-			return nil, usage(fmt.Sprintf("--answer %s: want N=TEXT, N from 1 to %d", text, len(list)), "holdfast approvals show "+q.ID)
+			return nil, outcome.Invalid(fmt.Sprintf("--answer %s: want N=TEXT, N from 1 to %d", text, len(list)), "holdfast approvals show "+q.ID)
 		}
 		answers[list[n-1].Question] = append(answers[list[n-1].Question], said)
 	}
@@ -300,7 +299,7 @@ func (c *approvalsAllowCmd) input(q approval.Question) (json.RawMessage, error) 
 		_, _, err = approval.ReadAnswers(q.Requests[0].Input, in)
 	}
 	if err != nil {
-		return nil, usage(err.Error(), allowLine(q))
+		return nil, outcome.Invalid(err.Error(), allowLine(q))
 	}
 	return in, nil
 }
@@ -310,28 +309,28 @@ type approvalsDenyCmd struct {
 	approvalArg
 	answerFlags
 	Stop bool
-	storeFlags
-	jsonFlag
+	command.StoreFlags
+	command.JSONFlag
 }
 
-func (c *approvalsDenyCmd) declare(b *builder) {
-	b.include(&c.approvalArg)
-	b.include(&c.answerFlags)
-	b.group = "Answer"
-	b.flag(&c.Stop, "stop", "", "", "End the turn as well.")
-	b.group = ""
-	b.include(&c.storeFlags)
-	b.include(&c.jsonFlag)
+func (c *approvalsDenyCmd) Declare(b *command.Builder) {
+	b.Include(&c.approvalArg)
+	b.Include(&c.answerFlags)
+	b.Heading = "Answer"
+	b.Flag(&c.Stop, "stop", "", "", "End the turn as well.")
+	b.Heading = ""
+	b.Include(&c.StoreFlags)
+	b.Include(&c.JSONFlag)
 }
 
-func (c *approvalsDenyCmd) run(ctx context.Context, p *Program) error {
+func (c *approvalsDenyCmd) Run(ctx context.Context, p *command.Program) error {
 	return c.with(ctx, p, c.Store, func(s *session.Sessions, d questionDoc) error {
 		a, err := c.answer(p, d.ID, approval.Deny, approval.DenySession)
 		if err != nil {
 			return err
 		}
 		a.Stop = c.Stop
-		return p.decide(ctx, s, d, a, c.Store, c.JSON)
+		return decide(p, ctx, s, d, a, c.Store, c.JSON)
 	})
 }
 
@@ -339,20 +338,20 @@ func (c *approvalsDenyCmd) run(ctx context.Context, p *Program) error {
 // run that waits there hears of it at once. The daemon writes down whom it takes the
 // caller for, so an answer in somebody else's name goes to the store, where the run
 // looks a little later.
-func (p *Program) resolve(ctx context.Context, s *session.Sessions, d questionDoc, a approval.Answer, store string) (approval.Answer, error) {
-	if err := p.notFromRun("answer its questions"); err != nil {
+func resolve(p *command.Program, ctx context.Context, s *session.Sessions, d questionDoc, a approval.Answer, store string) (approval.Answer, error) {
+	if err := notFromRun(p, "answer its questions"); err != nil {
 		return a, err
 	}
-	c := p.dial(ctx, store)
+	c := dial(p, ctx, store)
 	if c == nil {
-		return p.resolveHere(ctx, s, d, a)
+		return resolveHere(p, ctx, s, d, a)
 	}
 	defer c.Close()
 	if c.Info().Caller.Agent {
-		return a, &failure{msg: "an agent of this daemon cannot answer its questions", out: outcome.Denied, hint: "answer it from a terminal of your own"}
+		return a, &outcome.Failure{Message: "an agent of this daemon cannot answer its questions", Result: outcome.Denied, Advice: "answer it from a terminal of your own"}
 	}
-	if a.By != p.who("") {
-		return p.resolveHere(ctx, s, d, a)
+	if a.By != decidedBy(p, "") {
+		return resolveHere(p, ctx, s, d, a)
 	}
 	done, err := c.Decide(ctx, d.ID, api.Decision{
 		Decision: a.Decision, Scope: a.Scope, Message: a.Message, Stop: a.Stop, Input: a.Input, Digest: d.Digest,
@@ -368,16 +367,16 @@ func (p *Program) resolve(ctx context.Context, s *session.Sessions, d questionDo
 
 // resolveHere writes an answer down as it is. So what a person fills in may hold no key: only
 // the process that runs the call can use it and mask it on record.
-func (p *Program) resolveHere(ctx context.Context, s *session.Sessions, d questionDoc, a approval.Answer) (approval.Answer, error) {
+func resolveHere(p *command.Program, ctx context.Context, s *session.Sessions, d questionDoc, a approval.Answer) (approval.Answer, error) {
 	if d.Form() != nil {
-		masked, err := p.masked(string(a.Input))
+		masked, err := maskText(p, string(a.Input))
 		if err != nil {
 			return a, err
 		}
 		if masked != string(a.Input) {
-			return a, &failure{
-				msg: "what is filled in holds something that looks like a key, and would be written down", out: outcome.Denied,
-				hint: "answer where the run is: at its terminal, or through the daemon that it runs in",
+			return a, &outcome.Failure{
+				Message: "what is filled in holds something that looks like a key, and would be written down", Result: outcome.Denied,
+				Advice: "answer where the run is: at its terminal, or through the daemon that it runs in",
 			}
 		}
 	}
@@ -385,11 +384,11 @@ func (p *Program) resolveHere(ctx context.Context, s *session.Sessions, d questi
 }
 
 // decide records an answer and says who goes on.
-func (p *Program) decide(ctx context.Context, s *session.Sessions, d questionDoc, a approval.Answer, store string, asJSON bool) error {
-	won, err := p.resolve(ctx, s, d, a, store)
+func decide(p *command.Program, ctx context.Context, s *session.Sessions, d questionDoc, a approval.Answer, store string, asJSON bool) error {
+	won, err := resolve(p, ctx, s, d, a, store)
 	if lost, ok := errors.AsType[*approval.AnsweredError](err); ok {
-		return &failure{
-			msg: fmt.Sprintf("question %s was answered already: %s", d.ID, answerText(lost.Winner)), out: outcome.Approval, err: err,
+		return &outcome.Failure{
+			Message: fmt.Sprintf("question %s was answered already: %s", d.ID, answerText(lost.Winner)), Result: outcome.Approval, Cause: err,
 		}
 	}
 	if err != nil {
@@ -397,11 +396,11 @@ func (p *Program) decide(ctx context.Context, s *session.Sessions, d questionDoc
 	}
 	d.Answer = &won
 	if asJSON {
-		return p.out.JSON(d, p.out.TTY)
+		return p.Out.JSON(d, p.Out.TTY)
 	}
-	p.err.Line("%s  %s: %s", d.ID, term.Escape(d.Tool), term.Escape(answerText(won)))
+	p.Err.Line("%s  %s: %s", d.ID, term.Escape(d.Tool), term.Escape(answerText(won)))
 	if held, err := s.Held(ctx, d.Session); err == nil && held == nil {
-		p.err.Line("%s nobody runs session %s; go on: holdfast run %s--resume %s", p.err.Bold("hint:"), d.Session, storeArg(store), d.Session)
+		p.Err.Line("%s nobody runs session %s; go on: holdfast run %s--resume %s", p.Err.Bold("hint:"), d.Session, storeArg(store), d.Session)
 	}
 	return nil
 }

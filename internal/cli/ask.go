@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/holdfast-dev/holdfast/approval"
+	"github.com/holdfast-dev/holdfast/internal/cli/command"
 	"github.com/holdfast-dev/holdfast/internal/term"
 )
 
@@ -26,13 +27,13 @@ const viaTerminal = "terminal"
 // nobody has denied what was asked at a terminal that went away.
 const nobody = "nobody"
 
-// asker returns nil when nobody is there to ask. The caller closes it.
-func (p *Program) asker() *asker {
-	person := p.term.Ask()
+// newAsker returns nil when nobody is there to ask. The caller closes it.
+func newAsker(p *command.Program) *asker {
+	person := p.Terminal.Ask()
 	if person == nil {
 		return nil
 	}
-	return &asker{Person: person, now: p.Now, by: cmp.Or(p.env("USER"), "person")}
+	return &asker{Person: person, now: p.Now, by: cmp.Or(p.Getenv("USER"), "person")}
 }
 
 // ask shows a question and waits for the answer. The error is the end of ctx:

@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/holdfast-dev/holdfast/internal/cli/command"
 )
 
 // room is a folder with a play, and the environment of a program in it.
@@ -159,8 +161,8 @@ func TestAnotherProgramMayAnswer(t *testing.T) {
 	program := func(args ...string) int {
 		out.Reset()
 		errs.Reset()
-		p := &Program{Args: args, Env: env, Stdout: &out, Stderr: &errs, Getwd: func() (string, error) { return dir, nil }}
-		return p.Run(t.Context())
+		p := &command.Program{Args: args, Env: env, Stdout: &out, Stderr: &errs, Getwd: func() (string, error) { return dir, nil }}
+		return Run(t.Context(), p)
 	}
 	if code := program("approvals", "list"); code != 0 || !strings.Contains(out.String(), "touch made") {
 		t.Fatalf("approvals list: %d\n%s%s", code, out.String(), errs.String())
@@ -186,8 +188,8 @@ func TestAnotherProgramMayAnswer(t *testing.T) {
 func TestDeletingAsksOnTheScreen(t *testing.T) {
 	dir, env := room(t, "steps: [{text: it ended}]")
 	run := func(args ...string) int {
-		p := &Program{Args: args, Env: env, Getwd: func() (string, error) { return dir, nil }}
-		return p.Run(t.Context())
+		p := &command.Program{Args: args, Env: env, Getwd: func() (string, error) { return dir, nil }}
+		return Run(t.Context(), p)
 	}
 	if code := run("run", "--session-id", "old", "go"); code != 0 {
 		t.Fatalf("exit code %d", code)

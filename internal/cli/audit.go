@@ -7,19 +7,18 @@ import (
 	"strings"
 	"time"
 
-	"github.com/spf13/cobra"
-
 	"github.com/holdfast-dev/holdfast/internal/audit"
+	"github.com/holdfast-dev/holdfast/internal/cli/command"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-func newAuditCmd(p *Program) *cobra.Command {
-	return p.group("audit", "Show, verify and export the audit trail.",
-		p.command(&auditShowCmd{}, "show", "Show who let what happen in a session, and what came of it."),
-		p.command(&auditVerifyCmd{}, "verify", "Prove that nothing was changed, or say where the first bad record is."),
-		p.command(&auditExportCmd{}, "export", "Write evidence as jsonl, csv, ocsf, cloudevents or html."),
-		p.command(&auditCheckpointCmd{}, "checkpoint", "Sign what the trail holds and print it, to be kept elsewhere."),
+func newAuditCmd(p *command.Program) *command.Command {
+	return p.Group("audit", "Show, verify and export the audit trail.",
+		p.Command(&auditShowCmd{}, "show", "Show who let what happen in a session, and what came of it."),
+		p.Command(&auditVerifyCmd{}, "verify", "Prove that nothing was changed, or say where the first bad record is."),
+		p.Command(&auditExportCmd{}, "export", "Write evidence as jsonl, csv, ocsf, cloudevents or html."),
+		p.Command(&auditCheckpointCmd{}, "checkpoint", "Sign what the trail holds and print it, to be kept elsewhere."),
 	)
 }
 
@@ -28,8 +27,8 @@ type accessFlag struct {
 	Access bool
 }
 
-func (c *accessFlag) declare(b *builder) {
-	b.flag(&c.Access, "access", "", "", "The log of this home's daemon instead of a session: logins, tokens that were made and revoked, refused credentials.")
+func (c *accessFlag) Declare(b *command.Builder) {
+	b.Flag(&c.Access, "access", "", "", "The log of this home's daemon instead of a session: logins, tokens that were made and revoked, refused credentials.")
 }
 
 // auditFilter picks entries.
@@ -41,19 +40,19 @@ type auditFilter struct {
 	Until string
 }
 
-func (c *auditFilter) declare(b *builder) {
-	b.words(&c.Kind, "kind", "", "KIND", "Only entries of this kind: session, run, decision, effect, approval, policy, hook, redaction or access; may be repeated.")
-	b.flag(&c.Tool, "tool", "", "TOOL", "Only entries about this tool.")
-	b.flag(&c.Actor, "actor", "", "NAME", "Only what this one decided or did: a name, or person, rule, mode, hook, nobody …")
-	b.flag(&c.Since, "since", "", "TIME", "Only entries from then on: 2026-11-20, 2026-11-20T15:04:05Z, or 2h, 3d ago.")
-	b.flag(&c.Until, "until", "", "TIME", "Only entries before then.")
+func (c *auditFilter) Declare(b *command.Builder) {
+	b.Words(&c.Kind, "kind", "", "KIND", "Only entries of this kind: session, run, decision, effect, approval, policy, hook, redaction or access; may be repeated.")
+	b.Flag(&c.Tool, "tool", "", "TOOL", "Only entries about this tool.")
+	b.Flag(&c.Actor, "actor", "", "NAME", "Only what this one decided or did: a name, or person, rule, mode, hook, nobody …")
+	b.Flag(&c.Since, "since", "", "TIME", "Only entries from then on: 2026-11-20, 2026-11-20T15:04:05Z, or 2h, 3d ago.")
+	b.Flag(&c.Until, "until", "", "TIME", "Only entries before then.")
 }
 
 func (f *auditFilter) options(now time.Time) (*audit.ReadOptions, error) {
 	o := &audit.ReadOptions{Kinds: f.Kind, Tool: f.Tool, Actor: f.Actor}
 	for _, k := range f.Kind {
 		if !slices.Contains(audit.Kinds(), k) {
-			return nil, usage(strconv.Quote(k)+" is no kind of evidence", "use "+strings.Join(audit.Kinds(), ", "))
+			return nil, outcome.Invalid(strconv.Quote(k)+" is no kind of evidence", "use "+strings.Join(audit.Kinds(), ", "))
 		}
 	}
 	var err error
@@ -83,14 +82,14 @@ func readTime(flag, text string, now time.Time) (time.Time, error) {
 	if d, err := time.ParseDuration(text); err == nil && d >= 0 {
 		return now.Add(-d), nil
 	}
-	return time.Time{}, usage(flag+" "+strconv.Quote(text)+" is no time", "write 2026-11-20, 2026-11-20T15:04:05Z, 90m or 3d")
+	return time.Time{}, outcome.Invalid(flag+" "+strconv.Quote(text)+" is no time", "write 2026-11-20, 2026-11-20T15:04:05Z, 90m or 3d")
 }
 
 // accesses reports whether the log of logins and tokens is meant: nothing else has entries of
 // that kind.
 func (f *auditFilter) accesses(flag bool, named string) (bool, error) {
 	if flag && named != "" {
-		return false, usage("name a session or say --access, not both", "")
+		return false, outcome.Invalid("name a session or say --access, not both", "")
 	}
 	return flag || named == "" && len(f.Kind) > 0 && !slices.ContainsFunc(f.Kind, func(k string) bool { return k != audit.KindAccess }), nil
 }
@@ -105,7 +104,7 @@ func evidenceOf(ctx context.Context, s *session.Sessions, name string) (session.
 		return session.Meta{}, err
 	}
 	if len(page.Sessions) == 0 {
-		return session.Meta{}, &failure{msg: "there are no sessions", hint: "holdfast run", out: outcome.NotFound, err: session.ErrNotFound}
+		return session.Meta{}, &outcome.Failure{Message: "there are no sessions", Advice: "holdfast run", Result: outcome.NotFound, Cause: session.ErrNotFound}
 	}
 	return page.Sessions[0], nil
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 
+	"github.com/holdfast-dev/holdfast/internal/cli/command"
 	"github.com/holdfast-dev/holdfast/internal/compose/env"
 	"github.com/holdfast-dev/holdfast/internal/compose/stores"
 	"github.com/holdfast-dev/holdfast/internal/daemon/auth"
@@ -12,12 +13,12 @@ import (
 
 // authOfHome reads the tokens of the home, whether a daemon runs or not. What is done with
 // them is on record.
-func (p *Program) authOfHome() (*auth.Auth, func(), error) {
-	home, err := p.home()
+func authOfHome(p *command.Program) (*auth.Auth, func(), error) {
+	home, err := p.Home()
 	if err != nil {
 		return nil, nil, err
 	}
-	log := stores.NewAccessLog(p.environment())
+	log := stores.NewAccessLog(p.Environment())
 	a, err := auth.New(&auth.Options{Dir: listen.Dir(home), Clock: p.Now, Record: log.Add})
 	if err != nil {
 		return nil, nil, err
@@ -25,7 +26,7 @@ func (p *Program) authOfHome() (*auth.Auth, func(), error) {
 	return a, func() {
 		_ = a.Close() // it has refused nobody
 		if err := log.Close(); err != nil {
-			p.warn("the audit log of tokens: %v", err)
+			p.Warn("the audit log of tokens: %v", err)
 		}
 	}, nil
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/holdfast-dev/holdfast/internal/audit"
+	"github.com/holdfast-dev/holdfast/internal/cli/command"
 	"github.com/holdfast-dev/holdfast/internal/compose/stores"
 	"github.com/holdfast-dev/holdfast/internal/term"
 )
@@ -11,12 +12,12 @@ import (
 // auditCheckpointCmd is `holdfast audit checkpoint`.
 type auditCheckpointCmd struct {
 	accessFlag
-	storeFlags
+	command.StoreFlags
 }
 
-func (c *auditCheckpointCmd) declare(b *builder) {
-	b.include(&c.accessFlag)
-	b.include(&c.storeFlags)
+func (c *auditCheckpointCmd) Declare(b *command.Builder) {
+	b.Include(&c.accessFlag)
+	b.Include(&c.StoreFlags)
 }
 
 // Help says more than one line.
@@ -26,7 +27,7 @@ for all of them. Whoever keeps it where the account that runs agents cannot writ
 later that nothing from before was changed: holdfast audit verify --checkpoint FILE.`
 }
 
-func (c *auditCheckpointCmd) run(_ context.Context, p *Program) error {
+func (c *auditCheckpointCmd) Run(_ context.Context, p *command.Program) error {
 	dir, err := c.dir(p)
 	if err != nil {
 		return err
@@ -40,16 +41,16 @@ func (c *auditCheckpointCmd) run(_ context.Context, p *Program) error {
 		_ = t.Close() // err says more
 		return err
 	}
-	p.out.Text(term.Escape(string(note)))
+	p.Out.Text(term.Escape(string(note)))
 	return t.Close()
 }
 
 // dir is the folder of the trail that is meant.
-func (c *auditCheckpointCmd) dir(p *Program) (string, error) {
+func (c *auditCheckpointCmd) dir(p *command.Program) (string, error) {
 	if !c.Access {
-		return stores.Recorded(p.environment(), c.Store, true)
+		return stores.Recorded(p.Environment(), c.Store, true)
 	}
-	_, dir, done, err := stores.OpenAccess(p.environment())
+	_, dir, done, err := stores.OpenAccess(p.Environment())
 	if err == nil {
 		done()
 	}

@@ -9,7 +9,9 @@ import (
 	"iter"
 
 	"github.com/holdfast-dev/holdfast/internal/audit"
+	"github.com/holdfast-dev/holdfast/internal/cli/command"
 	"github.com/holdfast-dev/holdfast/internal/compose/stores"
+	"github.com/holdfast-dev/holdfast/internal/outcome"
 	"github.com/holdfast-dev/holdfast/internal/term"
 	"github.com/holdfast-dev/holdfast/session"
 )
@@ -22,20 +24,20 @@ type auditExportCmd struct {
 	Output  string
 	auditFilter
 	accessFlag
-	storeFlags
-	jsonFlag
+	command.StoreFlags
+	command.JSONFlag
 }
 
-func (c *auditExportCmd) declare(b *builder) {
-	b.optional(&c.Session, "session", "An id, a title, or the beginning of an id; default the newest session.")
-	b.flag(&c.All, "all", "a", "", "Every session of the store, the oldest first, and the log of logins and tokens.")
+func (c *auditExportCmd) Declare(b *command.Builder) {
+	b.Optional(&c.Session, "session", "An id, a title, or the beginning of an id; default the newest session.")
+	b.Flag(&c.All, "all", "a", "", "Every session of the store, the oldest first, and the log of logins and tokens.")
 	c.Format = "jsonl"
-	b.flag(&c.Format, "format", "", "FORMAT", "jsonl: canonical JSON, one entry per line; csv; ocsf: Open Cybersecurity Schema Framework 1.3; cloudevents: CloudEvents 1.0; html: one page.", "jsonl", "csv", "ocsf", "cloudevents", "html")
-	b.flag(&c.Output, "output", "o", "FILE", "Write to this file, which appears when it is whole; default standard output.")
-	b.include(&c.auditFilter)
-	b.include(&c.accessFlag)
-	b.include(&c.storeFlags)
-	b.include(&c.jsonFlag)
+	b.Flag(&c.Format, "format", "", "FORMAT", "jsonl: canonical JSON, one entry per line; csv; ocsf: Open Cybersecurity Schema Framework 1.3; cloudevents: CloudEvents 1.0; html: one page.", "jsonl", "csv", "ocsf", "cloudevents", "html")
+	b.Flag(&c.Output, "output", "o", "FILE", "Write to this file, which appears when it is whole; default standard output.")
+	b.Include(&c.auditFilter)
+	b.Include(&c.accessFlag)
+	b.Include(&c.StoreFlags)
+	b.Include(&c.JSONFlag)
 }
 
 // Help says more than one line.
@@ -48,9 +50,9 @@ no evidence.
   holdfast audit export --all --format ocsf | gzip >events.gz`
 }
 
-func (c *auditExportCmd) run(ctx context.Context, p *Program) error {
+func (c *auditExportCmd) Run(ctx context.Context, p *command.Program) error {
 	if c.All && (c.Session != "" || c.Access) {
-		return usage("name a session, or say --all or --access", "")
+		return outcome.Invalid("name a session, or say --all or --access", "")
 	}
 	o, err := c.options(p.Now())
 	if err != nil {
@@ -75,16 +77,16 @@ func (c *auditExportCmd) run(ctx context.Context, p *Program) error {
 		}
 	}
 	if c.Output == "" {
-		return audit.Export(p.plain(c.Format), c.Format, entries)
+		return audit.Export(printsPlain(p, c.Format), c.Format, entries)
 	}
 	name, err := c.write(ctx, p, logs, entries)
 	if err != nil {
 		return err
 	}
 	if c.JSON {
-		return p.out.JSON(exportedDoc{name, c.Format, n}, false)
+		return p.Out.JSON(exportedDoc{name, c.Format, n}, false)
 	}
-	p.err.Line("%s in %s", entryCount(n), term.Escape(name))
+	p.Err.Line("%s in %s", entryCount(n), term.Escape(name))
 	return nil
 }
 
@@ -96,7 +98,7 @@ type evidenceLog struct {
 }
 
 // logs finds what is exported.
-func (c *auditExportCmd) logs(ctx context.Context, p *Program) (list []evidenceLog, done func(), err error) {
+func (c *auditExportCmd) logs(ctx context.Context, p *command.Program) (list []evidenceLog, done func(), err error) {
 	access, err := c.accesses(c.Access, c.Session)
 	if err != nil {
 		return nil, nil, err
@@ -113,7 +115,7 @@ func (c *auditExportCmd) logs(ctx context.Context, p *Program) (list []evidenceL
 		}
 	}()
 	if access || c.All {
-		s, _, end, err := stores.OpenAccess(p.environment())
+		s, _, end, err := stores.OpenAccess(p.Environment())
 		if err == nil {
 			closers, list = append(closers, end), append(list, evidenceLog{s, audit.AccessID, nil})
 		}
@@ -121,7 +123,7 @@ func (c *auditExportCmd) logs(ctx context.Context, p *Program) (list []evidenceL
 			return list, all, err
 		}
 	}
-	sessions, end, err := p.openStore(ctx, c.Store)
+	sessions, end, err := p.OpenStore(ctx, c.Store)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -158,8 +160,8 @@ func entryCount(n int) string {
 
 // write writes a file, and notes which sessions are in it. The log of logins and tokens has no
 // text of sessions.
-func (c *auditExportCmd) write(ctx context.Context, p *Program, logs []evidenceLog, entries iter.Seq2[audit.Entry, error]) (string, error) {
-	return p.export(c.Output, "", func(w io.Writer) (damaged, err error) {
+func (c *auditExportCmd) write(ctx context.Context, p *command.Program, logs []evidenceLog, entries iter.Seq2[audit.Entry, error]) (string, error) {
+	return exportFile(p, c.Output, "", func(w io.Writer) (damaged, err error) {
 		return nil, audit.Export(w, c.Format, entries)
 	}, func(path, sum string) error {
 		var of []session.Meta
@@ -171,16 +173,16 @@ func (c *auditExportCmd) write(ctx context.Context, p *Program, logs []evidenceL
 		if of == nil {
 			return nil
 		}
-		return stores.NoteExport(ctx, p.environment(), c.Store, logs[0].in, of, path, sum, true)
+		return stores.NoteExport(ctx, p.Environment(), c.Store, logs[0].in, of, path, sum, true)
 	})
 }
 
-// plain is where an export goes. A terminal gets nothing that would steer it.
-func (p *Program) plain(format string) io.Writer {
-	if !p.out.TTY {
+// printsPlain is where an export goes. A terminal gets nothing that would steer it.
+func printsPlain(p *command.Program, format string) io.Writer {
+	if !p.Out.TTY {
 		return p.Stdout
 	}
-	return &harmless{p: p.out, json: format != audit.FormatCSV && format != audit.FormatHTML}
+	return &harmless{p: p.Out, json: format != audit.FormatCSV && format != audit.FormatHTML}
 }
 
 // harmless writes whole lines to a terminal.

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/holdfast-dev/holdfast/internal/audit"
+	"github.com/holdfast-dev/holdfast/internal/cli/command"
 	"github.com/holdfast-dev/holdfast/internal/compose/stores"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
 	"github.com/holdfast-dev/holdfast/internal/term"
@@ -20,16 +21,16 @@ type auditShowCmd struct {
 	Session string
 	auditFilter
 	accessFlag
-	storeFlags
-	jsonFlag
+	command.StoreFlags
+	command.JSONFlag
 }
 
-func (c *auditShowCmd) declare(b *builder) {
-	b.optional(&c.Session, "session", "An id, a title, or the beginning of an id; default the newest session.")
-	b.include(&c.auditFilter)
-	b.include(&c.accessFlag)
-	b.include(&c.storeFlags)
-	b.include(&c.jsonFlag)
+func (c *auditShowCmd) Declare(b *command.Builder) {
+	b.Optional(&c.Session, "session", "An id, a title, or the beginning of an id; default the newest session.")
+	b.Include(&c.auditFilter)
+	b.Include(&c.accessFlag)
+	b.Include(&c.StoreFlags)
+	b.Include(&c.JSONFlag)
 }
 
 // Help says more than one line.
@@ -44,7 +45,7 @@ digests of what was asked, the files that changed, and the chain of the evidence
   holdfast audit show --access`
 }
 
-func (c *auditShowCmd) run(ctx context.Context, p *Program) error {
+func (c *auditShowCmd) Run(ctx context.Context, p *command.Program) error {
 	o, err := c.options(p.Now())
 	if err != nil {
 		return err
@@ -62,13 +63,13 @@ func (c *auditShowCmd) run(ctx context.Context, p *Program) error {
 			return err
 		case err != nil:
 			damaged = true
-			p.warn("%v", err)
+			p.Warn("%v", err)
 		case c.JSON:
 			line, err := audit.Canonical(&e)
 			if err != nil {
 				return err
 			}
-			if err := p.out.Bytes(append(term.EscapeJSON(string(line)), '\n')); err != nil {
+			if err := p.Out.Bytes(append(term.EscapeJSON(string(line)), '\n')); err != nil {
 				return err
 			}
 		default:
@@ -76,26 +77,26 @@ func (c *auditShowCmd) run(ctx context.Context, p *Program) error {
 		}
 	}
 	if !c.JSON {
-		p.evidence(m, list)
+		printEvidence(p, m, list)
 	}
 	if damaged {
-		p.err.Line("%s holdfast audit verify --session %s", p.err.Bold("hint:"), term.Quote(m.ID))
-		return ended{outcome.Corrupt}
+		p.Err.Line("%s holdfast audit verify --session %s", p.Err.Bold("hint:"), term.Quote(m.ID))
+		return command.End(outcome.Corrupt)
 	}
 	return nil
 }
 
 // log finds the log that is meant: a session, or the one of logins and tokens.
-func (c *auditShowCmd) log(ctx context.Context, p *Program) (s *session.Sessions, m session.Meta, done func(), err error) {
+func (c *auditShowCmd) log(ctx context.Context, p *command.Program) (s *session.Sessions, m session.Meta, done func(), err error) {
 	named := c.Session
 	switch access, wrong := c.accesses(c.Access, c.Session); {
 	case wrong != nil:
 		return nil, m, nil, wrong
 	case access:
-		s, _, done, err = stores.OpenAccess(p.environment())
+		s, _, done, err = stores.OpenAccess(p.Environment())
 		named = audit.AccessID
 	default:
-		s, done, err = p.openStore(ctx, c.Store)
+		s, done, err = p.OpenStore(ctx, c.Store)
 	}
 	if err != nil {
 		return nil, m, nil, err
@@ -106,25 +107,25 @@ func (c *auditShowCmd) log(ctx context.Context, p *Program) (s *session.Sessions
 	return s, m, done, err
 }
 
-// evidence prints entries as a table.
-func (p *Program) evidence(m session.Meta, list []audit.Entry) {
+// printEvidence prints entries as a table.
+func printEvidence(p *command.Program, m session.Meta, list []audit.Entry) {
 	if len(list) == 0 {
-		p.err.Line("nothing of session %s is evidence of that", term.Escape(m.ID))
+		p.Err.Line("nothing of session %s is evidence of that", term.Escape(m.ID))
 		return
 	}
-	t := p.out.Style
+	t := p.Out.Style
 	head := t.Dim(term.Column("session", 9)) + " " + term.Escape(m.ID)
 	if by := list[len(list)-1].OnBehalf; by != "" {
 		head += "  " + t.Dim("on behalf of") + " " + term.Escape(by)
 	}
-	p.out.Line("%s", head)
+	p.Out.Line("%s", head)
 	first, last := list[0].Time.Local(), list[len(list)-1].Time.Local()
 	layout := time.TimeOnly
 	if first.Format(time.DateOnly) != last.Format(time.DateOnly) {
 		layout = "01-02 15:04"
 	}
-	p.out.Line("%s %s", t.Dim(term.Column("day", 9)), first.Format(time.DateOnly))
-	p.out.Line("")
+	p.Out.Line("%s %s", t.Dim(term.Column("day", 9)), first.Format(time.DateOnly))
+	p.Out.Line("")
 	rows := [][]string{{"SEQ", "TIME", "EVIDENCE", "BY", "WHAT", "OUTCOME"}}
 	for i := range list {
 		e := &list[i]
@@ -132,7 +133,7 @@ func (p *Program) evidence(m session.Meta, list []audit.Entry) {
 			strconv.FormatInt(e.Seq, 10), e.Time.Local().Format(layout), e.Kind + " " + e.Action, term.Clip(term.OneLine(by(e.Actor)), 28), what(e, m.CWD), came(e),
 		})
 	}
-	p.out.Table(rows, 4, 3)
+	p.Out.Table(rows, 4, 3)
 }
 
 // by is who it was; of a hook without the words that all of them begin with.

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/holdfast-dev/holdfast/internal/audit"
+	"github.com/holdfast-dev/holdfast/internal/cli/command"
 	"github.com/holdfast-dev/holdfast/internal/compose/stores"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
 	"github.com/holdfast-dev/holdfast/internal/term"
@@ -22,17 +23,17 @@ type auditVerifyCmd struct {
 	Checkpoint string
 	Key        string
 	accessFlag
-	storeFlags
-	jsonFlag
+	command.StoreFlags
+	command.JSONFlag
 }
 
-func (c *auditVerifyCmd) declare(b *builder) {
-	b.flag(&c.Session, "session", "", "SESSION", "This one only; default every session of the store.")
-	b.flag(&c.Checkpoint, "checkpoint", "", "FILE", "A checkpoint that was kept elsewhere; the trail must go on from it. - is standard input.")
-	b.flag(&c.Key, "key", "", "KEY", "The verifier key that checkpoints must be signed with, or a file with it; default the trail's own.")
-	b.include(&c.accessFlag)
-	b.include(&c.storeFlags)
-	b.include(&c.jsonFlag)
+func (c *auditVerifyCmd) Declare(b *command.Builder) {
+	b.Flag(&c.Session, "session", "", "SESSION", "This one only; default every session of the store.")
+	b.Flag(&c.Checkpoint, "checkpoint", "", "FILE", "A checkpoint that was kept elsewhere; the trail must go on from it. - is standard input.")
+	b.Flag(&c.Key, "key", "", "KEY", "The verifier key that checkpoints must be signed with, or a file with it; default the trail's own.")
+	b.Include(&c.accessFlag)
+	b.Include(&c.StoreFlags)
+	b.Include(&c.JSONFlag)
 }
 
 // Help says more than one line.
@@ -48,7 +49,7 @@ A checkpoint that was kept elsewhere finds also what somebody did who holds the 
   holdfast audit verify --checkpoint checkpoint-2026-11-20`
 }
 
-func (c *auditVerifyCmd) run(ctx context.Context, p *Program) error {
+func (c *auditVerifyCmd) Run(ctx context.Context, p *command.Program) error {
 	o, err := c.options(ctx, p)
 	if err != nil {
 		return err
@@ -56,10 +57,10 @@ func (c *auditVerifyCmd) run(ctx context.Context, p *Program) error {
 	if c.Access {
 		return c.access(ctx, p, o)
 	}
-	if _, err := stores.Recorded(p.environment(), c.Store, false); err != nil {
+	if _, err := stores.Recorded(p.Environment(), c.Store, false); err != nil {
 		return err
 	}
-	sessions, closeStore, err := p.openStore(ctx, c.Store)
+	sessions, closeStore, err := p.OpenStore(ctx, c.Store)
 	if err != nil {
 		return err
 	}
@@ -76,7 +77,7 @@ func (c *auditVerifyCmd) run(ctx context.Context, p *Program) error {
 			return err
 		}
 	}
-	r, err := stores.Verify(ctx, p.environment(), c.Store, sessions, o)
+	r, err := stores.Verify(ctx, p.Environment(), c.Store, sessions, o)
 	if missing != nil && errors.Is(err, session.ErrNotFound) {
 		err = missing
 	}
@@ -87,53 +88,53 @@ func (c *auditVerifyCmd) run(ctx context.Context, p *Program) error {
 }
 
 // access verifies the log of logins and tokens alone.
-func (c *auditVerifyCmd) access(ctx context.Context, p *Program, o *audit.VerifyOptions) error {
+func (c *auditVerifyCmd) access(ctx context.Context, p *command.Program, o *audit.VerifyOptions) error {
 	if c.Session != "" {
-		return usage("name a session or say --access, not both", "")
+		return outcome.Invalid("name a session or say --access, not both", "")
 	}
-	r, err := stores.VerifyAccess(ctx, p.environment(), o)
+	r, err := stores.VerifyAccess(ctx, p.Environment(), o)
 	if err != nil {
 		return err
 	}
 	return c.tell(p, r)
 }
 
-func (c *auditVerifyCmd) tell(p *Program, r *audit.Report) error {
+func (c *auditVerifyCmd) tell(p *command.Program, r *audit.Report) error {
 	if c.JSON {
-		if err := p.out.JSON(r, p.out.TTY); err != nil {
+		if err := p.Out.JSON(r, p.Out.TTY); err != nil {
 			return err
 		}
 	} else {
-		p.verified(r)
+		printVerified(p, r)
 	}
 	if !r.OK {
-		return ended{outcome.Corrupt}
+		return command.End(outcome.Corrupt)
 	}
 	return nil
 }
 
-func (c *auditVerifyCmd) options(ctx context.Context, p *Program) (*audit.VerifyOptions, error) {
+func (c *auditVerifyCmd) options(ctx context.Context, p *command.Program) (*audit.VerifyOptions, error) {
 	o := &audit.VerifyOptions{Key: c.Key}
 	if c.Checkpoint != "" {
-		b, err := p.note(ctx, c.Checkpoint)
+		b, err := readNote(p, ctx, c.Checkpoint)
 		if err != nil {
 			return nil, err
 		}
 		if o.Checkpoint = b; len(b) == 0 {
-			return nil, usage("the checkpoint is empty", "holdfast audit checkpoint prints one")
+			return nil, outcome.Invalid("the checkpoint is empty", "holdfast audit checkpoint prints one")
 		}
 	}
-	if b, err := p.note(ctx, c.Key); err == nil && c.Key != "" && c.Key != "-" {
+	if b, err := readNote(p, ctx, c.Key); err == nil && c.Key != "" && c.Key != "-" {
 		o.Key = strings.TrimSpace(string(b))
 	}
 	return o, nil
 }
 
-// note reads a small file, or standard input.
-func (p *Program) note(ctx context.Context, name string) ([]byte, error) {
+// readNote reads a small file, or standard input.
+func readNote(p *command.Program, ctx context.Context, name string) ([]byte, error) {
 	const limit = 1 << 20
 	if name == "-" {
-		return io.ReadAll(io.LimitReader(p.stdin(ctx), limit))
+		return io.ReadAll(io.LimitReader(p.Input(ctx), limit))
 	}
 	if !filepath.IsAbs(name) {
 		wd, err := p.Getwd()
@@ -144,15 +145,15 @@ func (p *Program) note(ctx context.Context, name string) ([]byte, error) {
 	}
 	f, err := os.Open(name)
 	if err != nil {
-		return nil, usage(err.Error(), "")
+		return nil, outcome.Invalid(err.Error(), "")
 	}
 	defer f.Close()
 	return io.ReadAll(io.LimitReader(f, limit))
 }
 
-// verified prints a report: the first finding of each session, and how many more.
-func (p *Program) verified(d *audit.Report) {
-	t := p.out.Style
+// printVerified prints a report: the first finding of each session, and how many more.
+func printVerified(p *command.Program, d *audit.Report) {
+	t := p.Out.Style
 	first := map[string]int{}
 	for i := range d.Findings {
 		first[d.Findings[i].Session]++
@@ -167,10 +168,10 @@ func (p *Program) verified(d *audit.Report) {
 		if n := first[f.Session] - 1; n > 0 {
 			more = t.Dim(fmt.Sprintf("  and %d more", n))
 		}
-		p.out.Line("%s  %s%s", t.Red("bad"), term.Escape(term.OneLine(f.String())), more)
+		p.Out.Line("%s  %s%s", t.Red("bad"), term.Escape(term.OneLine(f.String())), more)
 	}
 	for _, n := range d.Notes {
-		p.err.Line("%s", p.err.Dim("· "+term.Escape(term.OneLine(n))))
+		p.Err.Line("%s", p.Err.Dim("· "+term.Escape(term.OneLine(n))))
 	}
 	sum := fmt.Sprintf("%s, %s, %s", term.Count(d.Sessions, "session"), term.Count(d.Records, "record"), leafCount(d.Leaves))
 	if d.Signed != "" {
@@ -182,11 +183,11 @@ func (p *Program) verified(d *audit.Report) {
 		sum += fmt.Sprintf("; logins and tokens: %s, %s", term.Count(a.Records, "record"), leafCount(a.Leaves))
 	}
 	if len(d.Findings) == 0 {
-		p.out.Line("%s: %s", t.Green("nothing was changed"), term.Escape(sum))
+		p.Out.Line("%s: %s", t.Green("nothing was changed"), term.Escape(sum))
 		return
 	}
-	p.err.Line("%s in %s", term.Count(len(d.Findings), "finding"), term.Escape(sum))
-	p.err.Line("%s keep a copy of the store and of the trail before anything else is run", p.err.Bold("hint:"))
+	p.Err.Line("%s in %s", term.Count(len(d.Findings), "finding"), term.Escape(sum))
+	p.Err.Line("%s keep a copy of the store and of the trail before anything else is run", p.Err.Bold("hint:"))
 }
 
 func leafCount(n int) string {

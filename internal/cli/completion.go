@@ -7,9 +7,9 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"github.com/holdfast-dev/holdfast/approval"
+	"github.com/holdfast-dev/holdfast/internal/cli/command"
 	"github.com/holdfast-dev/holdfast/internal/compose/stores"
 	"github.com/holdfast-dev/holdfast/internal/term"
 	"github.com/holdfast-dev/holdfast/internal/workspace"
@@ -22,12 +22,12 @@ type completionCmd struct {
 	Shell string
 }
 
-func (c *completionCmd) declare(b *builder) {
-	b.arg(&c.Shell, "shell", "bash, zsh or fish.", "bash", "zsh", "fish")
+func (c *completionCmd) Declare(b *command.Builder) {
+	b.Arg(&c.Shell, "shell", "bash, zsh or fish.", "bash", "zsh", "fish")
 }
 
-func (c *completionCmd) run(_ context.Context, p *Program) error {
-	root := p.root(nil)
+func (c *completionCmd) Run(_ context.Context, p *command.Program) error {
+	root := newRoot(p, nil)
 	switch c.Shell {
 	case "zsh":
 		return root.GenZshCompletion(p.Stdout)
@@ -37,44 +37,18 @@ func (c *completionCmd) run(_ context.Context, p *Program) error {
 	return root.GenBashCompletionV2(p.Stdout, true)
 }
 
-// complete says how the values of a command's flags and its arguments are completed.
-func (b *builder) complete() {
-	b.set.VisitAll(func(f *pflag.Flag) {
-		if v, ok := f.Value.(*value); ok && !v.isSwitch() {
-			_ = b.cmd.RegisterFlagCompletionFunc(f.Name, func(cmd *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
-				return b.candidates(cmd.Context(), v.placeholder, v.choices, typed)
-			})
-		}
-	})
-	b.cmd.ValidArgsFunction = func(cmd *cobra.Command, given []string, typed string) ([]string, cobra.ShellCompDirective) {
-		if b.verbatim || len(b.args) == 0 {
-			return nil, cobra.ShellCompDirectiveDefault
-		}
-		a := b.args[min(len(given), len(b.args)-1)]
-		if _, list := a.to.(*[]string); len(given) >= len(b.args) && !list {
-			return nil, cobra.ShellCompDirectiveNoFileComp
-		}
-		kind := strings.ToUpper(a.name)
-		if kind == "ID" && cmd.Parent().Name() == "approvals" {
-			kind = "APPROVAL"
-		}
-		return b.candidates(cmd.Context(), kind, a.choices, typed)
-	}
-}
+// completer finds the words that complete what was typed.
+type completer struct{ p *command.Program }
 
-// candidates are the words that complete what was typed, by the kind of value.
-func (b *builder) candidates(ctx context.Context, kind string, choices []string, typed string) ([]string, cobra.ShellCompDirective) {
-	if len(choices) > 0 {
-		return choices, cobra.ShellCompDirectiveNoFileComp
-	}
+func (c completer) candidates(ctx context.Context, kind, typed, store string) ([]string, cobra.ShellCompDirective) {
 	var words []string
 	switch {
 	case kind == "SLUG":
-		words = b.p.slugs(ctx)
+		words = c.slugs(ctx)
 	case kind == "SESSION" || kind == "ID" || kind == "ID|NAME":
-		words = b.sessions(ctx)
+		words = c.sessions(ctx, store)
 	case kind == "APPROVAL":
-		words = b.approvals(ctx)
+		words = c.approvals(ctx, store)
 	case kind == "MODE":
 		words = modeNames()
 	case kind == "PROVIDER/MODEL":
@@ -90,8 +64,8 @@ func (b *builder) candidates(ctx context.Context, kind string, choices []string,
 }
 
 // slugs are the names of the workspaces. Completion has nobody to report an error to.
-func (p *Program) slugs(ctx context.Context) (words []string) {
-	_ = p.withSpaces(func(w *workspace.Workspaces) error {
+func (c completer) slugs(ctx context.Context) (words []string) {
+	_ = withSpaces(c.p, func(w *workspace.Workspaces) error {
 		list, err := w.List(ctx)
 		for _, l := range list {
 			words = append(words, l.Slug)
@@ -103,8 +77,8 @@ func (p *Program) slugs(ctx context.Context) (words []string) {
 
 // sessions are the newest sessions, with their titles. A store that would have to be
 // created or asked over a network is left alone.
-func (b *builder) sessions(ctx context.Context) (words []string) {
-	b.withStore(ctx, func(s *session.Sessions) {
+func (c completer) sessions(ctx context.Context, store string) (words []string) {
+	c.withStore(ctx, store, func(s *session.Sessions) {
 		page, err := s.List(ctx, session.Query{Limit: 50, Unowned: true})
 		if err != nil {
 			return
@@ -117,8 +91,8 @@ func (b *builder) sessions(ctx context.Context) (words []string) {
 }
 
 // approvals are the questions that wait for an answer.
-func (b *builder) approvals(ctx context.Context) (words []string) {
-	b.withStore(ctx, func(s *session.Sessions) {
+func (c completer) approvals(ctx context.Context, store string) (words []string) {
+	c.withStore(ctx, store, func(s *session.Sessions) {
 		open, err := approval.Pending(ctx, s, "")
 		if err != nil {
 			return
@@ -131,19 +105,15 @@ func (b *builder) approvals(ctx context.Context) (words []string) {
 }
 
 // withStore opens the store that the command line names, if it is there already.
-func (b *builder) withStore(ctx context.Context, use func(*session.Sessions)) {
-	url := ""
-	if f := b.set.Lookup("store"); f != nil {
-		url = f.Value.String()
-	}
-	ref, err := stores.Parse(b.p.environment(), url)
+func (c completer) withStore(ctx context.Context, url string, use func(*session.Sessions)) {
+	ref, err := stores.Parse(c.p.Environment(), url)
 	if err != nil || !ref.IsLocal() {
 		return
 	}
 	if _, err := os.Stat(strings.TrimPrefix(ref.URL, ref.Scheme+":")); err != nil {
 		return
 	}
-	sessions, closeStore, err := b.p.openStore(ctx, url)
+	sessions, closeStore, err := c.p.OpenStore(ctx, url)
 	if err != nil {
 		return
 	}

@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 
+	"github.com/holdfast-dev/holdfast/internal/cli/command"
 	"github.com/holdfast-dev/holdfast/internal/compose/tools"
 	"github.com/holdfast-dev/holdfast/internal/instructions"
 	"github.com/holdfast-dev/holdfast/internal/term"
@@ -13,14 +14,14 @@ type contextCmd struct {
 	CWD            string
 	NoContextFiles bool
 	Text           bool
-	jsonFlag
+	command.JSONFlag
 }
 
-func (c *contextCmd) declare(b *builder) {
-	b.flag(&c.CWD, "cwd", "", "FOLDER", "Of a session in this folder; default the current one.")
-	b.flag(&c.NoContextFiles, "no-context-files", "", "", "As run has it: only what the administrator wants read.")
-	b.flag(&c.Text, "text", "", "", "Print what the model would be told, as it is.")
-	b.include(&c.jsonFlag)
+func (c *contextCmd) Declare(b *command.Builder) {
+	b.Flag(&c.CWD, "cwd", "", "FOLDER", "Of a session in this folder; default the current one.")
+	b.Flag(&c.NoContextFiles, "no-context-files", "", "", "As run has it: only what the administrator wants read.")
+	b.Flag(&c.Text, "text", "", "", "Print what the model would be told, as it is.")
+	b.Include(&c.JSONFlag)
 }
 
 // Help says more than one line.
@@ -36,12 +37,12 @@ type contextDoc struct {
 	Size    int                 `json:"size"`
 }
 
-func (c *contextCmd) run(_ context.Context, p *Program) error {
-	cwd, err := p.folder(c.CWD)
+func (c *contextCmd) Run(_ context.Context, p *command.Program) error {
+	cwd, err := p.Folder(c.CWD)
 	if err != nil {
 		return err
 	}
-	s, err := p.loadSettings(cwd, nil)
+	s, err := p.LoadSettings(cwd, nil)
 	if err != nil {
 		return err
 	}
@@ -53,7 +54,7 @@ func (c *contextCmd) run(_ context.Context, p *Program) error {
 	if err != nil {
 		return err
 	}
-	set, err := tools.InstructionsOf(p.environment(), s, cwd, folders, c.NoContextFiles, &perms)
+	set, err := tools.InstructionsOf(p.Environment(), s, cwd, folders, c.NoContextFiles, &perms)
 	if err != nil {
 		return err
 	}
@@ -62,23 +63,23 @@ func (c *contextCmd) run(_ context.Context, p *Program) error {
 	d := contextDoc{Files: append([]instructions.File{}, set.Files()...), Notices: append([]string{}, set.Notices()...), Size: len(text)}
 	switch {
 	case c.JSON:
-		return p.out.JSON(d, p.out.TTY)
+		return p.Out.JSON(d, p.Out.TTY)
 	case c.Text:
-		p.out.Text(text)
+		p.Out.Text(text)
 	default:
-		p.showInstructions(p.out, d.Files)
+		showInstructions(p, p.Out, d.Files)
 		if len(d.Files) == 0 {
-			p.err.Line("there are no instruction files")
+			p.Err.Line("there are no instruction files")
 		}
 	}
 	for _, n := range d.Notices {
-		p.warn("%s", n)
+		p.Warn("%s", n)
 	}
 	return nil
 }
 
 // showInstructions lists files with their sizes.
-func (p *Program) showInstructions(to *term.Printer, files []instructions.File) {
+func showInstructions(p *command.Program, to *term.Printer, files []instructions.File) {
 	for _, f := range files {
 		more := string(f.Memory)
 		if f.Parent != "" {

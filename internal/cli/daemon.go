@@ -9,9 +9,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/spf13/cobra"
-
 	page "github.com/holdfast-dev/holdfast/console"
+	"github.com/holdfast-dev/holdfast/internal/cli/command"
 	"github.com/holdfast-dev/holdfast/internal/compose/stores"
 	"github.com/holdfast-dev/holdfast/internal/compose/tools"
 	"github.com/holdfast-dev/holdfast/internal/daemon"
@@ -25,15 +24,15 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-func newDaemonCmd(p *Program) *cobra.Command {
-	cmd := p.command(&daemonRunCmd{}, "daemon", "Serve runs, questions and sessions to many clients, and a console.") // daemon alone is daemon run
-	addCommands(cmd,
-		p.command(&daemonRunCmd{}, "run", "Serve runs, questions, sessions and the console; what daemon alone does."),
-		p.command(&daemonStatusCmd{}, "status", "Say whether a daemon runs, and where."),
-		p.command(&daemonStopCmd{}, "stop", "Let the daemon end: what runs may finish, questions stay open."),
-		p.command(&daemonOpenCmd{}, "open", "Print a link that logs a browser in once."),
+func newDaemonCmd(p *command.Program) *command.Command {
+	cmd := p.Command(&daemonRunCmd{}, "daemon", "Serve runs, questions and sessions to many clients, and a console.") // daemon alone is daemon run
+	command.AddCommands(cmd,
+		p.Command(&daemonRunCmd{}, "run", "Serve runs, questions, sessions and the console; what daemon alone does."),
+		p.Command(&daemonStatusCmd{}, "status", "Say whether a daemon runs, and where."),
+		p.Command(&daemonStopCmd{}, "stop", "Let the daemon end: what runs may finish, questions stay open."),
+		p.Command(&daemonOpenCmd{}, "open", "Print a link that logs a browser in once."),
 		newDaemonTokenCmd(p),
-		p.command(&daemonUnitCmd{}, "unit", "Print units for systemd with this program's path."),
+		p.Command(&daemonUnitCmd{}, "unit", "Print units for systemd with this program's path."),
 	)
 	return cmd
 }
@@ -43,14 +42,14 @@ type daemonRunCmd struct {
 	listenFlags
 	Resume         bool
 	StopWorkspaces bool
-	storeFlags
+	command.StoreFlags
 }
 
-func (c *daemonRunCmd) declare(b *builder) {
-	b.include(&c.listenFlags)
-	b.flag(&c.Resume, "resume", "", "", "Go on by itself with runs that an earlier daemon left in the middle.")
-	b.flag(&c.StopWorkspaces, "stop-workspaces", "", "", "Stop the containers of workspaces when the daemon ends; otherwise they run on.")
-	b.include(&c.storeFlags)
+func (c *daemonRunCmd) Declare(b *command.Builder) {
+	b.Include(&c.listenFlags)
+	b.Flag(&c.Resume, "resume", "", "", "Go on by itself with runs that an earlier daemon left in the middle.")
+	b.Flag(&c.StopWorkspaces, "stop-workspaces", "", "", "Stop the containers of workspaces when the daemon ends; otherwise they run on.")
+	b.Include(&c.StoreFlags)
 }
 
 // daemonParts are the daemon, but for its listeners.
@@ -73,8 +72,8 @@ type daemonParts struct {
 	closers []func()
 }
 
-func (c *daemonRunCmd) run(ctx context.Context, p *Program) error {
-	home, err := p.home()
+func (c *daemonRunCmd) Run(ctx context.Context, p *command.Program) error {
+	home, err := p.Home()
 	if err != nil {
 		return err
 	}
@@ -92,13 +91,13 @@ func (c *daemonRunCmd) run(ctx context.Context, p *Program) error {
 }
 
 // assemble makes the parts; d is closed by the caller, also after an error.
-func (c *daemonRunCmd) assemble(ctx context.Context, p *Program, d *daemonParts) error {
+func (c *daemonRunCmd) assemble(ctx context.Context, p *command.Program, d *daemonParts) error {
 	var err error
-	if d.store, err = stores.Parse(p.environment(), c.Store); err != nil {
+	if d.store, err = stores.Parse(p.Environment(), c.Store); err != nil {
 		return err
 	}
 	d.hub = feed.New(&feed.Options{Clock: p.Now})
-	store, err := stores.Open(ctx, p.environment(), d.store.Again(), &stores.Options{Witness: d.hub.Witness, Mirror: true, Wait: c.wait(d.log)})
+	store, err := stores.Open(ctx, p.Environment(), d.store.Again(), &stores.Options{Witness: d.hub.Witness, Mirror: true, Wait: c.wait(d.log)})
 	if err != nil {
 		return err
 	}
@@ -110,7 +109,7 @@ func (c *daemonRunCmd) assemble(ctx context.Context, p *Program, d *daemonParts)
 	}
 	d.hub.Serve(sessions)
 	d.later(func() { _ = d.hub.Close() })
-	told, err := otel.New(ctx, &otel.Options{Env: p.env, Version: version.Release, Clock: p.Now})
+	told, err := otel.New(ctx, &otel.Options{Env: p.Getenv, Version: version.Release, Clock: p.Now})
 	if err != nil {
 		return err
 	}
@@ -160,8 +159,8 @@ func (c *daemonRunCmd) wait(log *slog.Logger) *retry.Options {
 }
 
 // front makes what clients see.
-func (c *daemonRunCmd) front(p *Program, d *daemonParts, told *otel.Telemetry) error {
-	log := stores.NewAccessLog(p.environment())
+func (c *daemonRunCmd) front(p *command.Program, d *daemonParts, told *otel.Telemetry) error {
+	log := stores.NewAccessLog(p.Environment())
 	ao := auth.Options{Dir: filepath.Join(d.home, "run"), Clock: p.Now, Refuse: daemon.Refuse, Inside: true, Record: log.Add}
 	if err := c.authOptions(p, &ao, d.log); err != nil {
 		return err

@@ -5,13 +5,14 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/holdfast-dev/holdfast/internal/cli/command"
 	"github.com/holdfast-dev/holdfast/session"
 )
 
 // cleaner does what cleanupPeriodDays of the user's settings asks for: at once, and
 // then each day. The settings are read each time.
 type cleaner struct {
-	p        *Program
+	p        *command.Program
 	sessions *session.Sessions
 	log      *slog.Logger
 }
@@ -36,7 +37,7 @@ func (c *cleaner) run(ctx context.Context) {
 
 // clean first deletes what has been in the trash for long, then puts there what is old.
 func (c *cleaner) clean(ctx context.Context) error {
-	days, err := c.p.cleanupDays()
+	days, err := cleanupDays(c.p)
 	if err != nil || days == 0 {
 		return err
 	}

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/holdfast-dev/holdfast/internal/cli/command"
 	"github.com/holdfast-dev/holdfast/session"
 	"github.com/holdfast-dev/holdfast/session/memory"
 )
@@ -48,7 +49,7 @@ func TestCleanGoesOn(t *testing.T) {
 	}
 	now = now.AddDate(0, 0, 31)
 	var log bytes.Buffer
-	p := &Program{Env: []string{"HOME=" + home, "HOLDFAST_HOME=" + home}, Now: clock}
+	p := &command.Program{Env: []string{"HOME=" + home, "HOLDFAST_HOME=" + home}, Now: clock}
 	c := &cleaner{p: p, sessions: sessions, log: slog.New(slog.NewTextHandler(&log, nil))}
 	if err := c.clean(t.Context()); err != nil {
 		t.Fatal(err)

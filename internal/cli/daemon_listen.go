@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/holdfast-dev/holdfast/internal/cli/command"
 	"github.com/holdfast-dev/holdfast/internal/compose/stores"
 	"github.com/holdfast-dev/holdfast/internal/daemon/auth"
 	"github.com/holdfast-dev/holdfast/internal/listen"
@@ -34,49 +35,49 @@ type listenFlags struct {
 	cert *listen.Certificate
 }
 
-func (c *listenFlags) declare(b *builder) {
-	b.group = "Reach"
-	b.flag(&c.Listen, "listen", "", "HOST:PORT", "Serve TCP as well, to clients with a token or a login; more than once for more. Beyond this machine it needs TLS. Default $HOLDFAST_DAEMON_LISTEN.")
-	b.path(&c.TLSCert, "tls-cert", "", "FILE", "Speak TLS on TCP with this certificate and its chain (PEM). Default $HOLDFAST_DAEMON_TLS_CERT.")
-	b.path(&c.TLSKey, "tls-key", "", "FILE", "The certificate's key (PEM). Default $HOLDFAST_DAEMON_TLS_KEY.")
-	b.flag(&c.AllowHost, "allow-host", "", "HOST[:PORT]", "A name under which TCP clients call the daemon, beside its addresses. Default $HOLDFAST_DAEMON_ALLOW_HOST.")
-	b.flag(&c.AllowOrigin, "allow-origin", "", "ORIGIN", "Another origin whose pages may reach the daemon: https://console.example.org. Default $HOLDFAST_DAEMON_ALLOW_ORIGIN.")
-	b.flag(&c.Drain, "drain", "", "TIME", "How long what runs may take to end when the daemon ends; default $HOLDFAST_DAEMON_DRAIN, else 30s.")
-	b.flag(&c.StoreWait, "store-wait", "", "TIME", "How long runs wait for a store that is away or full before they are interrupted; default $HOLDFAST_STORE_WAIT, else 5m.")
-	b.flag(&c.LogFormat, "log-format", "", "FORMAT", "text or json; default $HOLDFAST_DAEMON_LOG_FORMAT, else text on a terminal and json elsewhere.", "text", "json")
+func (c *listenFlags) Declare(b *command.Builder) {
+	b.Heading = "Reach"
+	b.Flag(&c.Listen, "listen", "", "HOST:PORT", "Serve TCP as well, to clients with a token or a login; more than once for more. Beyond this machine it needs TLS. Default $HOLDFAST_DAEMON_LISTEN.")
+	b.Path(&c.TLSCert, "tls-cert", "", "FILE", "Speak TLS on TCP with this certificate and its chain (PEM). Default $HOLDFAST_DAEMON_TLS_CERT.")
+	b.Path(&c.TLSKey, "tls-key", "", "FILE", "The certificate's key (PEM). Default $HOLDFAST_DAEMON_TLS_KEY.")
+	b.Flag(&c.AllowHost, "allow-host", "", "HOST[:PORT]", "A name under which TCP clients call the daemon, beside its addresses. Default $HOLDFAST_DAEMON_ALLOW_HOST.")
+	b.Flag(&c.AllowOrigin, "allow-origin", "", "ORIGIN", "Another origin whose pages may reach the daemon: https://console.example.org. Default $HOLDFAST_DAEMON_ALLOW_ORIGIN.")
+	b.Flag(&c.Drain, "drain", "", "TIME", "How long what runs may take to end when the daemon ends; default $HOLDFAST_DAEMON_DRAIN, else 30s.")
+	b.Flag(&c.StoreWait, "store-wait", "", "TIME", "How long runs wait for a store that is away or full before they are interrupted; default $HOLDFAST_STORE_WAIT, else 5m.")
+	b.Flag(&c.LogFormat, "log-format", "", "FORMAT", "text or json; default $HOLDFAST_DAEMON_LOG_FORMAT, else text on a terminal and json elsewhere.", "text", "json")
 }
 
 const defaultDrain = 30 * time.Second
 
 // complete fills in what flags do not say, and checks all of it.
-func (c *listenFlags) complete(p *Program, home string) error {
-	s, err := settings.LoadDaemon(&settings.Options{Home: home, User: p.userHome(), Managed: p.Managed})
+func (c *listenFlags) complete(p *command.Program, home string) error {
+	s, err := settings.LoadDaemon(&settings.Options{Home: home, User: p.UserHome(), Managed: p.Managed})
 	if err != nil {
 		return err
 	}
 	word := func(flag *string, name, setting string) {
-		*flag = cmp.Or(*flag, cmp.Or(p.env("HOLDFAST_DAEMON_"+name), setting))
+		*flag = cmp.Or(*flag, cmp.Or(p.Getenv("HOLDFAST_DAEMON_"+name), setting))
 	}
-	c.Listen = words(c.Listen, p.env("HOLDFAST_DAEMON_LISTEN"), s.Listen)
-	c.AllowHost = words(c.AllowHost, p.env("HOLDFAST_DAEMON_ALLOW_HOST"), s.AllowHosts)
-	c.AllowOrigin = words(c.AllowOrigin, p.env("HOLDFAST_DAEMON_ALLOW_ORIGIN"), s.AllowOrigins)
+	c.Listen = words(c.Listen, p.Getenv("HOLDFAST_DAEMON_LISTEN"), s.Listen)
+	c.AllowHost = words(c.AllowHost, p.Getenv("HOLDFAST_DAEMON_ALLOW_HOST"), s.AllowHosts)
+	c.AllowOrigin = words(c.AllowOrigin, p.Getenv("HOLDFAST_DAEMON_ALLOW_ORIGIN"), s.AllowOrigins)
 	word(&c.TLSCert, "TLS_CERT", s.TLSCert)
 	word(&c.TLSKey, "TLS_KEY", s.TLSKey)
 	word(&c.LogFormat, "LOG_FORMAT", s.LogFormat)
 	if !slices.Contains([]string{"", "text", "json"}, c.LogFormat) {
-		return usage(fmt.Sprintf("%q is no format of a log", c.LogFormat), "text or json")
+		return outcome.Invalid(fmt.Sprintf("%q is no format of a log", c.LogFormat), "text or json")
 	}
 	if err := c.completeDrain(p, s); err != nil {
 		return err
 	}
 	if c.StoreWait == nil {
-		d, err := stores.Wait(p.environment(), s.StoreWait)
+		d, err := stores.Wait(p.Environment(), s.StoreWait)
 		if err != nil {
 			return err
 		}
 		c.StoreWait = &d
 	} else if *c.StoreWait < 0 {
-		return usage("the time to wait for the store must not be negative", "0 does not wait")
+		return outcome.Invalid("the time to wait for the store must not be negative", "0 does not wait")
 	}
 	return c.check()
 }
@@ -98,22 +99,22 @@ func words(flags []string, variable string, setting []string) []string {
 	return setting
 }
 
-func (c *listenFlags) completeDrain(p *Program, s *settings.Daemon) error {
+func (c *listenFlags) completeDrain(p *command.Program, s *settings.Daemon) error {
 	if c.Drain == nil {
 		d := defaultDrain
 		if s.Drain != nil {
 			d = *s.Drain
 		}
-		if v := p.env("HOLDFAST_DAEMON_DRAIN"); v != "" {
+		if v := p.Getenv("HOLDFAST_DAEMON_DRAIN"); v != "" {
 			var err error
 			if d, err = time.ParseDuration(v); err != nil {
-				return usage(fmt.Sprintf("HOLDFAST_DAEMON_DRAIN: %q is no time", v), "write 30s or 2m")
+				return outcome.Invalid(fmt.Sprintf("HOLDFAST_DAEMON_DRAIN: %q is no time", v), "write 30s or 2m")
 			}
 		}
 		c.Drain = &d
 	}
 	if *c.Drain < 0 {
-		return usage("the time to drain must not be negative", "0 interrupts what runs at once")
+		return outcome.Invalid("the time to drain must not be negative", "0 interrupts what runs at once")
 	}
 	return nil
 }
@@ -121,7 +122,7 @@ func (c *listenFlags) completeDrain(p *Program, s *settings.Daemon) error {
 // check refuses what would not be safe, before anything is opened.
 func (c *listenFlags) check() error {
 	if (c.TLSCert == "") != (c.TLSKey == "") {
-		return usage("TLS needs both a certificate and its key", "--tls-cert FILE --tls-key FILE")
+		return outcome.Invalid("TLS needs both a certificate and its key", "--tls-cert FILE --tls-key FILE")
 	}
 	if c.TLSCert != "" {
 		var err error
@@ -139,18 +140,18 @@ func (c *listenFlags) check() error {
 
 // refused is an error of the command line.
 func refused(err error) error {
-	return &failure{msg: err.Error(), hint: outcome.Hint(err), out: outcome.Usage, err: err}
+	return &outcome.Failure{Message: err.Error(), Advice: outcome.Hint(err), Result: outcome.Usage, Cause: err}
 }
 
 // lock makes this the daemon of a home, or says who is. What systemd hands over is
 // kept from agents.
-func (c *listenFlags) lock(p *Program, home string) (release func(), err error) {
+func (c *listenFlags) lock(p *command.Program, home string) (release func(), err error) {
 	if err := c.complete(p, home); err != nil {
 		return nil, err
 	}
 	if c.held, err = listen.Take(home); err != nil {
 		if _, runs := errors.AsType[*listen.RunningError](err); runs {
-			return nil, &failure{msg: err.Error(), hint: outcome.Hint(err), out: outcome.Busy, err: err}
+			return nil, &outcome.Failure{Message: err.Error(), Advice: outcome.Hint(err), Result: outcome.Busy, Cause: err}
 		}
 		return nil, err
 	}
@@ -171,15 +172,15 @@ func withoutServiceVariables(env []string) []string {
 }
 
 // logger logs to standard error: for people on a terminal, for machines elsewhere.
-func (c *listenFlags) logger(p *Program) *slog.Logger {
-	if c.LogFormat == "text" || c.LogFormat == "" && p.err.TTY {
+func (c *listenFlags) logger(p *command.Program) *slog.Logger {
+	if c.LogFormat == "text" || c.LogFormat == "" && p.Err.TTY {
 		return slog.New(slog.NewTextHandler(p.Stderr, nil))
 	}
 	return slog.New(slog.NewJSONHandler(p.Stderr, nil))
 }
 
 // authOptions says whom auth lets in beside its defaults, and logs whom it does not.
-func (c *listenFlags) authOptions(_ *Program, o *auth.Options, log *slog.Logger) error {
+func (c *listenFlags) authOptions(_ *command.Program, o *auth.Options, log *slog.Logger) error {
 	o.Hosts, o.Origins = c.AllowHost, c.AllowOrigin
 	o.Failed = func(r *http.Request, status int, why string) {
 		level := slog.LevelWarn

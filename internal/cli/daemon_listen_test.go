@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/holdfast-dev/holdfast/internal/cli/command"
 )
 
 // A flag beats a variable beats the settings beat the default, and an empty variable
@@ -42,11 +44,11 @@ func TestDaemonSettings(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			p := &Program{Managed: filepath.Join(home, "none.json")}
+			p := &command.Program{Managed: filepath.Join(home, "none.json")}
 			for _, pair := range tt.env {
 				p.Env = append(p.Env, "HOLDFAST_DAEMON_"+pair)
 			}
-			p.fill()
+			p.Fill()
 			c := tt.flags
 			err := c.complete(p, home)
 			got := fmt.Sprint(err)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/holdfast-dev/holdfast/agent"
 	"github.com/holdfast-dev/holdfast/audit/secret"
+	"github.com/holdfast-dev/holdfast/internal/cli/command"
 	"github.com/holdfast-dev/holdfast/internal/compose"
 	"github.com/holdfast-dev/holdfast/internal/compose/env"
 	"github.com/holdfast-dev/holdfast/internal/compose/stores"
@@ -23,7 +24,7 @@ import (
 
 // maker makes the agents of the daemon's runs, as `holdfast run` makes its own.
 type maker struct {
-	p         *Program
+	p         *command.Program
 	home      string
 	log       *slog.Logger
 	telemeter *otel.Telemetry
@@ -55,14 +56,14 @@ func (m *maker) make(ctx context.Context, n runs.Need) (*runs.Made, error) {
 	}
 	name := cmp.Or(spec.Model, e.Get("HOLDFAST_MODEL"))
 	if name == "" {
-		return nil, usage("agent "+n.Agent.Name+": no model is named", "name one in the request or in the strategy, or set HOLDFAST_MODEL for the daemon")
+		return nil, outcome.Invalid("agent "+n.Agent.Name+": no model is named", "name one in the request or in the strategy, or set HOLDFAST_MODEL for the daemon")
 	}
 	for _, name := range []string{name, spec.ModelOptions.Fallback} {
 		if key := keyVariable(name); slices.Contains(missing, key) {
-			return nil, &failure{
-				msg:  "the run was started with " + key + " in its caller's environment, and the daemon, which keeps no values, does not have it any more",
-				hint: "continue it from there: holdfast run --resume " + n.Run + "; or set " + key + " for the daemon, or start runs with --env-from " + key + "=keyring:SERVICE/USER",
-				out:  outcome.Usage,
+			return nil, &outcome.Failure{
+				Message: "the run was started with " + key + " in its caller's environment, and the daemon, which keeps no values, does not have it any more",
+				Advice:  "continue it from there: holdfast run --resume " + n.Run + "; or set " + key + " for the daemon, or start runs with --env-from " + key + "=keyring:SERVICE/USER",
+				Result:  outcome.Usage,
 			}
 		}
 	}
@@ -129,7 +130,7 @@ const viaCLI = "cli"
 // Without the client, after a restart, it is the daemon's own; missing are the client's variables
 // that the daemon does not have. Notices are logged.
 func (m *maker) environment(ctx context.Context, n *runs.Need) (e *env.Env, missing []string, err error) {
-	e = m.p.environment()
+	e = m.p.Environment()
 	e.Getwd = func() (string, error) { return n.Spec.Cwd, nil }
 	e.Notify = func(notice env.Notice) { m.log.Info(notice.String(), "run", n.Run) }
 	if n.Environ != nil {
@@ -151,10 +152,10 @@ func (m *maker) environment(ctx context.Context, n *runs.Need) (e *env.Env, miss
 func (m *maker) mask(_ context.Context, cwd string, more []string) (*secret.Masker, error) {
 	for _, file := range more {
 		if info, err := os.Stat(file); !isInline(file) && err == nil && !info.Mode().IsRegular() { // a pipe would be waited for
-			return nil, usage("the settings "+file+" are not a regular file", "")
+			return nil, outcome.Invalid("the settings "+file+" are not a regular file", "")
 		}
 	}
-	s, err := m.p.loadSettings(cwd, more)
+	s, err := m.p.LoadSettings(cwd, more)
 	if err != nil {
 		return nil, err
 	}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/holdfast-dev/holdfast/daemon/client"
+	"github.com/holdfast-dev/holdfast/internal/cli/command"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
 	"github.com/holdfast-dev/holdfast/internal/term"
 )
@@ -16,12 +17,12 @@ import (
 // daemonOpenCmd is `holdfast daemon open`.
 type daemonOpenCmd struct {
 	Browser bool
-	jsonFlag
+	command.JSONFlag
 }
 
-func (c *daemonOpenCmd) declare(b *builder) {
-	b.flag(&c.Browser, "browser", "", "", "Open it in the browser as well.")
-	b.include(&c.jsonFlag)
+func (c *daemonOpenCmd) Declare(b *command.Builder) {
+	b.Flag(&c.Browser, "browser", "", "", "Open it in the browser as well.")
+	b.Include(&c.JSONFlag)
 }
 
 // Help says more than one line.
@@ -38,10 +39,10 @@ type openDoc struct {
 	Expires time.Time `json:"expires_at"`
 }
 
-func (c *daemonOpenCmd) run(ctx context.Context, p *Program) error {
-	d, err := p.dialDaemon(ctx)
+func (c *daemonOpenCmd) Run(ctx context.Context, p *command.Program) error {
+	d, err := dialDaemon(p, ctx)
 	if errors.Is(err, client.ErrNone) {
-		return &failure{msg: err.Error(), out: outcome.NotFound, hint: "start it with: " + startDaemon, err: err}
+		return &outcome.Failure{Message: err.Error(), Result: outcome.NotFound, Advice: "start it with: " + startDaemon, Cause: err}
 	}
 	if err != nil {
 		return err
@@ -52,15 +53,15 @@ func (c *daemonOpenCmd) run(ctx context.Context, p *Program) error {
 		return err
 	}
 	if link.URL == "" {
-		return &failure{
-			msg: "the daemon serves no TCP address, which browsers need", out: outcome.Usage,
-			hint: "start it with: " + startDaemon,
+		return &outcome.Failure{
+			Message: "the daemon serves no TCP address, which browsers need", Result: outcome.Usage,
+			Advice: "start it with: " + startDaemon,
 		}
 	}
 	if c.JSON {
-		err = p.out.JSON(openDoc{link.URL, link.Expires}, p.out.TTY)
+		err = p.Out.JSON(openDoc{link.URL, link.Expires}, p.Out.TTY)
 	} else {
-		p.out.Line("%s", link.URL)
+		p.Out.Line("%s", link.URL)
 	}
 	if c.Browser && err == nil {
 		err = browse(ctx, link.URL)
@@ -69,12 +70,12 @@ func (c *daemonOpenCmd) run(ctx context.Context, p *Program) error {
 }
 
 // dialDaemon reaches the daemon of this home.
-func (p *Program) dialDaemon(ctx context.Context) (*client.Client, error) {
-	home, err := p.home()
+func dialDaemon(p *command.Program, ctx context.Context) (*client.Client, error) {
+	home, err := p.Home()
 	if err != nil {
 		return nil, err
 	}
-	return client.Dial(ctx, &client.Options{Home: home, Name: "cli", Getenv: p.env})
+	return client.Dial(ctx, &client.Options{Home: home, Name: "cli", Getenv: p.Getenv})
 }
 
 // browse has the desktop open a page.
@@ -87,7 +88,7 @@ func browse(ctx context.Context, url string) error {
 		name, args = "rundll32", []string{"url.dll,FileProtocolHandler", url}
 	}
 	if out, err := exec.CommandContext(ctx, name, args...).CombinedOutput(); err != nil {
-		return &failure{msg: name + ": " + term.OneLine(cmp.Or(string(out), err.Error())), hint: "open the link by hand", out: outcome.Failed, err: err}
+		return &outcome.Failure{Message: name + ": " + term.OneLine(cmp.Or(string(out), err.Error())), Advice: "open the link by hand", Result: outcome.Failed, Cause: err}
 	}
 	return nil
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/holdfast-dev/holdfast/internal/audit"
+	"github.com/holdfast-dev/holdfast/internal/cli/command"
 	"github.com/holdfast-dev/holdfast/internal/compose/stores"
 	"github.com/holdfast-dev/holdfast/internal/daemon"
 	"github.com/holdfast-dev/holdfast/internal/doctor"
@@ -23,7 +24,7 @@ import (
 
 // power is what the daemon serves of what other commands print.
 type power struct {
-	p        *Program
+	p        *command.Program
 	store    string // its URL
 	sessions *session.Sessions
 }
@@ -36,7 +37,7 @@ func (w *power) power() daemon.Power {
 }
 
 func (w *power) policy(_ context.Context, cwd string) (json.RawMessage, error) {
-	s, err := w.p.settingsOf(cwd)
+	s, err := w.p.FolderSettings(cwd)
 	if err != nil {
 		return nil, err
 	}
@@ -74,7 +75,7 @@ func (r *testRequest) read(request json.RawMessage) error {
 func (w *power) test(ctx context.Context, request json.RawMessage) (json.RawMessage, error) {
 	var r testRequest
 	if err := r.read(request); err != nil {
-		return nil, usage(err.Error(), `send {"cwd": "/w", "tool": "Bash", "input": {"command": "ls"}}`)
+		return nil, outcome.Invalid(err.Error(), `send {"cwd": "/w", "tool": "Bash", "input": {"command": "ls"}}`)
 	}
 	var changes []json.RawMessage
 	if r.Session != "" {
@@ -94,7 +95,7 @@ func (w *power) test(ctx context.Context, request json.RawMessage) (json.RawMess
 	if err != nil {
 		return nil, err
 	}
-	j := w.p.judge(s)
+	j := judgeOf(w.p, s)
 	g, err := j.Guards("", "")
 	if err != nil {
 		return nil, err
@@ -112,13 +113,13 @@ func (w *power) test(ctx context.Context, request json.RawMessage) (json.RawMess
 	}
 	d, requests, err := j.Decide(ctx, g, policycheck.Call{Tool: r.Tool, Input: r.Input})
 	if err != nil {
-		return nil, usage(r.Tool+": "+err.Error(), "give the tool's whole input")
+		return nil, outcome.Invalid(r.Tool+": "+err.Error(), "give the tool's whole input")
 	}
 	return json.Marshal(policycheck.Explain(&d, requests, g.Cwd))
 }
 
 func (w *power) doctor(ctx context.Context) (json.RawMessage, error) {
-	return json.Marshal(doctor.Examine(ctx, w.p.environment(), &doctor.Options{Store: w.store}))
+	return json.Marshal(doctor.Examine(ctx, w.p.Environment(), &doctor.Options{Store: w.store}))
 }
 
 // export writes a session as `sessions export` does.
@@ -143,7 +144,7 @@ func (w *power) evidence(ctx context.Context, q daemon.EvidenceQuery) (entries [
 	}
 	in := w.sessions
 	if q.Kind == audit.KindAccess && q.Session == "" {
-		s, _, done, err := stores.OpenAccess(w.p.environment())
+		s, _, done, err := stores.OpenAccess(w.p.Environment())
 		if errors.Is(err, session.ErrNotFound) {
 			return []json.RawMessage{}, "", nil
 		}
@@ -202,26 +203,26 @@ func from(ctx context.Context, in *session.Sessions, q daemon.EvidenceQuery) (li
 	id, count, ok := strings.Cut(q.After, "@")
 	told, err = strconv.Atoi(count)
 	if !ok || err != nil || told < 0 {
-		return nil, 0, usage("the cursor is none of a list of evidence", "begin anew without it")
+		return nil, 0, outcome.Invalid("the cursor is none of a list of evidence", "begin anew without it")
 	}
 	for i, m := range list {
 		if m.ID == id {
 			return list[i:], told, nil
 		}
 	}
-	return nil, 0, &failure{msg: "the session that the cursor stands in is gone", hint: "begin anew without it", out: outcome.NotFound, err: session.ErrNotFound}
+	return nil, 0, &outcome.Failure{Message: "the session that the cursor stands in is gone", Advice: "begin anew without it", Result: outcome.NotFound, Cause: session.ErrNotFound}
 }
 
 func (w *power) search(ctx context.Context, q session.Search) (*session.Hits, error) {
-	ref, err := stores.Parse(w.p.environment(), w.store)
+	ref, err := stores.Parse(w.p.Environment(), w.store)
 	if err != nil {
 		return nil, err
 	}
-	return stores.Search(ctx, w.p.environment(), ref, w.sessions.Store(), q, false)
+	return stores.Search(ctx, w.p.Environment(), ref, w.sessions.Store(), q, false)
 }
 
 func (w *power) verify(ctx context.Context, id string) (json.RawMessage, error) {
-	r, err := stores.Verify(ctx, w.p.environment(), w.store, w.sessions, &audit.VerifyOptions{Session: id})
+	r, err := stores.Verify(ctx, w.p.Environment(), w.store, w.sessions, &audit.VerifyOptions{Session: id})
 	if err != nil {
 		return nil, err
 	}
@@ -229,7 +230,7 @@ func (w *power) verify(ctx context.Context, id string) (json.RawMessage, error) 
 }
 
 func (w *power) redact(text string) string {
-	masked, err := w.p.masked(text)
+	masked, err := maskText(w.p, text)
 	if err != nil {
 		return "(left out: secrets cannot be told from it)"
 	}

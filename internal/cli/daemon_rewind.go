@@ -9,29 +9,35 @@ import (
 	"github.com/holdfast-dev/holdfast/daemon/api"
 	"github.com/holdfast-dev/holdfast/internal/checkpoint"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
-	"github.com/holdfast-dev/holdfast/internal/rewind"
 )
 
 // rewind takes a session back as `sessions rewind` does: it says what would be done, and
 // does it when it is told the digest of just that.
 func (w *power) rewind(ctx context.Context, id, by string, r api.Rewind) (json.RawMessage, error) {
-	q := rewind.Request{Rewind: r, By: by}
-	if err := q.Check(id); err != nil {
+	c := rewindCmd{
+		sessionArg: sessionArg{Session: id}, To: r.To, ToRewrite: r.ToRewrite, Files: r.Files, Transcript: r.Transcript,
+		Fork: r.Fork, WithGrants: r.WithGrants, Except: r.Except, Force: r.Force, by: by,
+	}
+	if err := c.check(); err != nil {
 		return nil, err
 	}
 	m, err := w.sessions.Get(ctx, id)
 	if err != nil {
 		return nil, err
 	}
-	plan, closeFolders, err := rewind.Plan(ctx, w.p.environment(), w.sessions, m, &q)
+	o, closeFolders, err := c.options(ctx, w.p, w.sessions, m)
 	if err != nil {
 		return nil, err
 	}
 	defer closeFolders()
-	if err := q.CheckExcept(plan, m); err != nil {
+	plan, err := checkpoint.New(ctx, w.sessions, id, o)
+	if err != nil {
 		return nil, err
 	}
-	doc := plan.Document()
+	if err := c.spared(plan, o.Except); err != nil {
+		return nil, err
+	}
+	doc := newRewindDoc(plan)
 	if r.Digest != "" {
 		if doc.Done, err = carryOut(ctx, plan, r.Digest); err != nil {
 			return nil, err
@@ -48,9 +54,9 @@ func carryOut(ctx context.Context, plan *checkpoint.Plan, shown string) (done *c
 	}
 	switch {
 	case errors.Is(err, checkpoint.ErrChanged):
-		err = &failure{msg: fmt.Sprintf("session %s: %v", plan.Session, checkpoint.ErrChanged), hint: "look at what would be done now: leave the digest out", out: outcome.Conflict, err: err}
+		err = &outcome.Failure{Message: fmt.Sprintf("session %s: %v", plan.Session, checkpoint.ErrChanged), Advice: "look at what would be done now: leave the digest out", Result: outcome.Conflict, Cause: err}
 	case errors.Is(err, checkpoint.ErrBlocked):
-		err = &failure{msg: err.Error(), hint: "except leaves a file as it is, force puts back those in conflict", out: outcome.Conflict, err: err}
+		err = &outcome.Failure{Message: err.Error(), Advice: "except leaves a file as it is, force puts back those in conflict", Result: outcome.Conflict, Cause: err}
 	}
 	return done, err
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/coreos/go-systemd/v22/activation"
 
 	"github.com/holdfast-dev/holdfast/hook"
+	"github.com/holdfast-dev/holdfast/internal/cli/command"
 	"github.com/holdfast-dev/holdfast/internal/listen"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
 	"github.com/holdfast-dev/holdfast/internal/version"
@@ -25,7 +26,7 @@ import (
 //	SIGHUP ─► certificate read anew, ConfigChange told to what runs
 type serving struct {
 	c *listenFlags
-	p *Program
+	p *command.Program
 	d *daemonParts
 
 	info    listen.Info
@@ -41,7 +42,7 @@ const closing = 5 * time.Second
 
 // serve serves until ctx ends, and returns when what runs has ended or stands where it
 // can be continued.
-func (c *listenFlags) serve(ctx context.Context, p *Program, d *daemonParts) error {
+func (c *listenFlags) serve(ctx context.Context, p *command.Program, d *daemonParts) error {
 	s := &serving{c: c, p: p, d: d, failed: make(chan error, 16), manager: newManager(d.log)}
 	s.again = make(chan os.Signal, 1)
 	notifyReload(s.again) // before anybody is told that it serves: an unheard SIGHUP ends a process
@@ -129,12 +130,12 @@ func (s *serving) open(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("sockets of systemd: %w", err)
 	}
-	if s.info.Socket, err = listen.Socket(s.d.home, s.p.env("XDG_RUNTIME_DIR")); err != nil {
+	if s.info.Socket, err = listen.Socket(s.d.home, s.p.Getenv("XDG_RUNTIME_DIR")); err != nil {
 		return refused(err)
 	}
 	for _, l := range given {
 		if l == nil {
-			return usage("systemd handed over a socket that takes no connections", "ListenStream= in the unit")
+			return outcome.Invalid("systemd handed over a socket that takes no connections", "ListenStream= in the unit")
 		}
 		if err := s.take(l); err != nil {
 			return err
@@ -150,7 +151,7 @@ func (s *serving) open(ctx context.Context) error {
 	for _, address := range s.c.Listen {
 		l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", address)
 		if err != nil {
-			return &failure{msg: err.Error(), hint: "another port: --listen 127.0.0.1:0", out: outcome.Failed, err: err}
+			return &outcome.Failure{Message: err.Error(), Advice: "another port: --listen 127.0.0.1:0", Result: outcome.Failed, Cause: err}
 		}
 		if err := s.take(l); err != nil {
 			return err

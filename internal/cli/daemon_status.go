@@ -7,16 +7,17 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/holdfast-dev/holdfast/internal/cli/command"
 	"github.com/holdfast-dev/holdfast/internal/listen"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
 	"github.com/holdfast-dev/holdfast/internal/term"
 )
 
 // daemonStatusCmd is `holdfast daemon status`.
-type daemonStatusCmd struct{ jsonFlag }
+type daemonStatusCmd struct{ command.JSONFlag }
 
-func (c *daemonStatusCmd) declare(b *builder) {
-	b.include(&c.jsonFlag)
+func (c *daemonStatusCmd) Declare(b *command.Builder) {
+	b.Include(&c.JSONFlag)
 }
 
 type statusDoc struct {
@@ -28,8 +29,8 @@ type statusDoc struct {
 	Problem string `json:"problem,omitempty"`
 }
 
-func (c *daemonStatusCmd) run(ctx context.Context, p *Program) error {
-	home, err := p.home()
+func (c *daemonStatusCmd) Run(ctx context.Context, p *command.Program) error {
+	home, err := p.Home()
 	if err != nil {
 		return err
 	}
@@ -43,7 +44,7 @@ func (c *daemonStatusCmd) run(ctx context.Context, p *Program) error {
 		doc.ask(ctx, p)
 	}
 	if c.JSON {
-		if err := p.out.JSON(doc, p.out.TTY); err != nil {
+		if err := p.Out.JSON(doc, p.Out.TTY); err != nil {
 			return err
 		}
 	} else {
@@ -51,18 +52,18 @@ func (c *daemonStatusCmd) run(ctx context.Context, p *Program) error {
 	}
 	switch {
 	case !running:
-		return end(outcome.NotFound)
+		return command.End(outcome.NotFound)
 	case doc.Problem != "":
-		return end(outcome.Failed)
+		return command.End(outcome.Failed)
 	}
 	return nil
 }
 
 // ask asks the daemon itself how it is.
-func (d *statusDoc) ask(ctx context.Context, p *Program) {
+func (d *statusDoc) ask(ctx context.Context, p *command.Program) {
 	ctx, stop := context.WithTimeout(ctx, 5*time.Second)
 	defer stop()
-	daemon, err := p.dialDaemon(ctx)
+	daemon, err := dialDaemon(p, ctx)
 	if err != nil {
 		d.Problem = err.Error()
 		return
@@ -77,26 +78,26 @@ func (d *statusDoc) ask(ctx context.Context, p *Program) {
 	d.Ready = daemon.Ready(ctx) == nil
 }
 
-func (d *statusDoc) tell(p *Program) {
+func (d *statusDoc) tell(p *command.Program) {
 	if !d.Running {
-		p.out.Line("stopped")
+		p.Out.Line("stopped")
 		return
 	}
 	word := "running"
 	if !d.Ready {
 		word = "running, not ready"
 	}
-	p.out.Line("%s  pid %d, version %s, since %s", word, d.PID, term.Escape(d.Version), d.Started.Local().Format(time.DateTime))
-	p.out.Line("  socket   %s", term.Escape(d.Socket))
+	p.Out.Line("%s  pid %d, version %s, since %s", word, d.PID, term.Escape(d.Version), d.Started.Local().Format(time.DateTime))
+	p.Out.Line("  socket   %s", term.Escape(d.Socket))
 	if len(d.Addresses) > 0 {
-		p.out.Line("  serves   %s", term.Escape(strings.Join(d.Addresses, " ")))
+		p.Out.Line("  serves   %s", term.Escape(strings.Join(d.Addresses, " ")))
 	}
 	if d.Problem != "" {
-		p.out.Line("  problem  %s", term.Escape(term.OneLine(d.Problem)))
+		p.Out.Line("  problem  %s", term.Escape(term.OneLine(d.Problem)))
 		return
 	}
-	p.out.Line("  runs     %d", d.Runs)
-	p.out.Line("  clients  %d", d.Clients)
+	p.Out.Line("  runs     %d", d.Runs)
+	p.Out.Line("  clients  %d", d.Clients)
 }
 
 // daemonStopCmd is `holdfast daemon stop`.
@@ -105,17 +106,17 @@ type daemonStopCmd struct {
 	Timeout time.Duration
 }
 
-func (c *daemonStopCmd) declare(b *builder) {
-	b.flag(&c.Now, "now", "", "", "At once: what runs is interrupted as by a crash, and can be continued.")
+func (c *daemonStopCmd) Declare(b *command.Builder) {
+	b.Flag(&c.Now, "now", "", "", "At once: what runs is interrupted as by a crash, and can be continued.")
 	c.Timeout = 90 * time.Second
-	b.flag(&c.Timeout, "timeout", "", "TIME", "How long to wait for its end.")
+	b.Flag(&c.Timeout, "timeout", "", "TIME", "How long to wait for its end.")
 }
 
 // stopPause is how often the daemon's lock is looked at.
 const stopPause = 50 * time.Millisecond
 
-func (c *daemonStopCmd) run(ctx context.Context, p *Program) error {
-	home, err := p.home()
+func (c *daemonStopCmd) Run(ctx context.Context, p *command.Program) error {
+	home, err := p.Home()
 	if err != nil {
 		return err
 	}
@@ -124,23 +125,23 @@ func (c *daemonStopCmd) run(ctx context.Context, p *Program) error {
 		return err
 	}
 	if !running {
-		p.err.Line("no daemon runs")
+		p.Err.Line("no daemon runs")
 		return nil
 	}
 	if info.PID <= 0 {
-		return &failure{msg: "the daemon does not say its pid", hint: "try again in a moment", out: outcome.Failed}
+		return &outcome.Failure{Message: "the daemon does not say its pid", Advice: "try again in a moment", Result: outcome.Failed}
 	}
 	proc, err := os.FindProcess(info.PID)
 	if err != nil {
 		return err
 	}
 	if err := proc.Signal(syscall.SIGTERM); err != nil {
-		return &failure{msg: "stop the daemon: " + err.Error(), out: outcome.Failed, err: err}
+		return &outcome.Failure{Message: "stop the daemon: " + err.Error(), Result: outcome.Failed, Cause: err}
 	}
 	return c.wait(ctx, p, home, proc)
 }
 
-func (c *daemonStopCmd) wait(ctx context.Context, p *Program, home string, proc *os.Process) error {
+func (c *daemonStopCmd) wait(ctx context.Context, p *command.Program, home string, proc *os.Process) error {
 	tick := time.NewTicker(stopPause)
 	defer tick.Stop()
 	late := time.NewTimer(c.Timeout)
@@ -151,14 +152,14 @@ func (c *daemonStopCmd) wait(ctx context.Context, p *Program, home string, proc 
 			return err
 		}
 		if !running || now.PID != proc.Pid && now.PID != 0 {
-			p.err.Line("stopped")
+			p.Err.Line("stopped")
 			return nil
 		}
 		select {
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		case <-late.C:
-			return &failure{msg: "the daemon has not ended yet", hint: "holdfast daemon stop --now", out: outcome.Failed}
+			return &outcome.Failure{Message: "the daemon has not ended yet", Advice: "holdfast daemon stop --now", Result: outcome.Failed}
 		case <-tick.C:
 			if c.Now {
 				_ = proc.Signal(syscall.SIGTERM) // the second one ends it at once

@@ -7,17 +7,17 @@ import (
 	"strings"
 	"time"
 
-	"github.com/spf13/cobra"
-
 	"github.com/holdfast-dev/holdfast/daemon/api"
+	"github.com/holdfast-dev/holdfast/internal/cli/command"
+	"github.com/holdfast-dev/holdfast/internal/outcome"
 	"github.com/holdfast-dev/holdfast/internal/term"
 )
 
-func newDaemonTokenCmd(p *Program) *cobra.Command {
-	return p.group("token", "Make, list and revoke the tokens of programs.",
-		p.command(&tokenCreateCmd{}, "create", "Make a token; its secret is printed this once."),
-		p.command(&tokenListCmd{}, "list", "List the tokens, newest first.", "ls"),
-		p.command(&tokenRevokeCmd{}, "revoke", "Take a token back; its connections end.", "rm"),
+func newDaemonTokenCmd(p *command.Program) *command.Command {
+	return p.Group("token", "Make, list and revoke the tokens of programs.",
+		p.Command(&tokenCreateCmd{}, "create", "Make a token; its secret is printed this once."),
+		p.Command(&tokenListCmd{}, "list", "List the tokens, newest first.", "ls"),
+		p.Command(&tokenRevokeCmd{}, "revoke", "Take a token back; its connections end.", "rm"),
 	)
 }
 
@@ -26,15 +26,15 @@ type tokenCreateCmd struct {
 	Name    string
 	Scope   []string
 	Expires string
-	jsonFlag
+	command.JSONFlag
 }
 
-func (c *tokenCreateCmd) declare(b *builder) {
-	b.arg(&c.Name, "name", "Who or what it is for; answers are on record with it.")
-	b.words(&c.Scope, "scope", "s", "SCOPE", "What it may: read, run, approve, admin; commas, or more than once.")
-	b.flag(&c.Expires, "expires", "", "TIME", "When it ends: 12h, 30d; default never.")
-	b.include(&c.jsonFlag)
-	b.require("scope")
+func (c *tokenCreateCmd) Declare(b *command.Builder) {
+	b.Arg(&c.Name, "name", "Who or what it is for; answers are on record with it.")
+	b.Words(&c.Scope, "scope", "s", "SCOPE", "What it may: read, run, approve, admin; commas, or more than once.")
+	b.Flag(&c.Expires, "expires", "", "TIME", "When it ends: 12h, 30d; default never.")
+	b.Include(&c.JSONFlag)
+	b.Require("scope")
 }
 
 type madeToken struct {
@@ -42,7 +42,7 @@ type madeToken struct {
 	Secret string `json:"secret"`
 }
 
-func (c *tokenCreateCmd) run(ctx context.Context, p *Program) error {
+func (c *tokenCreateCmd) Run(ctx context.Context, p *command.Program) error {
 	t := api.Token{Name: c.Name}
 	for _, s := range c.Scope {
 		t.Scopes = append(t.Scopes, api.Scope(strings.TrimSpace(s)))
@@ -55,12 +55,12 @@ func (c *tokenCreateCmd) run(ctx context.Context, p *Program) error {
 		at := p.Now().Add(d)
 		t.Expires = &at
 	}
-	a, done, err := p.authOfHome()
+	a, done, err := authOfHome(p)
 	if err != nil {
 		return err
 	}
 	defer done()
-	if err := p.notFromRun("make tokens"); err != nil {
+	if err := notFromRun(p, "make tokens"); err != nil {
 		return err
 	}
 	secret, made, err := a.Make(ctx, caller(), t)
@@ -68,10 +68,10 @@ func (c *tokenCreateCmd) run(ctx context.Context, p *Program) error {
 		return err
 	}
 	if c.JSON {
-		return p.out.JSON(madeToken{made, secret}, p.out.TTY)
+		return p.Out.JSON(madeToken{made, secret}, p.Out.TTY)
 	}
-	p.out.Line("%s", secret)
-	p.err.Line("%s may %s%s; it is shown this once", made.ID, scopeWords(made.Scopes), until(made.Expires))
+	p.Out.Line("%s", secret)
+	p.Err.Line("%s may %s%s; it is shown this once", made.ID, scopeWords(made.Scopes), until(made.Expires))
 	return nil
 }
 
@@ -87,7 +87,7 @@ func lifetime(text string) (time.Duration, error) {
 		}
 	}
 	if err != nil || d <= 0 {
-		return 0, usage(fmt.Sprintf("%q is no time that a token can last", text), "write 12h or 30d")
+		return 0, outcome.Invalid(fmt.Sprintf("%q is no time that a token can last", text), "write 12h or 30d")
 	}
 	return d, nil
 }
@@ -108,14 +108,14 @@ func until(at *time.Time) string {
 }
 
 // tokenListCmd is `holdfast daemon token list`.
-type tokenListCmd struct{ jsonFlag }
+type tokenListCmd struct{ command.JSONFlag }
 
-func (c *tokenListCmd) declare(b *builder) {
-	b.include(&c.jsonFlag)
+func (c *tokenListCmd) Declare(b *command.Builder) {
+	b.Include(&c.JSONFlag)
 }
 
-func (c *tokenListCmd) run(_ context.Context, p *Program) error {
-	a, done, err := p.authOfHome()
+func (c *tokenListCmd) Run(_ context.Context, p *command.Program) error {
+	a, done, err := authOfHome(p)
 	if err != nil {
 		return err
 	}
@@ -125,19 +125,19 @@ func (c *tokenListCmd) run(_ context.Context, p *Program) error {
 		return err
 	}
 	if c.JSON {
-		return p.out.JSON(struct {
+		return p.Out.JSON(struct {
 			Tokens []api.Token `json:"tokens"`
-		}{append([]api.Token{}, list...)}, p.out.TTY)
+		}{append([]api.Token{}, list...)}, p.Out.TTY)
 	}
 	if len(list) == 0 {
-		p.err.Line("no tokens; make one: holdfast daemon token create NAME --scope read")
+		p.Err.Line("no tokens; make one: holdfast daemon token create NAME --scope read")
 		return nil
 	}
 	rows := [][]string{{"ID", "NAME", "MAY", "USED"}}
 	for _, t := range list {
 		rows = append(rows, []string{t.ID, t.Name, scopeWords(t.Scopes), tokenState(t, p.Now())})
 	}
-	p.out.Table(rows, 1)
+	p.Out.Table(rows, 1)
 	return nil
 }
 
@@ -160,12 +160,12 @@ type tokenRevokeCmd struct {
 	ID []string
 }
 
-func (c *tokenRevokeCmd) declare(b *builder) {
-	b.arg(&c.ID, "id", "The token's id, from the list.")
+func (c *tokenRevokeCmd) Declare(b *command.Builder) {
+	b.Arg(&c.ID, "id", "The token's id, from the list.")
 }
 
-func (c *tokenRevokeCmd) run(ctx context.Context, p *Program) error {
-	a, done, err := p.authOfHome()
+func (c *tokenRevokeCmd) Run(ctx context.Context, p *command.Program) error {
+	a, done, err := authOfHome(p)
 	if err != nil {
 		return err
 	}
@@ -174,7 +174,7 @@ func (c *tokenRevokeCmd) run(ctx context.Context, p *Program) error {
 		if err := a.Revoke(ctx, caller(), id); err != nil {
 			return err
 		}
-		p.err.Line("revoked %s", term.Escape(id))
+		p.Err.Line("revoked %s", term.Escape(id))
 	}
 	return nil
 }

@@ -4,6 +4,8 @@ import (
 	"context"
 	_ "embed"
 	"strings"
+
+	"github.com/holdfast-dev/holdfast/internal/cli/command"
 )
 
 var (
@@ -19,10 +21,10 @@ type daemonUnitCmd struct {
 	Resume bool
 }
 
-func (c *daemonUnitCmd) declare(b *builder) {
-	b.flag(&c.Socket, "socket", "", "", "The socket's unit, which starts the daemon for the first client.")
+func (c *daemonUnitCmd) Declare(b *command.Builder) {
+	b.Flag(&c.Socket, "socket", "", "", "The socket's unit, which starts the daemon for the first client.")
 	c.Resume = true
-	b.flag(&c.Resume, "resume", "", "", "The daemon goes on by itself with runs that an earlier one left in the middle; --resume=false leaves them interrupted.")
+	b.Flag(&c.Resume, "resume", "", "", "The daemon goes on by itself with runs that an earlier one left in the middle; --resume=false leaves them interrupted.")
 }
 
 // Help says more than one line.
@@ -33,9 +35,9 @@ func (c *daemonUnitCmd) Help() string {
   systemctl --user enable --now holdfast.socket`
 }
 
-func (c *daemonUnitCmd) run(_ context.Context, p *Program) error {
+func (c *daemonUnitCmd) Run(_ context.Context, p *command.Program) error {
 	if c.Socket {
-		p.out.Text(socketUnit)
+		p.Out.Text(socketUnit)
 		return nil
 	}
 	path, err := p.Executable()
@@ -46,7 +48,7 @@ func (c *daemonUnitCmd) run(_ context.Context, p *Program) error {
 	if !c.Resume {
 		unit = strings.Replace(unit, " daemon --resume\n", " daemon\n", 1)
 	}
-	p.out.Text(unit)
+	p.Out.Text(unit)
 	return nil
 }
 

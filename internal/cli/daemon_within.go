@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"github.com/holdfast-dev/holdfast/internal/cli/command"
 	"github.com/holdfast-dev/holdfast/internal/daemon/auth"
 	"github.com/holdfast-dev/holdfast/internal/listen"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
@@ -9,8 +10,8 @@ import (
 // notFromRun refuses what a run of this home's daemon would do to its own guards past
 // the daemon, in the files. It keeps honest agents honest: what runs outside of the
 // sandbox as the same account could write the files itself.
-func (p *Program) notFromRun(what string) error {
-	home, err := p.home()
+func notFromRun(p *command.Program, what string) error {
+	home, err := p.Home()
 	if err != nil {
 		return err
 	}
@@ -18,5 +19,5 @@ func (p *Program) notFromRun(what string) error {
 	if err != nil || !running || !auth.Below(info.PID) {
 		return err
 	}
-	return &failure{msg: "an agent of this daemon cannot " + what, out: outcome.Denied, hint: "do it from a terminal of your own"}
+	return &outcome.Failure{Message: "an agent of this daemon cannot " + what, Result: outcome.Denied, Advice: "do it from a terminal of your own"}
 }

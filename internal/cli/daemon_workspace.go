@@ -7,9 +7,11 @@ import (
 	"time"
 
 	"github.com/holdfast-dev/holdfast/agent"
+	"github.com/holdfast-dev/holdfast/internal/cli/command"
 	"github.com/holdfast-dev/holdfast/internal/compose"
 	"github.com/holdfast-dev/holdfast/internal/daemon/runs"
 	"github.com/holdfast-dev/holdfast/internal/daemon/strategy"
+	"github.com/holdfast-dev/holdfast/internal/outcome"
 	"github.com/holdfast-dev/holdfast/internal/workspace"
 )
 
@@ -26,17 +28,17 @@ func (m *maker) inWorkspace(ctx context.Context, r *compose.Request, n *runs.Nee
 
 func (m *maker) partsInWorkspace(ctx context.Context, r *compose.Request, n *runs.Need) (*compose.SpaceParts, error) {
 	if n.Agent.Type == strategy.Command {
-		return nil, usage("agent "+n.Agent.Name+" is a command, which a workspace does not run", "holdfast workspace exec runs one")
+		return nil, outcome.Invalid("agent "+n.Agent.Name+" is a command, which a workspace does not run", "holdfast workspace exec runs one")
 	}
 	in, err := compose.OpenSpace(ctx, m.spaces, n.Spec.Workspace, n.Spec.Container.Agent)
 	if err != nil {
 		return nil, err
 	}
 	if n.Project != "" && n.Project != in.Settings.SessionProject() {
-		return nil, usage("session "+n.Session+" is of an earlier workspace "+n.Spec.Workspace+", which was deleted", "start a new session in this one")
+		return nil, outcome.Invalid("session "+n.Session+" is of an earlier workspace "+n.Spec.Workspace+", which was deleted", "start a new session in this one")
 	}
 	if !in.Own() && (r.Spec.Instructions.System != "" || r.Spec.Tools != nil) {
-		return nil, usage("agent "+n.Agent.Name+": "+in.Kind+" takes neither a system prompt nor a list of tools", "leave them out of the strategy")
+		return nil, outcome.Invalid("agent "+n.Agent.Name+": "+in.Kind+" takes neither a system prompt nor a list of tools", "leave them out of the strategy")
 	}
 	made, err := compose.MakeIn(ctx, r, in)
 	if err != nil {
@@ -65,7 +67,7 @@ func newInSpace(ctx context.Context, m *compose.SpaceParts, o agent.Options) (ru
 // openSpaces opens the workspaces of the daemon, and brings their containers together
 // with them. Without an engine the daemon does all else. Containers run on when the
 // daemon ends, unless they are to stop.
-func (d *daemonParts) openSpaces(ctx context.Context, p *Program, stopping bool) (*workspace.Workspaces, error) {
+func (d *daemonParts) openSpaces(ctx context.Context, p *command.Program, stopping bool) (*workspace.Workspaces, error) {
 	w, err := workspace.New(d.home, &workspace.Options{Sessions: d.sessions, Clock: p.Now, Log: d.log})
 	if err != nil {
 		return nil, err

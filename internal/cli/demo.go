@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/holdfast-dev/holdfast/internal/cli/command"
 	"github.com/holdfast-dev/holdfast/internal/demo"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
 	"github.com/holdfast-dev/holdfast/internal/term"
@@ -22,8 +23,8 @@ type demoCmd struct {
 	Rm bool
 }
 
-func (c *demoCmd) declare(b *builder) {
-	b.flag(&c.Rm, "rm", "", "", "Remove the demo's folder at the end.")
+func (c *demoCmd) Declare(b *command.Builder) {
+	b.Flag(&c.Rm, "rm", "", "", "Remove the demo's folder at the end.")
 }
 
 const demoSession = "demo"
@@ -31,7 +32,7 @@ const demoSession = "demo"
 // stage is where a demo plays: a folder of its own, with the project, the play
 // and the store in it. Nothing outside is touched.
 type stage struct {
-	p       *Program
+	p       *command.Program
 	dir     string
 	project string
 	play    string
@@ -40,20 +41,20 @@ type stage struct {
 	began   time.Time
 }
 
-func (c *demoCmd) run(ctx context.Context, p *Program) (err error) {
+func (c *demoCmd) Run(ctx context.Context, p *command.Program) (err error) {
 	s, err := newStage(p)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, s.leave(c.Rm)) }()
-	t := p.out.Style
-	p.out.Line("An agent is going to mend a small project. In the middle of it the agent is killed,")
-	p.out.Line("and another process goes on with its session. The model is a written play; the tools,")
-	p.out.Line("the tests, the log and the kill -9 are real.")
-	p.out.Line("%s", t.Dim("folder: "+s.dir))
+	t := p.Out.Style
+	p.Out.Line("An agent is going to mend a small project. In the middle of it the agent is killed,")
+	p.Out.Line("and another process goes on with its session. The model is a written play; the tools,")
+	p.Out.Line("the tests, the log and the kill -9 are real.")
+	p.Out.Line("%s", t.Dim("folder: "+s.dir))
 
 	s.title("1  The agent starts")
-	p.out.Line("%s", t.Dim("you: "+demo.Prompt))
+	p.Out.Line("%s", t.Dim("you: "+demo.Prompt))
 	pid, err := s.untilKilled(ctx)
 	if err != nil {
 		return err
@@ -76,17 +77,17 @@ func (c *demoCmd) run(ctx context.Context, p *Program) (err error) {
 	if !c.Rm {
 		s.next()
 	}
-	p.out.Line("")
-	p.out.Line("%s", t.Dim("done in "+term.Elapsed(p.Now().Sub(s.began))))
+	p.Out.Line("")
+	p.Out.Line("%s", t.Dim("done in "+term.Elapsed(p.Now().Sub(s.began))))
 	return nil
 }
 
-func newStage(p *Program) (*stage, error) {
+func newStage(p *command.Program) (*stage, error) {
 	exe, err := p.Executable()
 	if err != nil {
 		return nil, fmt.Errorf("find this program: %w", err)
 	}
-	dir, err := os.MkdirTemp(p.env("TMPDIR"), "holdfast-demo-")
+	dir, err := os.MkdirTemp(p.Getenv("TMPDIR"), "holdfast-demo-")
 	if err != nil {
 		return nil, fmt.Errorf("make the demo's folder: %w", err)
 	}
@@ -111,18 +112,18 @@ func (s *stage) leave(remove bool) error {
 	if err := os.RemoveAll(s.dir); err != nil {
 		return fmt.Errorf("remove the demo's folder: %w", err)
 	}
-	s.p.out.Line("%s", s.p.out.Dim("removed "+s.dir))
+	s.p.Out.Line("%s", s.p.Out.Dim("removed "+s.dir))
 	return nil
 }
 
 func (s *stage) title(text string) {
-	s.p.out.Line("")
-	s.p.out.Line("%s", s.p.out.Bold("── "+text))
+	s.p.Out.Line("")
+	s.p.Out.Line("%s", s.p.Out.Bold("── "+text))
 }
 
 // inLog calls do with the demo's sessions.
 func (s *stage) inLog(ctx context.Context, do func(context.Context, *session.Sessions) error) error {
-	sessions, closeStore, err := s.p.openStore(ctx, "sqlite:"+s.db)
+	sessions, closeStore, err := s.p.OpenStore(ctx, "sqlite:"+s.db)
 	if err != nil {
 		return err
 	}
@@ -136,8 +137,8 @@ func (s *stage) tellKilled(ctx context.Context, sessions *session.Sessions) erro
 	if err != nil {
 		return err
 	}
-	s.p.out.Line("The process died while the tests ran. What it had said and done is on disk:")
-	s.p.out.Line("%s, %s. The last one says that the tests were started; nothing says how they ended.",
+	s.p.Out.Line("The process died while the tests ran. What it had said and done is on disk:")
+	s.p.Out.Line("%s, %s. The last one says that the tests were started; nothing says how they ended.",
 		term.Count(int(m.Head), "record"), term.Count(m.MessageCount, "item"))
 	return nil
 }
@@ -148,13 +149,13 @@ func (s *stage) tests(ctx context.Context) error {
 	cmd.Dir = s.project
 	out, err := cmd.CombinedOutput()
 	if err != nil {
-		return &failure{
-			msg: fmt.Sprintf("the project's tests still fail: %v", err), out: outcome.Failed,
-			hint: "look at " + s.project, err: errors.New(string(out)),
+		return &outcome.Failure{
+			Message: fmt.Sprintf("the project's tests still fail: %v", err), Result: outcome.Failed,
+			Advice: "look at " + s.project, Cause: errors.New(string(out)),
 		}
 	}
 	lines := strings.Split(strings.TrimSpace(string(out)), "\n")
-	s.p.out.Line("%s the project's tests, run once more by this command: %s", s.ok(), term.Escape(summary(lines)))
+	s.p.Out.Line("%s the project's tests, run once more by this command: %s", s.ok(), term.Escape(summary(lines)))
 	return nil
 }
 
@@ -168,7 +169,7 @@ func summary(lines []string) string {
 	return lines[len(lines)-1]
 }
 
-func (s *stage) ok() string { return s.p.out.Green("ok") }
+func (s *stage) ok() string { return s.p.Out.Green("ok") }
 
 // tellKept checks the log and says what is in it.
 func (s *stage) tellKept(ctx context.Context, sessions *session.Sessions) error {
@@ -177,9 +178,9 @@ func (s *stage) tellKept(ctx context.Context, sessions *session.Sessions) error 
 		return err
 	}
 	if !r.OK() {
-		return ended{outcome.Corrupt}
+		return command.End(outcome.Corrupt)
 	}
-	s.p.out.Line("%s the log: %s in one chain of digests, none missing", s.ok(), term.Count(r.Records, "record"))
+	s.p.Out.Line("%s the log: %s in one chain of digests, none missing", s.ok(), term.Count(r.Records, "record"))
 	started := map[string]int{}
 	for rec, err := range sessions.Records(ctx, demoSession, session.Range{}) {
 		if err != nil {
@@ -191,19 +192,19 @@ func (s *stage) tellKept(ctx context.Context, sessions *session.Sessions) error 
 			}
 		}
 	}
-	s.p.out.Line("%s %s, each started once; the one that was cut off was not repeated blindly", s.ok(), term.Count(len(started), "tool call"))
+	s.p.Out.Line("%s %s, each started once; the one that was cut off was not repeated blindly", s.ok(), term.Count(len(started), "tool call"))
 	return nil
 }
 
 // next prints commands that work as they stand.
 func (s *stage) next() {
-	t := s.p.out.Style
+	t := s.p.Out.Style
 	self := s.self()
 	store := "--store " + term.Quote("sqlite:"+s.db)
 	s.title("What was kept, and what to try next")
-	s.p.out.Line("project   %s", s.project)
-	s.p.out.Line("sessions  %s", s.db)
-	s.p.out.Line("")
+	s.p.Out.Line("project   %s", s.project)
+	s.p.Out.Line("sessions  %s", s.db)
+	s.p.Out.Line("")
 	for _, c := range [][2]string{
 		{"read the session", "sessions show " + store + " " + demoSession},
 		{"every record of it", "sessions show " + store + " --records " + demoSession},
@@ -211,13 +212,13 @@ func (s *stage) next() {
 		{"branch off it", "sessions fork " + store + " --id second-try " + demoSession},
 		{"what this machine offers", "doctor"},
 	} {
-		s.p.out.Line("  %s", t.Dim("# "+c[0]))
-		s.p.out.Line("  %s %s", self, c[1])
+		s.p.Out.Line("  %s", t.Dim("# "+c[0]))
+		s.p.Out.Line("  %s %s", self, c[1])
 	}
-	s.p.out.Line("")
-	s.p.out.Line("With a model of your own, in a folder of your own:")
-	s.p.out.Line(`  %s run --model anthropic/claude-sonnet-4-6 "what does this project do?"`, self)
-	s.p.out.Line("%s", t.Dim("The demo's folder can go when you are done: rm -r "+term.Quote(s.dir)))
+	s.p.Out.Line("")
+	s.p.Out.Line("With a model of your own, in a folder of your own:")
+	s.p.Out.Line(`  %s run --model anthropic/claude-sonnet-4-6 "what does this project do?"`, self)
+	s.p.Out.Line("%s", t.Dim("The demo's folder can go when you are done: rm -r "+term.Quote(s.dir)))
 }
 
 // self is how a person can call this program again.
@@ -229,7 +230,7 @@ func (s *stage) self() string {
 	if runtime.GOOS == "windows" {
 		name += ".exe"
 	}
-	if found := s.p.environment().LookPath(name); found != "" && sameFile(found, s.exe) {
+	if found := s.p.Environment().LookPath(name); found != "" && sameFile(found, s.exe) {
 		return "holdfast"
 	}
 	return term.Quote(s.exe)

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/holdfast-dev/holdfast/internal/cli/command"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
 )
 
@@ -41,8 +42,8 @@ func TestDocumentedExitCodes(t *testing.T) {
 
 // Every command, flag and variable is in the document, and it names no others.
 func TestDocumentedFlags(t *testing.T) {
-	p := Program{}
-	p.fill()
+	p := command.Program{}
+	p.Fill()
 	doc := cliDoc(t)
 	known := map[string]bool{"--help": true}
 	var visit func(cmd *cobra.Command)
@@ -61,11 +62,11 @@ func TestDocumentedFlags(t *testing.T) {
 				t.Errorf("--%s has no help", f.Name)
 			}
 		})
-		for _, c := range subcommands(cmd) {
+		for _, c := range command.Subcommands(cmd) {
 			visit(c)
 		}
 	}
-	visit(p.root(nil))
+	visit(newRoot(&p, nil))
 	for _, flag := range regexp.MustCompile("`[^`\n]*`").FindAllString(doc, -1) {
 		for _, name := range regexp.MustCompile(`--[a-z][a-z-]+`).FindAllString(flag, -1) {
 			if !known[name] {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/holdfast-dev/holdfast/internal/cli/command"
 	"github.com/holdfast-dev/holdfast/internal/doctor"
 	"github.com/holdfast-dev/holdfast/internal/term"
 )
@@ -12,33 +13,33 @@ import (
 type doctorCmd struct {
 	Net bool
 	CWD string
-	storeFlags
-	jsonFlag
+	command.StoreFlags
+	command.JSONFlag
 }
 
-func (c *doctorCmd) declare(b *builder) {
-	b.flag(&c.Net, "net", "", "", "Also ask the model's server whether it answers.")
-	b.flag(&c.CWD, "cwd", "", "FOLDER", "The folder to look at; default the current one.")
-	b.include(&c.storeFlags)
-	b.include(&c.jsonFlag)
+func (c *doctorCmd) Declare(b *command.Builder) {
+	b.Flag(&c.Net, "net", "", "", "Also ask the model's server whether it answers.")
+	b.Flag(&c.CWD, "cwd", "", "FOLDER", "The folder to look at; default the current one.")
+	b.Include(&c.StoreFlags)
+	b.Include(&c.JSONFlag)
 }
 
-func (c *doctorCmd) run(ctx context.Context, p *Program) error {
-	r := doctor.Examine(ctx, p.environment(), &doctor.Options{Store: c.Store, Cwd: c.CWD, Net: c.Net})
+func (c *doctorCmd) Run(ctx context.Context, p *command.Program) error {
+	r := doctor.Examine(ctx, p.Environment(), &doctor.Options{Store: c.Store, Cwd: c.CWD, Net: c.Net})
 	if c.JSON {
-		if err := p.out.JSON(r, p.out.TTY); err != nil {
+		if err := p.Out.JSON(r, p.Out.TTY); err != nil {
 			return err
 		}
 	} else {
-		p.findings(r)
+		findings(p, r)
 	}
-	return end(r.Outcome())
+	return command.End(r.Outcome())
 }
 
 // findings prints a doctor's report.
-func (p *Program) findings(r *doctor.Report) {
-	t := p.out.Style
-	p.out.Line("%s", t.Dim(fmt.Sprintf("holdfast %s, %s/%s, %s", r.Version.Version, r.Version.OS, r.Version.Arch, r.Version.Go)))
+func findings(p *command.Program, r *doctor.Report) {
+	t := p.Out.Style
+	p.Out.Line("%s", t.Dim(fmt.Sprintf("holdfast %s, %s/%s, %s", r.Version.Version, r.Version.OS, r.Version.Arch, r.Version.Go)))
 	for _, k := range r.Checks {
 		word := t.Green("ok  ")
 		switch k.State {
@@ -47,9 +48,9 @@ func (p *Program) findings(r *doctor.Report) {
 		case "fail":
 			word = t.Red("fail")
 		}
-		p.out.Line("%s  %s %s", word, term.Column(k.Name, 10), term.Escape(term.OneLine(k.Detail)))
+		p.Out.Line("%s  %s %s", word, term.Column(k.Name, 10), term.Escape(term.OneLine(k.Detail)))
 		if k.Hint != "" {
-			p.out.Line("                 hint: %s", term.Escape(term.OneLine(k.Hint)))
+			p.Out.Line("                 hint: %s", term.Escape(term.OneLine(k.Hint)))
 		}
 	}
 }

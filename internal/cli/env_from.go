@@ -4,6 +4,8 @@ import (
 	"context"
 	"strings"
 
+	"github.com/holdfast-dev/holdfast/internal/cli/command"
+	"github.com/holdfast-dev/holdfast/internal/outcome"
 	"github.com/holdfast-dev/holdfast/runspec"
 )
 
@@ -13,7 +15,7 @@ func (c *agentFlags) references() (map[string]string, error) {
 	for _, pair := range c.EnvFrom {
 		name, ref, ok := strings.Cut(pair, "=")
 		if !ok || name == "" {
-			return nil, usage("--env-from: "+pair+" is not NAME=REFERENCE", "--env-from ANTHROPIC_API_KEY=keyring:SERVICE/USER")
+			return nil, outcome.Invalid("--env-from: "+pair+" is not NAME=REFERENCE", "--env-from ANTHROPIC_API_KEY=keyring:SERVICE/USER")
 		}
 		if from == nil {
 			from = map[string]string{}
@@ -24,7 +26,7 @@ func (c *agentFlags) references() (map[string]string, error) {
 }
 
 // fetchHere adds the variables of --env-from to the program's environment.
-func (c *agentFlags) fetchHere(ctx context.Context, p *Program) error {
+func (c *agentFlags) fetchHere(ctx context.Context, p *command.Program) error {
 	from, err := c.references()
 	if err != nil {
 		return err
@@ -32,10 +34,10 @@ func (c *agentFlags) fetchHere(ctx context.Context, p *Program) error {
 	if len(from) == 0 {
 		return nil
 	}
-	e := p.environment()
+	e := p.Environment()
 	if err := e.Fetch(ctx, from); err != nil {
 		return err
 	}
-	p.Env, p.environ = e.Vars, e.Commands
+	p.Env, p.CommandEnv = e.Vars, e.Commands
 	return nil
 }

@@ -8,14 +8,17 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+
+	"github.com/holdfast-dev/holdfast/internal/cli/command"
+	"github.com/holdfast-dev/holdfast/internal/outcome"
 )
 
-// export writes an export to a file that appears when it is whole, and that is the user's alone.
+// exportFile writes an export to a file that appears when it is whole, and that is the user's alone.
 // output is a path, or a folder in which the file gets the name inFolder. write may return an
 // error for what is damaged in an export that is whole all the same; export returns it. note
 // gets the path and the SHA-256 before the file appears.
-func (p *Program) export(output, inFolder string, write func(io.Writer) (damaged, err error), note func(path, sum string) error) (path string, err error) {
-	if path, err = p.absolute(output); err != nil {
+func exportFile(p *command.Program, output, inFolder string, write func(io.Writer) (damaged, err error), note func(path, sum string) error) (path string, err error) {
+	if path, err = absolutePath(p, output); err != nil {
 		return "", err
 	}
 	info, err := os.Stat(path)
@@ -24,11 +27,11 @@ func (p *Program) export(output, inFolder string, write func(io.Writer) (damaged
 		info, err = os.Stat(path)
 	}
 	if err == nil && !info.Mode().IsRegular() {
-		return "", usage(path+" is there and is no regular file", "leave -o out and redirect standard output")
+		return "", outcome.Invalid(path+" is there and is no regular file", "leave -o out and redirect standard output")
 	}
 	tmp, err := os.CreateTemp(filepath.Dir(path), ".holdfast-export-*") // mode 0600
 	if err != nil {
-		return "", usage(fmt.Sprintf("%s cannot be written: %v", path, errors.Unwrap(err)), "")
+		return "", outcome.Invalid(fmt.Sprintf("%s cannot be written: %v", path, errors.Unwrap(err)), "")
 	}
 	defer os.Remove(tmp.Name())
 	sum := sha256.New()
@@ -45,8 +48,8 @@ func (p *Program) export(output, inFolder string, write func(io.Writer) (damaged
 	return path, damaged
 }
 
-// absolute is a path that the user named, counted from the folder the program was started in.
-func (p *Program) absolute(path string) (string, error) {
+// absolutePath is a path that the user named, counted from the folder the program was started in.
+func absolutePath(p *command.Program, path string) (string, error) {
 	if filepath.IsAbs(path) {
 		return path, nil
 	}

@@ -6,17 +6,19 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"github.com/holdfast-dev/holdfast/internal/cli/command"
 )
 
-// help prints the help of a command.
-func (p *Program) help(cmd *cobra.Command) {
+// printHelp prints the help of a command.
+func printHelp(p *command.Program, cmd *cobra.Command) {
 	width := 80
-	if p.out.TTY {
-		width = min(p.out.Columns(), 100)
+	if p.Out.TTY {
+		width = min(p.Out.Columns(), 100)
 	}
-	line := p.out.Line
+	line := p.Out.Line
 	var commands [][2]string
-	for _, c := range subcommands(cmd) {
+	for _, c := range command.Subcommands(cmd) {
 		commands = append(commands, [2]string{commandPath(c) + strings.TrimPrefix(c.Use, c.Name()), c.Short})
 	}
 	if cmd == cmd.Root() {
@@ -37,13 +39,13 @@ func (p *Program) help(cmd *cobra.Command) {
 			line("%s", l)
 		}
 	}
-	p.helpRows("Arguments", arguments(cmd), width)
+	helpRows(p, "Arguments", command.Arguments(cmd), width)
 	var groups []string
 	rows := map[string][][2]string{}
 	visibleFlags(cmd, func(f *pflag.Flag) {
 		group := "Flags"
-		if v, ok := f.Value.(*value); ok && v.group != "" {
-			group = v.group
+		if v, ok := f.Value.(*command.Value); ok && v.Group != "" {
+			group = v.Group
 		}
 		if rows[group] == nil {
 			groups = append(groups, group)
@@ -51,9 +53,9 @@ func (p *Program) help(cmd *cobra.Command) {
 		rows[group] = append(rows[group], [2]string{flagWords(f), f.Usage})
 	})
 	for _, g := range groups {
-		p.helpRows(g, rows[g], width)
+		helpRows(p, g, rows[g], width)
 	}
-	p.helpRows("Commands", commands, width)
+	helpRows(p, "Commands", commands, width)
 	if len(commands) > 0 {
 		line("")
 		line("%s", `Run "`+cmd.CommandPath()+` <command> --help" for more information on a command.`)
@@ -98,22 +100,22 @@ func flagWords(f *pflag.Flag) string {
 	if f.Shorthand != "" {
 		words = "-" + f.Shorthand + ", --" + f.Name
 	}
-	if v, ok := f.Value.(*value); ok && !v.isSwitch() {
+	if v, ok := f.Value.(*command.Value); ok && !v.IsSwitch() {
 		if f.NoOptDefVal != "" {
-			return words + "[=" + v.placeholder + "]"
+			return words + "[=" + v.Placeholder + "]"
 		}
-		return words + "=" + v.placeholder
+		return words + "=" + v.Placeholder
 	}
 	return words
 }
 
 // helpRows prints words and what they mean in two columns.
-func (p *Program) helpRows(heading string, rows [][2]string, width int) {
+func helpRows(p *command.Program, heading string, rows [][2]string, width int) {
 	if len(rows) == 0 {
 		return
 	}
-	p.out.Line("")
-	p.out.Line("%s", heading+":")
+	p.Out.Line("")
+	p.Out.Line("%s", heading+":")
 	col := 0
 	for _, r := range rows {
 		if n := utf8.RuneCountInString(r[0]); n <= 30 {
@@ -124,7 +126,7 @@ func (p *Program) helpRows(heading string, rows [][2]string, width int) {
 		head := "  " + r[0]
 		n := utf8.RuneCountInString(r[0])
 		if n > col {
-			p.out.Line("%s", head)
+			p.Out.Line("%s", head)
 			head = strings.Repeat(" ", col+2)
 		} else {
 			head += strings.Repeat(" ", col-n)
@@ -132,12 +134,12 @@ func (p *Program) helpRows(heading string, rows [][2]string, width int) {
 		text := ""
 		for word := range strings.FieldsSeq(r[1]) {
 			if text != "" && col+4+utf8.RuneCountInString(text+" "+word) > width {
-				p.out.Line("%s", head+"  "+text)
+				p.Out.Line("%s", head+"  "+text)
 				head, text = strings.Repeat(" ", col+2), word
 				continue
 			}
 			text = strings.TrimSpace(text + " " + word)
 		}
-		p.out.Line("%s", strings.TrimRight(head+"  "+text, " "))
+		p.Out.Line("%s", strings.TrimRight(head+"  "+text, " "))
 	}
 }

@@ -6,20 +6,19 @@ import (
 	"strings"
 	"time"
 
-	"github.com/spf13/cobra"
-
 	"github.com/holdfast-dev/holdfast/hook"
+	"github.com/holdfast-dev/holdfast/internal/cli/command"
 	"github.com/holdfast-dev/holdfast/internal/settings"
 	"github.com/holdfast-dev/holdfast/internal/term"
 	"github.com/holdfast-dev/holdfast/policy"
 )
 
-func newHooksCmd(p *Program) *cobra.Command {
-	return p.group("hooks", "List, trust, test and replay hooks.",
-		p.command(&hooksListCmd{}, "list", "List the hooks that settings name, and which of them run.", "ls"),
-		p.command(&hooksTrustCmd{}, "trust", "Trust the hooks that a folder brings along, as they are now."),
-		p.command(&hooksTestCmd{}, "test", "Fire one event and say what its hooks answer."),
-		p.command(&hooksReplayCmd{}, "replay", "Ask today's hooks about the prompts and calls of a past session."),
+func newHooksCmd(p *command.Program) *command.Command {
+	return p.Group("hooks", "List, trust, test and replay hooks.",
+		p.Command(&hooksListCmd{}, "list", "List the hooks that settings name, and which of them run.", "ls"),
+		p.Command(&hooksTrustCmd{}, "trust", "Trust the hooks that a folder brings along, as they are now."),
+		p.Command(&hooksTestCmd{}, "test", "Fire one event and say what its hooks answer."),
+		p.Command(&hooksReplayCmd{}, "replay", "Ask today's hooks about the prompts and calls of a past session."),
 	)
 }
 
@@ -29,12 +28,12 @@ type hooksFlags struct {
 	Settings []string
 }
 
-func (c *hooksFlags) declare(b *builder) {
-	b.flag(&c.CWD, "cwd", "", "FOLDER", "The folder the session would work in; default the current one.")
-	b.flag(&c.Settings, "settings", "", "FILE|JSON", "More settings, stronger than those of the folder and the user; may be repeated.")
+func (c *hooksFlags) Declare(b *command.Builder) {
+	b.Flag(&c.CWD, "cwd", "", "FOLDER", "The folder the session would work in; default the current one.")
+	b.Flag(&c.Settings, "settings", "", "FILE|JSON", "More settings, stronger than those of the folder and the user; may be repeated.")
 }
 
-func (f *hooksFlags) load(p *Program) (*settings.Settings, error) {
+func (f *hooksFlags) load(p *command.Program) (*settings.Settings, error) {
 	return (&policyFlags{CWD: f.CWD, Settings: f.Settings}).load(p, false)
 }
 
@@ -99,12 +98,12 @@ func onFailure(d *hook.Definition, strict bool) hook.OnFailure {
 // hooksListCmd is `holdfast hooks list`.
 type hooksListCmd struct {
 	hooksFlags
-	jsonFlag
+	command.JSONFlag
 }
 
-func (c *hooksListCmd) declare(b *builder) {
-	b.include(&c.hooksFlags)
-	b.include(&c.jsonFlag)
+func (c *hooksListCmd) Declare(b *command.Builder) {
+	b.Include(&c.hooksFlags)
+	b.Include(&c.JSONFlag)
 }
 
 // Help says more than one line.
@@ -114,7 +113,7 @@ now: "untrusted" was never trusted here, "modified" has changed since, or a file
 names has.`
 }
 
-func (c *hooksListCmd) run(_ context.Context, p *Program) error {
+func (c *hooksListCmd) Run(_ context.Context, p *command.Program) error {
 	s, err := c.load(p)
 	if err != nil {
 		return err
@@ -124,16 +123,16 @@ func (c *hooksListCmd) run(_ context.Context, p *Program) error {
 		for i := range s.Hooks {
 			docs = append(docs, newHookDoc(&s.Hooks[i], s.StrictHooks.Value))
 		}
-		return p.out.JSON(map[string]any{"hooks": docs}, p.out.TTY)
+		return p.Out.JSON(map[string]any{"hooks": docs}, p.Out.TTY)
 	}
 	for i := range s.Hooks {
-		printHook(p.out, &s.Hooks[i], s.StrictHooks.Value)
+		printHook(p.Out, &s.Hooks[i], s.StrictHooks.Value)
 	}
 	if len(s.Hooks) == 0 {
-		p.err.Line("no hooks here")
+		p.Err.Line("no hooks here")
 	}
 	if _, hint := s.HookNotice(); hint != "" {
-		p.err.Line("%s %s", p.err.Bold("hint:"), term.Escape(hint))
+		p.Err.Line("%s %s", p.Err.Bold("hint:"), term.Escape(hint))
 	}
 	return nil
 }

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/holdfast-dev/holdfast/hook"
+	"github.com/holdfast-dev/holdfast/internal/cli/command"
 	"github.com/holdfast-dev/holdfast/internal/missing"
 )
 
@@ -182,13 +183,13 @@ func (s *eventRoom) run(name string, sc *eventScene) string {
 		args = append(args, "go")
 	}
 	var out bytes.Buffer
-	p := Program{
+	p := command.Program{
 		Args: args, Env: s.env, Stdout: &out, Stderr: &out, Getwd: func() (string, error) { return s.project, nil },
 		Managed: filepath.Join(s.dir, "managed.json"),
 	}
 	ctx, done := context.WithTimeout(s.t.Context(), time.Minute) // what hangs is to be seen
 	defer done()
-	code := p.Run(ctx)
+	code := Run(ctx, &p)
 	return fmt.Sprintf("%sexit code %d", out.String(), code)
 }
 

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/holdfast-dev/holdfast/hook"
+	"github.com/holdfast-dev/holdfast/internal/cli/command"
 	"github.com/holdfast-dev/holdfast/internal/term"
 	"github.com/holdfast-dev/holdfast/session"
 )
@@ -142,9 +143,9 @@ func plain(o *hook.Output) map[string]any {
 	return said
 }
 
-// fired prints what each hook said, and what that means together.
-func (p *Program) fired(d *firedDoc) {
-	t := p.out.Style
+// printFired prints what each hook said, and what that means together.
+func printFired(p *command.Program, d *firedDoc) {
+	t := p.Out.Style
 	for _, r := range d.Hooks {
 		state := t.Green("ok")
 		switch {
@@ -156,27 +157,27 @@ func (p *Program) fired(d *firedDoc) {
 		if r.Exit != nil {
 			state += t.Dim(fmt.Sprintf("  exit %d", *r.Exit))
 		}
-		p.out.Line("%s  %s%s", term.Fit(r.Name, t.Columns()-30), state, t.Dim("  "+term.Elapsed(time.Duration(r.Millis)*time.Millisecond)))
+		p.Out.Line("%s  %s%s", term.Fit(r.Name, t.Columns()-30), state, t.Dim("  "+term.Elapsed(time.Duration(r.Millis)*time.Millisecond)))
 		for _, text := range []string{r.Error, r.Notice} {
 			if text != "" {
-				p.out.Line("    %s", term.Escape(term.OneLine(text)))
+				p.Out.Line("    %s", term.Escape(term.OneLine(text)))
 			}
 		}
 		if len(r.Said) > 0 {
 			if b, err := term.MarshalJSON(r.Said, false); err == nil {
-				p.out.Line("    %s", t.Dim(string(b)))
+				p.Out.Line("    %s", t.Dim(string(b)))
 			}
 		}
 	}
-	p.together(d.Hooks, &d.Outcome)
+	printTogether(p, d.Hooks, &d.Outcome)
 }
 
-// together prints an outcome; failures have been told.
-func (p *Program) together(ran []ranDoc, o *outcomeDoc) {
-	t := p.out.Style
+// printTogether prints an outcome; failures have been told.
+func printTogether(p *command.Program, ran []ranDoc, o *outcomeDoc) {
+	t := p.Out.Style
 	tell := func(what, text string) {
 		if text != "" {
-			p.out.Line("%s %s", t.Dim(term.Column(what, 8)), term.Escape(term.OneLine(text)))
+			p.Out.Line("%s %s", t.Dim(term.Column(what, 8)), term.Escape(term.OneLine(text)))
 		}
 	}
 	verdict := "nothing stands in the way"

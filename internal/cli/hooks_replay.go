@@ -7,7 +7,9 @@ import (
 	"fmt"
 
 	"github.com/holdfast-dev/holdfast/hook"
+	"github.com/holdfast-dev/holdfast/internal/cli/command"
 	"github.com/holdfast-dev/holdfast/internal/compose/hooks"
+	"github.com/holdfast-dev/holdfast/internal/outcome"
 	"github.com/holdfast-dev/holdfast/internal/settings"
 	"github.com/holdfast-dev/holdfast/internal/term"
 	"github.com/holdfast-dev/holdfast/policy"
@@ -22,18 +24,18 @@ type hooksReplayCmd struct {
 	Yes       bool
 	NoSandbox bool
 	Settings  []string
-	storeFlags
-	jsonFlag
+	command.StoreFlags
+	command.JSONFlag
 }
 
-func (c *hooksReplayCmd) declare(b *builder) {
-	b.include(&c.sessionArg)
-	b.flag(&c.All, "all", "a", "", "Everything, not only that about which hooks said something.")
-	b.flag(&c.Yes, "yes", "y", "", "Do not ask.")
-	b.flag(&c.NoSandbox, "no-sandbox", "", "", "Run commands of hooks without the kernel sandbox.")
-	b.flag(&c.Settings, "settings", "", "FILE|JSON", "More settings, stronger than those of the session's folder and the user; may be repeated.")
-	b.include(&c.storeFlags)
-	b.include(&c.jsonFlag)
+func (c *hooksReplayCmd) Declare(b *command.Builder) {
+	b.Include(&c.sessionArg)
+	b.Flag(&c.All, "all", "a", "", "Everything, not only that about which hooks said something.")
+	b.Flag(&c.Yes, "yes", "y", "", "Do not ask.")
+	b.Flag(&c.NoSandbox, "no-sandbox", "", "", "Run commands of hooks without the kernel sandbox.")
+	b.Flag(&c.Settings, "settings", "", "FILE|JSON", "More settings, stronger than those of the session's folder and the user; may be repeated.")
+	b.Include(&c.StoreFlags)
+	b.Include(&c.JSONFlag)
 }
 
 // Help says more than one line.
@@ -55,17 +57,17 @@ type replayedDoc struct {
 	text string
 }
 
-func (c *hooksReplayCmd) run(ctx context.Context, p *Program) error {
-	files, err := p.settingsFiles(c.Settings)
+func (c *hooksReplayCmd) Run(ctx context.Context, p *command.Program) error {
+	files, err := settingsFiles(p, c.Settings)
 	if err != nil {
 		return err
 	}
 	return c.with(ctx, p, c.Store, func(s *session.Sessions, m session.Meta) error {
-		today, err := p.loadSettings(m.CWD, files)
+		today, err := p.LoadSettings(m.CWD, files)
 		if err != nil {
 			return err
 		}
-		p.notice(today)
+		p.SettingsNotices(today)
 		moments, err := c.moments(ctx, p, s, m, today)
 		if err != nil {
 			return err
@@ -81,7 +83,7 @@ type moment struct {
 }
 
 // moments reads the prompts and calls of a log.
-func (c *hooksReplayCmd) moments(ctx context.Context, p *Program, s *session.Sessions, m session.Meta, today *settings.Settings) ([]moment, error) {
+func (c *hooksReplayCmd) moments(ctx context.Context, p *command.Program, s *session.Sessions, m session.Meta, today *settings.Settings) ([]moment, error) {
 	var list []moment
 	uses := map[string]transcript.Use{}
 	kept := false // the item that follows is what a hook keeps the agent going with
@@ -131,7 +133,7 @@ func (c *hooksReplayCmd) moments(ctx context.Context, p *Program, s *session.Ses
 			}
 			list = append(list, moment{replayedDoc{
 				Seq: rec.Seq, Tool: u.Name, Use: u.ID, Then: then.Effect, text: headline(u.Name, u.Input, m.CWD),
-			}, p.withRequests(in)})
+			}, withRequests(p, in)})
 		}
 	}
 	return list, nil
@@ -150,25 +152,25 @@ func readItem(rec session.Record) (transcript.Encoded, error) {
 }
 
 // replay tells the hooks of every moment.
-func (c *hooksReplayCmd) replay(ctx context.Context, p *Program, today *settings.Settings, moments []moment, id string) error {
+func (c *hooksReplayCmd) replay(ctx context.Context, p *command.Program, today *settings.Settings, moments []moment, id string) error {
 	watch := &hookWatch{}
-	h, err := hooks.Open(&hooks.Options{Env: p.environment(), Settings: today, Folders: hookFolders(today), NoSandbox: c.NoSandbox, Watch: watch.over})
+	h, err := hooks.Open(&hooks.Options{Env: p.Environment(), Settings: today, Folders: hookFolders(today), NoSandbox: c.NoSandbox, Watch: watch.over})
 	if err != nil {
 		return err
 	}
 	defer h.Close()
 	if !h.Registry.Has(hook.UserPromptSubmit) && !h.Registry.Has(hook.PreToolUse) {
-		p.err.Line("no hook of UserPromptSubmit or PreToolUse runs in %s", term.Escape(today.Cwd()))
+		p.Err.Line("no hook of UserPromptSubmit or PreToolUse runs in %s", term.Escape(today.Cwd()))
 		return nil
 	}
 	if !c.Yes {
 		question := fmt.Sprintf("run the hooks of %s for %s?", term.Escape(today.Cwd()), term.Count(len(moments), "prompt and call"))
-		ok, err := p.confirm(ctx, question, "holdfast hooks replay --yes "+storeArg(c.Store)+term.Quote(id))
+		ok, err := confirm(p, ctx, question, "holdfast hooks replay --yes "+storeArg(c.Store)+term.Quote(id))
 		if err != nil {
 			return err
 		}
 		if !ok {
-			return usage("nothing was run", "")
+			return outcome.Invalid("nothing was run", "")
 		}
 	}
 	said, blocked := 0, 0
@@ -192,7 +194,7 @@ func (c *hooksReplayCmd) replay(ctx context.Context, p *Program, today *settings
 		}
 	}
 	if !c.JSON {
-		p.err.Line("%d prompts and calls, hooks say something about %d and block %d", len(moments), said, blocked)
+		p.Err.Line("%d prompts and calls, hooks say something about %d and block %d", len(moments), said, blocked)
 	}
 	return nil
 }
@@ -207,16 +209,16 @@ func (d *firedDoc) speaks() bool {
 	return false
 }
 
-func (c *hooksReplayCmd) tell(p *Program, d *replayedDoc) error {
+func (c *hooksReplayCmd) tell(p *command.Program, d *replayedDoc) error {
 	if c.JSON {
-		return p.out.JSON(d, false)
+		return p.Out.JSON(d, false)
 	}
-	t := p.out.Style
+	t := p.Out.Style
 	what := cmp.Or(d.Tool, "prompt")
-	p.out.Line("%s  %s", t.Bold(term.Escape(what)), term.Fit(d.text, t.Columns()-len(what)-4))
+	p.Out.Line("%s  %s", t.Bold(term.Escape(what)), term.Fit(d.text, t.Columns()-len(what)-4))
 	if d.Then != "" {
-		p.out.Line("%s %s", t.Dim(term.Column("then", 8)), effectWord(t, d.Then))
+		p.Out.Line("%s %s", t.Dim(term.Column("then", 8)), effectWord(t, d.Then))
 	}
-	p.fired(&d.firedDoc)
+	printFired(p, &d.firedDoc)
 	return nil
 }

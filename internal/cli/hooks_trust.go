@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/holdfast-dev/holdfast/hook"
+	"github.com/holdfast-dev/holdfast/internal/cli/command"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
 	"github.com/holdfast-dev/holdfast/internal/settings"
 	"github.com/holdfast-dev/holdfast/internal/term"
@@ -15,13 +16,13 @@ import (
 type hooksTrustCmd struct {
 	Dir string
 	Yes bool
-	jsonFlag
+	command.JSONFlag
 }
 
-func (c *hooksTrustCmd) declare(b *builder) {
-	b.optional(&c.Dir, "dir", "The folder, or one inside it; default the current one.")
-	b.flag(&c.Yes, "yes", "y", "", "Do not ask.")
-	b.include(&c.jsonFlag)
+func (c *hooksTrustCmd) Declare(b *command.Builder) {
+	b.Optional(&c.Dir, "dir", "The folder, or one inside it; default the current one.")
+	b.Flag(&c.Yes, "yes", "y", "", "Do not ask.")
+	b.Include(&c.JSONFlag)
 }
 
 // Help says more than one line.
@@ -32,23 +33,23 @@ again, and the others do not. What else the folder's settings say is not trusted
 this; holdfast trust does both.`
 }
 
-func (c *hooksTrustCmd) run(ctx context.Context, p *Program) error {
-	list, err := p.trust()
+func (c *hooksTrustCmd) Run(ctx context.Context, p *command.Program) error {
+	list, err := p.Trust()
 	if err != nil {
 		return err
 	}
-	s, err := p.settingsOf(c.Dir)
+	s, err := p.FolderSettings(c.Dir)
 	if err != nil {
 		return err
 	}
 	brought := broughtHooks(s)
 	for _, h := range brought {
 		if h.Digest == "" {
-			return &failure{msg: settings.Where(h.Origin) + ": " + h.Why, hint: "mend it, or take the hook out", out: outcome.Usage}
+			return &outcome.Failure{Message: settings.Where(h.Origin) + ": " + h.Why, Advice: "mend it, or take the hook out", Result: outcome.Usage}
 		}
 	}
 	if !c.JSON {
-		p.showHooks(s, brought)
+		showHooks(p, s, brought)
 	}
 	if err := c.confirm(ctx, p, s, len(brought)); err != nil {
 		return err
@@ -58,12 +59,12 @@ func (c *hooksTrustCmd) run(ctx context.Context, p *Program) error {
 		return err
 	}
 	if !ok {
-		return usage(s.Project+" brings no hooks along that could be trusted", "its hooks would be in "+s.Project+"/.holdfast/settings.json")
+		return outcome.Invalid(s.Project+" brings no hooks along that could be trusted", "its hooks would be in "+s.Project+"/.holdfast/settings.json")
 	}
 	if c.JSON {
-		return p.out.JSON(trustDoc{Folder: s.Project, Hooks: trustedHooks(brought)}, p.out.TTY)
+		return p.Out.JSON(trustDoc{Folder: s.Project, Hooks: trustedHooks(brought)}, p.Out.TTY)
 	}
-	p.err.Line("%s of %s: trusted as they are now", term.Count(len(brought), "hook"), term.Escape(s.Project))
+	p.Err.Line("%s of %s: trusted as they are now", term.Count(len(brought), "hook"), term.Escape(s.Project))
 	return nil
 }
 
@@ -90,8 +91,8 @@ func trustedHooks(list []*settings.Hook) []settings.TrustedHook {
 
 // showHooks shows the whole of what would run: nothing is left out of a command, and
 // nothing in it stays invisible.
-func (p *Program) showHooks(s *settings.Settings, list []*settings.Hook) {
-	t := p.err.Style
+func showHooks(p *command.Program, s *settings.Settings, list []*settings.Hook) {
+	t := p.Err.Style
 	for _, h := range list {
 		event := string(h.Event)
 		if h.Matcher != "" {
@@ -101,20 +102,20 @@ func (p *Program) showHooks(s *settings.Settings, list []*settings.Hook) {
 		if h.Status != settings.HookTrusted {
 			state = "  " + t.Yellow(string(h.Status))
 		}
-		p.err.Line("%s%s  %s", t.Bold(term.EscapeStrict(event)), state, t.Dim(term.Escape(settings.Where(h.Origin))))
+		p.Err.Line("%s%s  %s", t.Bold(term.EscapeStrict(event)), state, t.Dim(term.Escape(settings.Where(h.Origin))))
 		what := h.URL
 		if h.Type() == hook.TypeCommand {
 			what = commandText(&h.Definition)
 		}
 		for line := range strings.SplitSeq(what, "\n") {
-			p.err.Line("    %s", term.EscapeStrict(line))
+			p.Err.Line("    %s", term.EscapeStrict(line))
 		}
 		d := newHookDoc(h, s.StrictHooks.Value)
 		if d.Sandbox != "" && d.Sandbox != hook.AccessRead {
-			p.err.Line("    %s", t.Yellow("sandbox "+string(d.Sandbox)))
+			p.Err.Line("    %s", t.Yellow("sandbox "+string(d.Sandbox)))
 		}
 		if len(h.Env) > 0 {
-			p.err.Line("    %s", t.Yellow(term.EscapeStrict("knows of "+strings.Join(h.Env, ", "))))
+			p.Err.Line("    %s", t.Yellow(term.EscapeStrict("knows of "+strings.Join(h.Env, ", "))))
 		}
 	}
 }
@@ -132,23 +133,23 @@ func commandText(d *hook.Definition) string {
 }
 
 // confirm asks the person at the terminal. Without one, --yes is required.
-func (c *hooksTrustCmd) confirm(ctx context.Context, p *Program, s *settings.Settings, n int) error {
+func (c *hooksTrustCmd) confirm(ctx context.Context, p *command.Program, s *settings.Settings, n int) error {
 	if c.Yes || n == 0 {
 		return nil
 	}
-	ok, err := p.confirm(ctx, "let them run, as they are now?", "holdfast hooks trust --yes "+term.Quote(s.Project))
+	ok, err := confirm(p, ctx, "let them run, as they are now?", "holdfast hooks trust --yes "+term.Quote(s.Project))
 	if err != nil || ok {
 		return err
 	}
-	return usage("nothing was trusted", "")
+	return outcome.Invalid("nothing was trusted", "")
 }
 
 // confirm puts a question that is answered with yes or no. Where nobody is there to
 // answer, the error's hint is what to do instead.
-func (p *Program) confirm(ctx context.Context, question, otherwise string) (bool, error) {
-	a := p.asker()
+func confirm(p *command.Program, ctx context.Context, question, otherwise string) (bool, error) {
+	a := newAsker(p)
 	if a == nil {
-		return false, usage("nobody is there to confirm it", otherwise)
+		return false, outcome.Invalid("nobody is there to confirm it", otherwise)
 	}
 	defer a.Close()
 	return a.Yes(ctx, question)

@@ -10,6 +10,7 @@ import (
 	"slices"
 
 	"github.com/holdfast-dev/holdfast/hook"
+	"github.com/holdfast-dev/holdfast/internal/cli/command"
 	"github.com/holdfast-dev/holdfast/internal/compose/hooks"
 	"github.com/holdfast-dev/holdfast/internal/compose/tools"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
@@ -23,15 +24,15 @@ type hooksTestCmd struct {
 	Input     string
 	NoSandbox bool
 	hooksFlags
-	jsonFlag
+	command.JSONFlag
 }
 
-func (c *hooksTestCmd) declare(b *builder) {
-	b.arg(&c.Event, "event", "PreToolUse, or any other event; the names of either dialect.")
-	b.flag(&c.Input, "input", "", "FILE", "What the hooks are told, as JSON in the form of either dialect; - is standard input. Default nothing but the event.")
-	b.flag(&c.NoSandbox, "no-sandbox", "", "", "Run commands of hooks without the kernel sandbox.")
-	b.include(&c.hooksFlags)
-	b.include(&c.jsonFlag)
+func (c *hooksTestCmd) Declare(b *command.Builder) {
+	b.Arg(&c.Event, "event", "PreToolUse, or any other event; the names of either dialect.")
+	b.Flag(&c.Input, "input", "", "FILE", "What the hooks are told, as JSON in the form of either dialect; - is standard input. Default nothing but the event.")
+	b.Flag(&c.NoSandbox, "no-sandbox", "", "", "Run commands of hooks without the kernel sandbox.")
+	b.Include(&c.hooksFlags)
+	b.Include(&c.JSONFlag)
 }
 
 // Help says more than one line.
@@ -44,10 +45,10 @@ or 3 when they block.
     holdfast hooks test PreToolUse --input -`
 }
 
-func (c *hooksTestCmd) run(ctx context.Context, p *Program) error {
+func (c *hooksTestCmd) Run(ctx context.Context, p *command.Program) error {
 	event, _, err := hook.ParseEvent(c.Event)
 	if err != nil {
-		return usage(err.Error(), outcome.Hint(err))
+		return outcome.Invalid(err.Error(), outcome.Hint(err))
 	}
 	s, err := c.load(p)
 	if err != nil {
@@ -58,37 +59,37 @@ func (c *hooksTestCmd) run(ctx context.Context, p *Program) error {
 		return err
 	}
 	watch := &hookWatch{}
-	h, err := hooks.Open(&hooks.Options{Env: p.environment(), Settings: s, Folders: hookFolders(s), NoSandbox: c.NoSandbox, Watch: watch.over})
+	h, err := hooks.Open(&hooks.Options{Env: p.Environment(), Settings: s, Folders: hookFolders(s), NoSandbox: c.NoSandbox, Watch: watch.over})
 	if err != nil {
 		return err
 	}
 	defer h.Close()
-	p.notice(s)
+	p.SettingsNotices(s)
 	d := watch.fire(ctx, h.Registry, in)
 	if c.JSON {
-		if err := p.out.JSON(d, p.out.TTY); err != nil {
+		if err := p.Out.JSON(d, p.Out.TTY); err != nil {
 			return err
 		}
 	} else {
 		if len(d.Hooks) == 0 {
-			p.err.Line("no hook ran for this %s", event)
+			p.Err.Line("no hook ran for this %s", event)
 		}
-		p.fired(&d)
+		printFired(p, &d)
 	}
 	if d.Outcome.Blocked {
-		return end(outcome.Denied)
+		return command.End(outcome.Denied)
 	}
 	return nil
 }
 
 // input reads what the hooks are told, and completes it.
-func (c *hooksTestCmd) input(ctx context.Context, p *Program, event hook.Event, s *settings.Settings) (hook.Input, error) {
+func (c *hooksTestCmd) input(ctx context.Context, p *command.Program, event hook.Event, s *settings.Settings) (hook.Input, error) {
 	raw := []byte("{}")
 	var err error
 	switch c.Input {
 	case "":
 	case "-":
-		raw, err = io.ReadAll(io.LimitReader(p.stdin(ctx), inputLimit))
+		raw, err = io.ReadAll(io.LimitReader(p.Input(ctx), inputLimit))
 	default:
 		raw, err = os.ReadFile(c.Input)
 	}
@@ -96,17 +97,17 @@ func (c *hooksTestCmd) input(ctx context.Context, p *Program, event hook.Event, 
 		return hook.Input{}, ctx.Err()
 	}
 	if err != nil {
-		return hook.Input{}, usage("--input: "+err.Error(), "name a file of JSON, or - for standard input")
+		return hook.Input{}, outcome.Invalid("--input: "+err.Error(), "name a file of JSON, or - for standard input")
 	}
 	in, err := hook.ParseInput(event, raw)
 	if err != nil {
-		return in, usage("--input: "+err.Error(), cmp.Or(outcome.Hint(err), `write {"tool_name": "Bash", "tool_input": {"command": "ls"}}`))
+		return in, outcome.Invalid("--input: "+err.Error(), cmp.Or(outcome.Hint(err), `write {"tool_name": "Bash", "tool_input": {"command": "ls"}}`))
 	}
 	if in.CWD == "" {
 		in.CWD = s.Cwd()
 	}
 	if !filepath.IsAbs(in.CWD) {
-		return in, usage(fmt.Sprintf("--input: the cwd %q is not absolute", in.CWD), "")
+		return in, outcome.Invalid(fmt.Sprintf("--input: the cwd %q is not absolute", in.CWD), "")
 	}
 	if in.SessionID == "" {
 		in.SessionID = "test"
@@ -114,16 +115,16 @@ func (c *hooksTestCmd) input(ctx context.Context, p *Program, event hook.Event, 
 	if in.PermissionMode == "" {
 		in.PermissionMode = cmp.Or(string(s.Mode.Value), "default")
 	}
-	return p.withRequests(in), nil
+	return withRequests(p, in), nil
 }
 
 // withRequests adds what the call would touch, for the "if" of hooks. What cannot be
 // told is left out, and such hooks then run.
-func (p *Program) withRequests(in hook.Input) hook.Input {
+func withRequests(p *command.Program, in hook.Input) hook.Input {
 	if in.Tool == "" {
 		return in
 	}
-	call := policycheck.Call{Tool: in.Tool, Input: in.ToolInput, Cwd: in.CWD, Home: p.userHome(), Search: p.env(tools.EnvSearchURL)}
+	call := policycheck.Call{Tool: in.Tool, Input: in.ToolInput, Cwd: in.CWD, Home: p.UserHome(), Search: p.Getenv(tools.EnvSearchURL)}
 	if requests, err := call.Requests(); err == nil {
 		in.Requests = requests
 	}

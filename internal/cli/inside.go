@@ -11,6 +11,7 @@ import (
 	"github.com/holdfast-dev/holdfast/agent"
 	"github.com/holdfast-dev/holdfast/approval"
 	"github.com/holdfast-dev/holdfast/event"
+	"github.com/holdfast-dev/holdfast/internal/cli/command"
 	"github.com/holdfast-dev/holdfast/internal/compose"
 	"github.com/holdfast-dev/holdfast/internal/logpipe"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
@@ -23,10 +24,10 @@ import (
 // descriptor 3. No person calls it.
 type insideCmd struct{}
 
-func (c *insideCmd) run(ctx context.Context, p *Program) error {
+func (c *insideCmd) Run(ctx context.Context, p *command.Program) error {
 	stream, err := hostStream()
 	if err != nil {
-		return usage("holdfast inside is for a workspace's container: "+err.Error(), "holdfast run --workspace SLUG PROMPT")
+		return outcome.Invalid("holdfast inside is for a workspace's container: "+err.Error(), "holdfast run --workspace SLUG PROMPT")
 	}
 	steer := &steering{ready: make(chan struct{})}
 	host := logpipe.Dial(stream, steer)
@@ -44,7 +45,7 @@ func (c *insideCmd) run(ctx context.Context, p *Program) error {
 		_ = host.Fail(err) // a host that is gone knows by itself
 		return stopped(ctx, err)
 	}
-	return end(out)
+	return command.End(out)
 }
 
 // mayNot says what to do about a file of the project that the user in here may not read:
@@ -54,14 +55,14 @@ func mayNot(err error) error {
 		return err
 	}
 	hint := fmt.Sprintf("in the container the agent is user %d; make the project theirs, as root and on the machine: chown -R %[1]d:%d FOLDER", os.Getuid(), os.Getgid())
-	return &failure{msg: err.Error(), hint: hint, out: outcome.Of(err), err: err}
+	return &outcome.Failure{Message: err.Error(), Advice: hint, Result: outcome.Of(err), Cause: err}
 }
 
 // turn makes the agent and has it do what it is told.
-func (c *insideCmd) turn(ctx context.Context, p *Program, host *logpipe.Client, steer *steering) (outcome.Outcome, error) {
+func (c *insideCmd) turn(ctx context.Context, p *command.Program, host *logpipe.Client, steer *steering) (outcome.Outcome, error) {
 	spec, err := logpipe.ReadSpec(p.Stdin)
 	if err != nil {
-		return outcome.Usage, usage(err.Error(), outcome.Hint(err))
+		return outcome.Usage, outcome.Invalid(err.Error(), outcome.Hint(err))
 	}
 	var input []transcript.Part
 	if len(spec.Input) > 0 {
@@ -69,7 +70,7 @@ func (c *insideCmd) turn(ctx context.Context, p *Program, host *logpipe.Client, 
 			return outcome.Usage, err
 		}
 	}
-	cwd, err := p.folder(spec.Run.Cwd)
+	cwd, err := p.Folder(spec.Run.Cwd)
 	if err != nil {
 		return outcome.Usage, err
 	}
@@ -127,9 +128,9 @@ func (c *insideCmd) drive(ctx context.Context, host *logpipe.Client, a *agent.Ag
 }
 
 // insideRequest is the agent that the host describes.
-func insideRequest(p *Program, host *logpipe.Client, spec *logpipe.Spec, cwd string) *compose.Request {
+func insideRequest(p *command.Program, host *logpipe.Client, spec *logpipe.Spec, cwd string) *compose.Request {
 	r := &compose.Request{
-		Env: p.environment(), Spec: &spec.Run, Cwd: cwd, Given: spec.Given, Model: host.Model(0, spec.Models[0]), Contained: true, NoShell: !hasShell(),
+		Env: p.Environment(), Spec: &spec.Run, Cwd: cwd, Given: spec.Given, Model: host.Model(0, spec.Models[0]), Contained: true, NoShell: !hasShell(),
 	}
 	if len(spec.Models) > 1 {
 		r.Fallback = host.Model(1, spec.Models[1])

@@ -1,13 +1,30 @@
+// Package cli is the holdfast program: its commands, their help, and how they are found.
+//
+//	Main ──os, signals──► Run ──parse──► one package per command group ──► agent, session, …
+//	                       │                     │
+//	                       └──── package term ◄──┘   (text, JSON, errors with hints)
+//
+// A program is a value, so that tests run it as it is:
+//
+//	p := &command.Program{Args: []string{"version"}, Stdout: &out, Stderr: &errs}
+//	code := cli.Run(ctx, p)
+//
+// Data goes to Stdout, everything else to Stderr. Whatever a model, a tool or a
+// file says passes an escape filter (term.Escape) on its way to a terminal. Exit
+// codes come from package outcome alone.
 package cli
 
 import (
 	"context"
+	"errors"
 	"os"
 	"os/signal"
 	"syscall"
 
+	"github.com/holdfast-dev/holdfast/internal/cli/command"
 	"github.com/holdfast-dev/holdfast/internal/confine"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
+	"github.com/holdfast-dev/holdfast/internal/version"
 )
 
 // Main runs the program on this process: its arguments, environment, streams
@@ -15,11 +32,11 @@ import (
 // it save; a second SIGINT ends the process at once. `sandbox exec` passes signals
 // on instead.
 func Main() int {
-	p := Program{Args: os.Args[1:], Env: os.Environ(), Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, end: confine.End}
+	p := &command.Program{Args: os.Args[1:], Env: os.Environ(), Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, EndAs: confine.End}
 	if _, exec := confine.Asked(p.Args); exec {
-		return p.Run(context.Background())
+		return Run(context.Background(), p)
 	}
-	p.fill()
+	p.Fill()
 	ctx, cancel := context.WithCancelCause(context.Background())
 	defer cancel(nil)
 	signals := make(chan os.Signal, 2)
@@ -33,12 +50,40 @@ func Main() int {
 				by = outcome.Terminated
 			}
 			if seen++; seen > 1 {
-				p.err.Leave()
+				p.Err.Leave()
 				os.Exit(by.Exit)
 			}
-			p.err.Interrupting()
-			cancel(Stopped{Signal: s, By: by})
+			p.Err.Interrupting()
+			cancel(command.Stopped{Signal: s, By: by})
 		}
 	}()
-	return p.Run(ctx)
+	return Run(ctx, p)
+}
+
+// Run runs the command of p and returns the exit code. When ctx ends, a running turn
+// is interrupted and saved; [command.Stopped] as its cause says by which signal.
+func Run(ctx context.Context, p *command.Program) int {
+	p.Fill()
+	err := run(ctx, p)
+	p.Err.Stop()
+	if err == nil {
+		return outcome.OK.Exit
+	}
+	return p.Fail(stopped(ctx, err))
+}
+
+func run(ctx context.Context, p *command.Program) error {
+	if text, ok := version.Answer(p.Args); ok {
+		p.Out.Text(text)
+		return nil
+	}
+	return execute(ctx, p)
+}
+
+// stopped replaces what an ended context caused by why it ended.
+func stopped(ctx context.Context, err error) error {
+	if s, ok := errors.AsType[command.Stopped](context.Cause(ctx)); ok && outcome.Of(err) == outcome.Interrupted {
+		return command.End(s.By)
+	}
+	return err
 }

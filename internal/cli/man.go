@@ -8,14 +8,15 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/holdfast-dev/holdfast/internal/cli/command"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
 )
 
 // manCmd is `holdfast man`.
 type manCmd struct{}
 
-func (c *manCmd) run(_ context.Context, p *Program) error {
-	p.out.Text(manPage(p.root(nil)))
+func (c *manCmd) Run(_ context.Context, p *command.Program) error {
+	p.Out.Text(manPage(newRoot(p, nil)))
 	return nil
 }
 
@@ -48,7 +49,7 @@ func manPage(root *cobra.Command) string {
 		if c.HasAvailableFlags() {
 			b.WriteString(".Op Ar flags\n")
 		}
-		for _, a := range arguments(c) {
+		for _, a := range command.Arguments(c) {
 			if name, optional := strings.CutPrefix(a[0], "["); optional {
 				fmt.Fprintf(&b, ".Op Ar %s\n", roff(argumentName(name)))
 			} else {
@@ -61,7 +62,7 @@ func manPage(root *cobra.Command) string {
 	for _, c := range leaves {
 		fmt.Fprintf(&b, ".Ss holdfast %s\n%s\n", roff(commandPath(c)), roff(c.Short))
 		b.WriteString(".Bl -tag -width Ds\n")
-		for _, a := range arguments(c) {
+		for _, a := range command.Arguments(c) {
 			fmt.Fprintf(&b, ".It Ar %s\n%s\n", roff(argumentName(a[0])), roff(a[1]))
 		}
 		visibleFlags(c, func(f *pflag.Flag) {
@@ -70,8 +71,8 @@ func manPage(root *cobra.Command) string {
 				fmt.Fprintf(&b, "Fl %s , ", f.Shorthand)
 			}
 			fmt.Fprintf(&b, "Fl \\-%s", roff(f.Name))
-			if v, ok := f.Value.(*value); ok && !v.isSwitch() {
-				fmt.Fprintf(&b, " Ar %s", roff(v.placeholder))
+			if v, ok := f.Value.(*command.Value); ok && !v.IsSwitch() {
+				fmt.Fprintf(&b, " Ar %s", roff(v.Placeholder))
 			}
 			fmt.Fprintf(&b, "\n%s\n", roff(f.Usage))
 		})
@@ -94,8 +95,8 @@ func manPage(root *cobra.Command) string {
 
 // manLeaves are the commands that do something, as the help orders them.
 func manLeaves(cmd *cobra.Command) (list []*cobra.Command) {
-	for _, c := range subcommands(cmd) {
-		if len(subcommands(c)) == 0 {
+	for _, c := range command.Subcommands(cmd) {
+		if len(command.Subcommands(c)) == 0 {
 			list = append(list, c)
 		}
 		list = append(list, manLeaves(c)...)

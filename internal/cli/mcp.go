@@ -7,8 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/spf13/cobra"
-
+	"github.com/holdfast-dev/holdfast/internal/cli/command"
 	"github.com/holdfast-dev/holdfast/internal/compose/tools"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
 	"github.com/holdfast-dev/holdfast/internal/settings"
@@ -16,20 +15,20 @@ import (
 	"github.com/holdfast-dev/holdfast/policy"
 )
 
-func newMCPCmd(p *Program) *cobra.Command {
-	cmd := p.command(&mcpServeCmd{}, "mcp", "Manage MCP servers, or serve as one.") // mcp alone is mcp serve
-	addCommands(cmd,
-		p.command(&mcpServeCmd{}, "serve", "Offer guarded tools to an MCP client, over standard input and output or HTTP."),
-		p.command(&mcpListCmd{}, "list", "List the MCP servers that runs use, and which of them nobody has approved.", "ls"),
-		p.command(&mcpGetCmd{}, "get", "Show one server, and with --check its tools."),
-		p.command(&mcpAddCmd{}, "add", "Write a server down: a program, or an address."),
-		p.command(&mcpAddJSONCmd{}, "add-json", "Write a server down, as its definition in JSON."),
-		p.command(&mcpRemoveCmd{}, "remove", "Take a server out again.", "rm"),
-		p.command(&mcpApproveCmd{}, "approve", "Let servers that a folder brings along be started, each as it is now."),
-		p.command(&mcpRejectCmd{}, "reject", "Say no to servers that a folder brings along; runs do not ask about them any more."),
-		p.command(&mcpRevokeCmd{}, "revoke", "Take back what was decided about servers."),
-		p.command(&mcpLoginCmd{}, "login", "Log in to a server by OAuth."),
-		p.command(&mcpLogoutCmd{}, "logout", "Forget the login to a server."),
+func newMCPCmd(p *command.Program) *command.Command {
+	cmd := p.Command(&mcpServeCmd{}, "mcp", "Manage MCP servers, or serve as one.") // mcp alone is mcp serve
+	command.AddCommands(cmd,
+		p.Command(&mcpServeCmd{}, "serve", "Offer guarded tools to an MCP client, over standard input and output or HTTP."),
+		p.Command(&mcpListCmd{}, "list", "List the MCP servers that runs use, and which of them nobody has approved.", "ls"),
+		p.Command(&mcpGetCmd{}, "get", "Show one server, and with --check its tools."),
+		p.Command(&mcpAddCmd{}, "add", "Write a server down: a program, or an address."),
+		p.Command(&mcpAddJSONCmd{}, "add-json", "Write a server down, as its definition in JSON."),
+		p.Command(&mcpRemoveCmd{}, "remove", "Take a server out again.", "rm"),
+		p.Command(&mcpApproveCmd{}, "approve", "Let servers that a folder brings along be started, each as it is now."),
+		p.Command(&mcpRejectCmd{}, "reject", "Say no to servers that a folder brings along; runs do not ask about them any more."),
+		p.Command(&mcpRevokeCmd{}, "revoke", "Take back what was decided about servers."),
+		p.Command(&mcpLoginCmd{}, "login", "Log in to a server by OAuth."),
+		p.Command(&mcpLogoutCmd{}, "logout", "Forget the login to a server."),
 	)
 	return cmd
 }
@@ -40,9 +39,9 @@ type mcpFlags struct {
 	mcpConfigFlags
 }
 
-func (c *mcpFlags) declare(b *builder) {
-	b.flag(&c.CWD, "cwd", "", "FOLDER", "The folder that a run would work in; default the current one.")
-	b.include(&c.mcpConfigFlags)
+func (c *mcpFlags) Declare(b *command.Builder) {
+	b.Flag(&c.CWD, "cwd", "", "FOLDER", "The folder that a run would work in; default the current one.")
+	b.Include(&c.mcpConfigFlags)
 }
 
 // mcpConfigFlags name servers on the command line.
@@ -51,25 +50,25 @@ type mcpConfigFlags struct {
 	StrictMCPConfig bool
 }
 
-func (c *mcpConfigFlags) declare(b *builder) {
-	b.group = "MCP servers"
-	b.flag(&c.MCPConfig, "mcp-config", "", "FILE|JSON", "More MCP servers, in the form of .mcp.json; may be repeated.")
-	b.flag(&c.StrictMCPConfig, "strict-mcp-config", "", "", "No other servers than those of --mcp-config; alone: none.")
+func (c *mcpConfigFlags) Declare(b *command.Builder) {
+	b.Heading = "MCP servers"
+	b.Flag(&c.MCPConfig, "mcp-config", "", "FILE|JSON", "More MCP servers, in the form of .mcp.json; may be repeated.")
+	b.Flag(&c.StrictMCPConfig, "strict-mcp-config", "", "", "No other servers than those of --mcp-config; alone: none.")
 }
 
 // into adds the servers to what is loaded.
-func (f *mcpConfigFlags) into(p *Program, o *settings.Options) error {
-	files, err := p.settingsFiles(f.MCPConfig)
+func (f *mcpConfigFlags) into(p *command.Program, o *settings.Options) error {
+	files, err := settingsFiles(p, f.MCPConfig)
 	o.MCP, o.StrictMCP = files, f.StrictMCPConfig
 	return err
 }
 
-func (f *mcpFlags) load(p *Program) (*settings.Settings, error) {
-	dir, err := p.folder(f.CWD)
+func (f *mcpFlags) load(p *command.Program) (*settings.Settings, error) {
+	dir, err := p.Folder(f.CWD)
 	if err != nil {
 		return nil, err
 	}
-	o, err := p.settingsOptions(dir, nil)
+	o, err := p.SettingsOptions(dir, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -80,8 +79,8 @@ func (f *mcpFlags) load(p *Program) (*settings.Settings, error) {
 }
 
 // findMCP is the server of KIND/NAME, or of a name: the run's, or the only one of sub-agents.
-func (p *Program) findMCP(s *settings.Settings, name string) (*settings.MCPServer, error) {
-	list, err := tools.Servers(p.environment(), s)
+func findMCP(p *command.Program, s *settings.Settings, name string) (*settings.MCPServer, error) {
+	list, err := tools.Servers(p.Environment(), s)
 	if err != nil {
 		return nil, err
 	}
@@ -101,7 +100,7 @@ func (p *Program) findMCP(s *settings.Settings, name string) (*settings.MCPServe
 	if len(list) == 0 {
 		hint = "there are none here; holdfast mcp add writes one down"
 	}
-	return nil, &failure{msg: fmt.Sprintf("there is no MCP server %q", name), hint: hint, out: outcome.NotFound}
+	return nil, &outcome.Failure{Message: fmt.Sprintf("there is no MCP server %q", name), Advice: hint, Result: outcome.NotFound}
 }
 
 // serverDoc is a server in JSON. Values of its environment and headers may be secrets
@@ -153,13 +152,13 @@ func serverLine(srv *settings.MCPServer) string {
 type mcpListCmd struct {
 	mcpFlags
 	Check bool
-	jsonFlag
+	command.JSONFlag
 }
 
-func (c *mcpListCmd) declare(b *builder) {
-	b.include(&c.mcpFlags)
-	b.flag(&c.Check, "check", "", "", "Start those that are approved, and say whether they answer and with which tools.")
-	b.include(&c.jsonFlag)
+func (c *mcpListCmd) Declare(b *command.Builder) {
+	b.Include(&c.mcpFlags)
+	b.Flag(&c.Check, "check", "", "", "Start those that are approved, and say whether they answer and with which tools.")
+	b.Include(&c.JSONFlag)
 }
 
 // Help says more than one line.
@@ -171,12 +170,12 @@ settings. The administrator's servers are above all. What a folder brings along 
 is a server of the sub-agents of that kind.`
 }
 
-func (c *mcpListCmd) run(ctx context.Context, p *Program) error {
+func (c *mcpListCmd) Run(ctx context.Context, p *command.Program) error {
 	s, err := c.load(p)
 	if err != nil {
 		return err
 	}
-	list, err := tools.Servers(p.environment(), s)
+	list, err := tools.Servers(p.Environment(), s)
 	if err != nil {
 		return err
 	}
@@ -185,15 +184,15 @@ func (c *mcpListCmd) run(ctx context.Context, p *Program) error {
 		docs = append(docs, newServerDoc(&list[i]))
 	}
 	if c.Check {
-		if err := p.checkServers(ctx, s, list, docs); err != nil {
+		if err := checkServers(p, ctx, s, list, docs); err != nil {
 			return err
 		}
 	}
 	if c.JSON {
-		return p.out.JSON(map[string]any{"servers": docs}, p.out.TTY)
+		return p.Out.JSON(map[string]any{"servers": docs}, p.Out.TTY)
 	}
 	if len(docs) == 0 {
-		p.err.Line("no MCP servers here")
+		p.Err.Line("no MCP servers here")
 		return nil
 	}
 	rows := [][]string{{"NAME", "TYPE", "SCOPE", "STATUS", "WHAT"}}
@@ -204,16 +203,16 @@ func (c *mcpListCmd) run(ctx context.Context, p *Program) error {
 		}
 		rows = append(rows, []string{d.Name, string(d.Type), string(d.Scope), status, serverLine(&list[i])})
 	}
-	p.out.Table(rows, 4)
+	p.Out.Table(rows, 4)
 	for _, d := range docs {
 		if d.Check != nil && d.Check.Error != "" {
-			p.warn("%s", term.Escape(term.OneLine(d.Check.Error)))
+			p.Warn("%s", term.Escape(term.OneLine(d.Check.Error)))
 			if d.Check.Hint != "" {
-				p.err.Line("%s %s", p.err.Bold("hint:"), term.Escape(term.OneLine(d.Check.Hint)))
+				p.Err.Line("%s %s", p.Err.Bold("hint:"), term.Escape(term.OneLine(d.Check.Hint)))
 			}
 		}
 	}
-	p.mcpNotices(s.Project, list)
+	p.ServerNotices(s.Project, list)
 	return nil
 }
 
@@ -222,37 +221,37 @@ type mcpGetCmd struct {
 	Name string
 	mcpFlags
 	Check bool
-	jsonFlag
+	command.JSONFlag
 }
 
-func (c *mcpGetCmd) declare(b *builder) {
-	b.arg(&c.Name, "name", "The server.")
-	b.include(&c.mcpFlags)
-	b.flag(&c.Check, "check", "", "", "Start it, and say whether it answers and with which tools.")
-	b.include(&c.jsonFlag)
+func (c *mcpGetCmd) Declare(b *command.Builder) {
+	b.Arg(&c.Name, "name", "The server.")
+	b.Include(&c.mcpFlags)
+	b.Flag(&c.Check, "check", "", "", "Start it, and say whether it answers and with which tools.")
+	b.Include(&c.JSONFlag)
 }
 
-func (c *mcpGetCmd) run(ctx context.Context, p *Program) error {
+func (c *mcpGetCmd) Run(ctx context.Context, p *command.Program) error {
 	s, err := c.load(p)
 	if err != nil {
 		return err
 	}
-	srv, err := p.findMCP(s, c.Name)
+	srv, err := findMCP(p, s, c.Name)
 	if err != nil {
 		return err
 	}
 	docs := []serverDoc{newServerDoc(srv)}
 	if c.Check {
-		if err := p.checkServers(ctx, s, []settings.MCPServer{*srv}, docs); err != nil {
+		if err := checkServers(p, ctx, s, []settings.MCPServer{*srv}, docs); err != nil {
 			return err
 		}
 	}
 	if c.JSON {
-		return p.out.JSON(docs[0], p.out.TTY)
+		return p.Out.JSON(docs[0], p.Out.TTY)
 	}
-	printServer(p.out, srv)
+	printServer(p.Out, srv)
 	if docs[0].Check != nil {
-		printChecked(p.out, docs[0].Check)
+		printChecked(p.Out, docs[0].Check)
 	}
 	return nil
 }

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/holdfast-dev/holdfast/internal/cli/command"
 	"github.com/holdfast-dev/holdfast/internal/compose/tools"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
 	"github.com/holdfast-dev/holdfast/internal/settings"
@@ -19,13 +20,13 @@ import (
 type mcpScopeFlags struct {
 	Scope string
 	CWD   string
-	jsonFlag
+	command.JSONFlag
 }
 
-func (c *mcpScopeFlags) declare(b *builder) {
-	b.flag(&c.Scope, "scope", "s", "SCOPE", "local (yours, in this project; the default), project (.mcp.json, for all who work on it) or user (yours, everywhere).", "local", "project", "user")
-	b.flag(&c.CWD, "cwd", "", "FOLDER", "The project is that of this folder; default the current one.")
-	b.include(&c.jsonFlag)
+func (c *mcpScopeFlags) Declare(b *command.Builder) {
+	b.Flag(&c.Scope, "scope", "s", "SCOPE", "local (yours, in this project; the default), project (.mcp.json, for all who work on it) or user (yours, everywhere).", "local", "project", "user")
+	b.Flag(&c.CWD, "cwd", "", "FOLDER", "The project is that of this folder; default the current one.")
+	b.Include(&c.JSONFlag)
 }
 
 // mcpAddCmd is `holdfast mcp add`.
@@ -42,18 +43,18 @@ type mcpAddCmd struct {
 	mcpScopeFlags
 }
 
-func (c *mcpAddCmd) declare(b *builder) {
-	b.arg(&c.Name, "name", "What it is called: its tools are mcp__NAME__TOOL.")
-	b.arg(&c.Target, "command-or-url", "The program, or the address.")
-	b.verbatim = true
-	b.optional(&c.Args, "args", "Arguments of the program; -- in front of all of it keeps their flags from being ours.")
-	b.flag(&c.Type, "transport", "t", "TYPE", "stdio, http or sse; default stdio for a program and http for an address.", "stdio", "http", "sse")
-	b.flag(&c.Env, "env", "e", "NAME=VALUE", "A variable of the program's environment; may be repeated. ${NAME} is read from yours when it starts.")
-	b.flag(&c.Header, "header", "H", "'NAME: VALUE'", "A header of every request; may be repeated.")
-	b.flag(&c.Client, "client-id", "", "ID", "OAuth: what the server knows us by; default we register.")
-	b.flag(&c.Port, "callback-port", "", "PORT", "OAuth: where the browser comes back to; default any.")
-	b.flag(&c.Replace, "replace", "", "", "Replace one of that name.")
-	b.include(&c.mcpScopeFlags)
+func (c *mcpAddCmd) Declare(b *command.Builder) {
+	b.Arg(&c.Name, "name", "What it is called: its tools are mcp__NAME__TOOL.")
+	b.Arg(&c.Target, "command-or-url", "The program, or the address.")
+	b.Verbatim = true
+	b.Optional(&c.Args, "args", "Arguments of the program; -- in front of all of it keeps their flags from being ours.")
+	b.Flag(&c.Type, "transport", "t", "TYPE", "stdio, http or sse; default stdio for a program and http for an address.", "stdio", "http", "sse")
+	b.Flag(&c.Env, "env", "e", "NAME=VALUE", "A variable of the program's environment; may be repeated. ${NAME} is read from yours when it starts.")
+	b.Flag(&c.Header, "header", "H", "'NAME: VALUE'", "A header of every request; may be repeated.")
+	b.Flag(&c.Client, "client-id", "", "ID", "OAuth: what the server knows us by; default we register.")
+	b.Flag(&c.Port, "callback-port", "", "PORT", "OAuth: where the browser comes back to; default any.")
+	b.Flag(&c.Replace, "replace", "", "", "Replace one of that name.")
+	b.Include(&c.mcpScopeFlags)
 }
 
 // Help says more than one line.
@@ -75,18 +76,18 @@ type mcpAddJSONCmd struct {
 	mcpScopeFlags
 }
 
-func (c *mcpAddJSONCmd) declare(b *builder) {
-	b.arg(&c.Name, "name", "What it is called.")
-	b.arg(&c.Def, "json", "Its definition, as in .mcp.json.")
-	b.flag(&c.Replace, "replace", "", "", "Replace one of that name.")
-	b.include(&c.mcpScopeFlags)
+func (c *mcpAddJSONCmd) Declare(b *command.Builder) {
+	b.Arg(&c.Name, "name", "What it is called.")
+	b.Arg(&c.Def, "json", "Its definition, as in .mcp.json.")
+	b.Flag(&c.Replace, "replace", "", "", "Replace one of that name.")
+	b.Include(&c.mcpScopeFlags)
 }
 
-func (c *mcpAddJSONCmd) run(_ context.Context, p *Program) error {
+func (c *mcpAddJSONCmd) Run(_ context.Context, p *command.Program) error {
 	return c.write(p, c.Name, json.RawMessage(c.Def), c.Replace)
 }
 
-func (c *mcpAddCmd) run(_ context.Context, p *Program) error {
+func (c *mcpAddCmd) Run(_ context.Context, p *command.Program) error {
 	def, err := c.definition()
 	if err != nil {
 		return err
@@ -102,7 +103,7 @@ func (c *mcpAddCmd) definition() (json.RawMessage, error) {
 		kind = "http"
 	}
 	if kind == "stdio" && address {
-		return nil, usage(fmt.Sprintf("%.100q is an address, and --transport stdio is for programs", c.Target), "--transport http, or sse")
+		return nil, outcome.Invalid(fmt.Sprintf("%.100q is an address, and --transport stdio is for programs", c.Target), "--transport http, or sse")
 	}
 	doc := struct {
 		Type    string            `json:"type,omitempty"`
@@ -150,7 +151,7 @@ func pairsOf(list []string, between, form string) (map[string]string, error) {
 	for _, text := range list {
 		name, value, ok := strings.Cut(text, between)
 		if name = strings.TrimSpace(name); !ok || name == "" {
-			return nil, usage(fmt.Sprintf("%.60q is no pair", text), form)
+			return nil, outcome.Invalid(fmt.Sprintf("%.60q is no pair", text), form)
 		}
 		if between == ":" {
 			value = strings.TrimSpace(value)
@@ -161,15 +162,15 @@ func pairsOf(list []string, between, form string) (map[string]string, error) {
 }
 
 // edit is the file of the scope, and the settings of its project.
-func (c *mcpScopeFlags) edit(p *Program) (file string, scope settings.MCPScope, s *settings.Settings, err error) {
-	if err := p.notFromRun("change MCP servers"); err != nil {
+func (c *mcpScopeFlags) edit(p *command.Program) (file string, scope settings.MCPScope, s *settings.Settings, err error) {
+	if err := notFromRun(p, "change MCP servers"); err != nil {
 		return "", "", nil, err
 	}
-	home, err := p.home()
+	home, err := p.Home()
 	if err != nil {
 		return "", "", nil, err
 	}
-	if s, err = p.settingsOf(c.CWD); err != nil {
+	if s, err = p.FolderSettings(c.CWD); err != nil {
 		return "", "", nil, err
 	}
 	scope = settings.MCPScope(cmp.Or(c.Scope, string(settings.MCPLocal)))
@@ -178,13 +179,13 @@ func (c *mcpScopeFlags) edit(p *Program) (file string, scope settings.MCPScope, 
 
 // write adds a server. Who writes one down approves of it; a folder that was trusted
 // before stays so.
-func (c *mcpScopeFlags) write(p *Program, name string, def json.RawMessage, replace bool) error {
+func (c *mcpScopeFlags) write(p *command.Program, name string, def json.RawMessage, replace bool) error {
 	file, scope, before, err := c.edit(p)
 	if err != nil {
 		return err
 	}
 	if old := before.FindMCP(name); old != nil && old.Origin.File == file && !replace {
-		return usage(fmt.Sprintf("there is an MCP server %q in %s", name, file), "--replace, or holdfast mcp remove "+name)
+		return outcome.Invalid(fmt.Sprintf("there is an MCP server %q in %s", name, file), "--replace, or holdfast mcp remove "+name)
 	}
 	if _, err := settings.EditMCP(scope, file, name, def); err != nil {
 		return err
@@ -193,51 +194,51 @@ func (c *mcpScopeFlags) write(p *Program, name string, def json.RawMessage, repl
 	if err != nil {
 		return err
 	}
-	srv, err := p.findMCP(s, name)
+	srv, err := findMCP(p, s, name)
 	if err != nil {
 		return err
 	}
 	if srv.Origin.File == file && srv.Brought() {
-		if err := p.decideServer(s, srv, true); err != nil {
+		if err := decideServer(p, s, srv, true); err != nil {
 			return err
 		}
-		if s, err = p.settingsOf(c.CWD); err != nil {
+		if s, err = p.FolderSettings(c.CWD); err != nil {
 			return err
 		}
 		srv = s.FindMCP(name)
 	}
 	if c.JSON {
-		return p.out.JSON(newServerDoc(srv), p.out.TTY)
+		return p.Out.JSON(newServerDoc(srv), p.Out.TTY)
 	}
-	p.err.Line("%s is written into %s", term.Escape(name), term.Escape(file))
+	p.Err.Line("%s is written into %s", term.Escape(name), term.Escape(file))
 	if srv.Origin.File != file {
-		p.warn("another one of that name is stronger: %s", settings.Where(srv.Origin))
+		p.Warn("another one of that name is stronger: %s", settings.Where(srv.Origin))
 	} else if srv.Why != "" {
-		p.warn("it is not started: %s", srv.Why)
+		p.Warn("it is not started: %s", srv.Why)
 	} else if one := tools.Server(s, srv); one.Check() != nil {
-		p.warn("it is not started: %v", one.Check())
+		p.Warn("it is not started: %v", one.Check())
 	}
 	return nil
 }
 
 // settled loads the settings again after a change. Where the folder was trusted with what
 // its settings said, the change that the person has just made is no reason to ask.
-func (c *mcpScopeFlags) settled(p *Program, before *settings.Settings) (*settings.Settings, error) {
-	s, err := p.settingsOf(c.CWD)
+func (c *mcpScopeFlags) settled(p *command.Program, before *settings.Settings) (*settings.Settings, error) {
+	s, err := p.FolderSettings(c.CWD)
 	if err != nil {
 		return nil, err
 	}
 	if !trusted(before) {
 		return s, nil
 	}
-	list, err := p.trust()
+	list, err := p.Trust()
 	if err != nil {
 		return nil, err
 	}
 	if _, err := list.Add(s, p.Now()); err != nil {
 		return nil, err
 	}
-	return p.settingsOf(c.CWD)
+	return p.FolderSettings(c.CWD)
 }
 
 // trusted reports whether the folder's settings are, and that it has some.
@@ -258,9 +259,9 @@ type mcpRemoveCmd struct {
 	mcpScopeFlags
 }
 
-func (c *mcpRemoveCmd) declare(b *builder) {
-	b.arg(&c.Name, "name", "The server.")
-	b.include(&c.mcpScopeFlags)
+func (c *mcpRemoveCmd) Declare(b *command.Builder) {
+	b.Arg(&c.Name, "name", "The server.")
+	b.Include(&c.mcpScopeFlags)
 }
 
 // Help says more than one line.
@@ -268,7 +269,7 @@ func (c *mcpRemoveCmd) Help() string {
 	return `Without --scope it is taken out of where it is written down.`
 }
 
-func (c *mcpRemoveCmd) run(_ context.Context, p *Program) error {
+func (c *mcpRemoveCmd) Run(_ context.Context, p *command.Program) error {
 	scopes := []settings.MCPScope{settings.MCPLocal, settings.MCPProject, settings.MCPUser}
 	if c.Scope != "" {
 		scopes = []settings.MCPScope{settings.MCPScope(c.Scope)}
@@ -291,10 +292,10 @@ func (c *mcpRemoveCmd) run(_ context.Context, p *Program) error {
 	}
 	switch len(in) {
 	case 0:
-		return &failure{msg: fmt.Sprintf("there is no MCP server %q to take out", c.Name), hint: "holdfast mcp list", out: outcome.NotFound}
+		return &outcome.Failure{Message: fmt.Sprintf("there is no MCP server %q to take out", c.Name), Advice: "holdfast mcp list", Result: outcome.NotFound}
 	case 1:
 	default:
-		return usage(fmt.Sprintf("there are servers %q in the scopes %s", c.Name, strings.Join(in, ", ")), "say which: --scope "+in[0])
+		return outcome.Invalid(fmt.Sprintf("there are servers %q in the scopes %s", c.Name, strings.Join(in, ", ")), "say which: --scope "+in[0])
 	}
 	c.Scope = in[0]
 	_, scope, before, err := c.edit(p)
@@ -309,19 +310,19 @@ func (c *mcpRemoveCmd) run(_ context.Context, p *Program) error {
 		return err
 	}
 	if s.FindMCP(c.Name) == nil {
-		if err := p.forgetServer(s.Project, c.Name); err != nil {
+		if err := forgetServer(p, s.Project, c.Name); err != nil {
 			return err
 		}
 	}
 	if c.JSON {
-		return p.out.JSON(map[string]string{"removed": c.Name, "file": files[0]}, p.out.TTY)
+		return p.Out.JSON(map[string]string{"removed": c.Name, "file": files[0]}, p.Out.TTY)
 	}
-	p.err.Line("%s is taken out of %s", term.Escape(c.Name), term.Escape(files[0]))
+	p.Err.Line("%s is taken out of %s", term.Escape(c.Name), term.Escape(files[0]))
 	return nil
 }
 
-func (p *Program) forgetServer(project, name string) error {
-	list, err := p.trust()
+func forgetServer(p *command.Program, project, name string) error {
+	list, err := p.Trust()
 	if err != nil {
 		return err
 	}

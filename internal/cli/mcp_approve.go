@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/holdfast-dev/holdfast/internal/cli/command"
 	"github.com/holdfast-dev/holdfast/internal/compose/tools"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
 	"github.com/holdfast-dev/holdfast/internal/settings"
@@ -16,13 +17,13 @@ import (
 type mcpNames struct {
 	Names []string
 	CWD   string
-	jsonFlag
+	command.JSONFlag
 }
 
-func (c *mcpNames) declare(b *builder) {
-	b.arg(&c.Names, "name", "The servers.")
-	b.flag(&c.CWD, "cwd", "", "FOLDER", "The folder that brings them along; default the current one.")
-	b.include(&c.jsonFlag)
+func (c *mcpNames) Declare(b *command.Builder) {
+	b.Arg(&c.Names, "name", "The servers.")
+	b.Flag(&c.CWD, "cwd", "", "FOLDER", "The folder that brings them along; default the current one.")
+	b.Include(&c.JSONFlag)
 }
 
 // mcpApproveCmd is `holdfast mcp approve`.
@@ -31,9 +32,9 @@ type mcpApproveCmd struct {
 	Yes bool
 }
 
-func (c *mcpApproveCmd) declare(b *builder) {
-	b.include(&c.mcpNames)
-	b.flag(&c.Yes, "yes", "y", "", "Do not ask.")
+func (c *mcpApproveCmd) Declare(b *command.Builder) {
+	b.Include(&c.mcpNames)
+	b.Flag(&c.Yes, "yes", "y", "", "Do not ask.")
 }
 
 // Help says more than one line.
@@ -46,37 +47,37 @@ changes it needs approval again. Servers of your own settings need none.`
 // mcpRejectCmd is `holdfast mcp reject`.
 type mcpRejectCmd struct{ mcpNames }
 
-func (c *mcpRejectCmd) declare(b *builder) {
-	b.include(&c.mcpNames)
+func (c *mcpRejectCmd) Declare(b *command.Builder) {
+	b.Include(&c.mcpNames)
 }
 
 // mcpRevokeCmd is `holdfast mcp revoke`.
 type mcpRevokeCmd struct{ mcpNames }
 
-func (c *mcpRevokeCmd) declare(b *builder) {
-	b.include(&c.mcpNames)
+func (c *mcpRevokeCmd) Declare(b *command.Builder) {
+	b.Include(&c.mcpNames)
 }
 
-func (c *mcpApproveCmd) run(ctx context.Context, p *Program) error {
+func (c *mcpApproveCmd) Run(ctx context.Context, p *command.Program) error {
 	return c.decide(ctx, p, true, c.Yes)
 }
 
-func (c *mcpRejectCmd) run(ctx context.Context, p *Program) error {
+func (c *mcpRejectCmd) Run(ctx context.Context, p *command.Program) error {
 	return c.decide(ctx, p, false, true)
 }
 
 // servers are those that the names mean, and that a folder brings along.
-func (c *mcpNames) servers(p *Program, s *settings.Settings) ([]*settings.MCPServer, error) {
+func (c *mcpNames) servers(p *command.Program, s *settings.Settings) ([]*settings.MCPServer, error) {
 	var list []*settings.MCPServer
 	for _, name := range c.Names {
-		srv, err := p.findMCP(s, name)
+		srv, err := findMCP(p, s, name)
 		switch {
 		case err != nil:
 			return nil, err
 		case !srv.Brought():
-			return nil, usage(fmt.Sprintf("the server %s is of %s, not of a folder: it needs no approval", name, settings.Where(srv.Origin)), "")
+			return nil, outcome.Invalid(fmt.Sprintf("the server %s is of %s, not of a folder: it needs no approval", name, settings.Where(srv.Origin)), "")
 		case srv.Status == settings.MCPInvalid:
-			return nil, usage(fmt.Sprintf("the server %s: %s", name, srv.Why), "mend its definition")
+			return nil, outcome.Invalid(fmt.Sprintf("the server %s: %s", name, srv.Why), "mend its definition")
 		}
 		list = append(list, srv)
 	}
@@ -84,11 +85,11 @@ func (c *mcpNames) servers(p *Program, s *settings.Settings) ([]*settings.MCPSer
 }
 
 // decide keeps a yes or a no to servers.
-func (c *mcpNames) decide(ctx context.Context, p *Program, approved, sure bool) error {
-	if err := p.notFromRun("decide about MCP servers"); err != nil {
+func (c *mcpNames) decide(ctx context.Context, p *command.Program, approved, sure bool) error {
+	if err := notFromRun(p, "decide about MCP servers"); err != nil {
 		return err
 	}
-	s, err := p.settingsOf(c.CWD)
+	s, err := p.FolderSettings(c.CWD)
 	if err != nil {
 		return err
 	}
@@ -98,29 +99,29 @@ func (c *mcpNames) decide(ctx context.Context, p *Program, approved, sure bool) 
 	}
 	if approved && !c.JSON {
 		for _, srv := range list {
-			printServer(p.err, srv)
+			printServer(p.Err, srv)
 		}
 	}
 	if !sure {
-		ok, err := p.confirm(ctx, "let runs in "+term.Escape(s.Project)+" start them, as they are now?", "holdfast mcp approve --yes "+strings.Join(c.Names, " "))
+		ok, err := confirm(p, ctx, "let runs in "+term.Escape(s.Project)+" start them, as they are now?", "holdfast mcp approve --yes "+strings.Join(c.Names, " "))
 		if err != nil {
 			return err
 		}
 		if !ok {
-			return usage("nothing was approved", "holdfast mcp reject keeps runs from asking again")
+			return outcome.Invalid("nothing was approved", "holdfast mcp reject keeps runs from asking again")
 		}
 	}
 	docs := []serverDoc{}
 	for _, srv := range list {
-		if err := p.decideServer(s, srv, approved); err != nil {
+		if err := decideServer(p, s, srv, approved); err != nil {
 			return err
 		}
 	}
-	if s, err = p.settingsOf(c.CWD); err != nil {
+	if s, err = p.FolderSettings(c.CWD); err != nil {
 		return err
 	}
 	for _, name := range c.Names {
-		srv, err := p.findMCP(s, name)
+		srv, err := findMCP(p, s, name)
 		if err != nil {
 			return err
 		}
@@ -128,39 +129,39 @@ func (c *mcpNames) decide(ctx context.Context, p *Program, approved, sure bool) 
 		if c.JSON {
 			continue
 		}
-		p.err.Line("%s: %s", term.Escape(name), srv.Status)
+		p.Err.Line("%s: %s", term.Escape(name), srv.Status)
 		if approved && srv.Status != settings.MCPApproved {
-			p.warn("it is not started all the same: %s", srv.Why)
+			p.Warn("it is not started all the same: %s", srv.Why)
 		}
 	}
 	if c.JSON {
-		return p.out.JSON(map[string]any{"servers": docs}, p.out.TTY)
+		return p.Out.JSON(map[string]any{"servers": docs}, p.Out.TTY)
 	}
 	return nil
 }
 
 // decideServer keeps a yes or a no to a server.
-func (p *Program) decideServer(s *settings.Settings, srv *settings.MCPServer, approved bool) error {
-	list, err := p.trust()
+func decideServer(p *command.Program, s *settings.Settings, srv *settings.MCPServer, approved bool) error {
+	list, err := p.Trust()
 	if err != nil {
 		return err
 	}
 	return list.DecideServer(s, srv, approved, p.Now())
 }
 
-func (c *mcpRevokeCmd) run(_ context.Context, p *Program) error {
-	if err := p.notFromRun("decide about MCP servers"); err != nil {
+func (c *mcpRevokeCmd) Run(_ context.Context, p *command.Program) error {
+	if err := notFromRun(p, "decide about MCP servers"); err != nil {
 		return err
 	}
-	home, err := p.home()
+	home, err := p.Home()
 	if err != nil {
 		return err
 	}
-	list, err := p.trust()
+	list, err := p.Trust()
 	if err != nil {
 		return err
 	}
-	dir, err := p.anyFolder(c.CWD)
+	dir, err := anyFolder(p, c.CWD)
 	if err != nil {
 		return err
 	}
@@ -173,14 +174,14 @@ func (c *mcpRevokeCmd) run(_ context.Context, p *Program) error {
 			return err
 		}
 		if !ok {
-			return &failure{msg: fmt.Sprintf("nothing was decided about the server %q in %s", name, dir), hint: "holdfast mcp list", out: outcome.NotFound}
+			return &outcome.Failure{Message: fmt.Sprintf("nothing was decided about the server %q in %s", name, dir), Advice: "holdfast mcp list", Result: outcome.NotFound}
 		}
 		if !c.JSON {
-			p.err.Line("%s: approved and rejected no longer", term.Escape(name))
+			p.Err.Line("%s: approved and rejected no longer", term.Escape(name))
 		}
 	}
 	if c.JSON {
-		return p.out.JSON(map[string]any{"revoked": c.Names}, p.out.TTY)
+		return p.Out.JSON(map[string]any{"revoked": c.Names}, p.Out.TTY)
 	}
 	return nil
 }
@@ -188,11 +189,11 @@ func (c *mcpRevokeCmd) run(_ context.Context, p *Program) error {
 // approveServers asks the person at the terminal about the servers that nobody has decided
 // about, before the run. Who does not answer is asked again in the next run. Without a
 // terminal they are left out, and [Program.notice] tells.
-func (c *runCmd) approveServers(ctx context.Context, p *Program, cwd string) error {
+func (c *runCmd) approveServers(ctx context.Context, p *command.Program, cwd string) error {
 	if c.OutputFormat != "text" {
 		return nil
 	}
-	a := p.asker()
+	a := newAsker(p)
 	if a == nil {
 		return nil
 	}
@@ -201,7 +202,7 @@ func (c *runCmd) approveServers(ctx context.Context, p *Program, cwd string) err
 	if err != nil {
 		return err
 	}
-	set, err := tools.Definitions(p.environment(), s, c.Agents)
+	set, err := tools.Definitions(p.Environment(), s, c.Agents)
 	if err != nil {
 		return err
 	}
@@ -211,7 +212,7 @@ func (c *runCmd) approveServers(ctx context.Context, p *Program, cwd string) err
 		if srv.Status != settings.MCPPending && srv.Status != settings.MCPChanged {
 			continue
 		}
-		if err := p.askServer(ctx, a, s, srv); err != nil {
+		if err := askServer(p, ctx, a, s, srv); err != nil {
 			return err
 		}
 	}
@@ -219,7 +220,7 @@ func (c *runCmd) approveServers(ctx context.Context, p *Program, cwd string) err
 }
 
 // askServer asks about one server.
-func (p *Program) askServer(ctx context.Context, a *asker, s *settings.Settings, srv *settings.MCPServer) error {
+func askServer(p *command.Program, ctx context.Context, a *asker, s *settings.Settings, srv *settings.MCPServer) error {
 	t := a.Out.Style
 	head := "an MCP server of " + s.Project
 	if srv.Kind != "" {
@@ -234,5 +235,5 @@ func (p *Program) askServer(ctx context.Context, a *asker, s *settings.Settings,
 	if err != nil || !answered {
 		return err
 	}
-	return p.decideServer(s, srv, yes)
+	return decideServer(p, s, srv, yes)
 }

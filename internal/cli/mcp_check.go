@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/holdfast-dev/holdfast/internal/cli/command"
 	"github.com/holdfast-dev/holdfast/internal/compose/tools"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
 	"github.com/holdfast-dev/holdfast/internal/settings"
@@ -57,13 +58,13 @@ func printChecked(p *term.Printer, d *checkedDoc) {
 
 // checkServers connects to the approved servers of a list and says in their docs what came
 // of it.
-func (p *Program) checkServers(ctx context.Context, s *settings.Settings, list []settings.MCPServer, docs []serverDoc) error {
+func checkServers(p *command.Program, ctx context.Context, s *settings.Settings, list []settings.MCPServer, docs []serverDoc) error {
 	kinds := map[string][]*settings.MCPServer{}
 	for _, srv := range tools.Startable(list) {
 		kinds[srv.Kind] = append(kinds[srv.Kind], srv)
 	}
 	for _, kind := range slices.Sorted(maps.Keys(kinds)) {
-		checks, err := p.check(ctx, s, kinds[kind])
+		checks, err := checkAll(p, ctx, s, kinds[kind])
 		if err != nil {
 			return err
 		}
@@ -76,9 +77,9 @@ func (p *Program) checkServers(ctx context.Context, s *settings.Settings, list [
 	return ctx.Err()
 }
 
-// check connects to approved servers, of which no two have one name.
-func (p *Program) check(ctx context.Context, s *settings.Settings, list []*settings.MCPServer) (map[string]*checkedDoc, error) {
-	opened, err := tools.Check(p.environment(), s, list)
+// checkAll connects to approved servers, of which no two have one name.
+func checkAll(p *command.Program, ctx context.Context, s *settings.Settings, list []*settings.MCPServer) (map[string]*checkedDoc, error) {
+	opened, err := tools.Check(p.Environment(), s, list)
 	if err != nil {
 		return nil, err
 	}
@@ -112,10 +113,10 @@ type mcpLoginCmd struct {
 	mcpFlags
 }
 
-func (c *mcpLoginCmd) declare(b *builder) {
-	b.arg(&c.Name, "name", "The server.")
-	b.flag(&c.Browser, "browser", "", "", "Open the page in the browser as well.")
-	b.include(&c.mcpFlags)
+func (c *mcpLoginCmd) Declare(b *command.Builder) {
+	b.Arg(&c.Name, "name", "The server.")
+	b.Flag(&c.Browser, "browser", "", "", "Open the page in the browser as well.")
+	b.Include(&c.mcpFlags)
 }
 
 // Help says more than one line.
@@ -131,64 +132,64 @@ type mcpLogoutCmd struct {
 	mcpFlags
 }
 
-func (c *mcpLogoutCmd) declare(b *builder) {
-	b.arg(&c.Name, "name", "The server.")
-	b.include(&c.mcpFlags)
+func (c *mcpLogoutCmd) Declare(b *command.Builder) {
+	b.Arg(&c.Name, "name", "The server.")
+	b.Include(&c.mcpFlags)
 }
 
 // one is a client of one server, which needs to be approved and reached by an address, and
 // what it calls the server.
-func (f *mcpFlags) one(p *Program, key string) (c *mcp.Client, name string, done func(), err error) {
-	if err := p.notFromRun("log in to MCP servers"); err != nil {
+func (f *mcpFlags) one(p *command.Program, key string) (c *mcp.Client, name string, done func(), err error) {
+	if err := notFromRun(p, "log in to MCP servers"); err != nil {
 		return nil, "", nil, err
 	}
 	s, err := f.load(p)
 	if err != nil {
 		return nil, "", nil, err
 	}
-	srv, err := p.findMCP(s, key)
+	srv, err := findMCP(p, s, key)
 	switch {
 	case err != nil:
 		return nil, "", nil, err
 	case srv.Type == settings.MCPStdio:
-		return nil, "", nil, usage(fmt.Sprintf("the server %s is a program: one does not log in to it", key), "")
+		return nil, "", nil, outcome.Invalid(fmt.Sprintf("the server %s is a program: one does not log in to it", key), "")
 	case srv.Status != settings.MCPApproved:
-		return nil, "", nil, &failure{msg: fmt.Sprintf("the server %s is %s: %s", key, srv.Status, srv.Why), hint: "holdfast mcp approve " + term.Quote(key), out: outcome.Denied}
+		return nil, "", nil, &outcome.Failure{Message: fmt.Sprintf("the server %s is %s: %s", key, srv.Status, srv.Why), Advice: "holdfast mcp approve " + term.Quote(key), Result: outcome.Denied}
 	}
-	opened, err := tools.Check(p.environment(), s, []*settings.MCPServer{srv})
+	opened, err := tools.Check(p.Environment(), s, []*settings.MCPServer{srv})
 	if err != nil {
 		return nil, "", nil, err
 	}
 	if err := opened.Failed[srv.Name]; err != nil {
 		opened.Close()
-		return nil, "", nil, usage(err.Error(), outcome.Hint(err))
+		return nil, "", nil, outcome.Invalid(err.Error(), outcome.Hint(err))
 	}
 	return opened.Client, srv.Name, opened.Close, nil
 }
 
-func (c *mcpLoginCmd) run(ctx context.Context, p *Program) error {
+func (c *mcpLoginCmd) Run(ctx context.Context, p *command.Program) error {
 	client, name, done, err := c.one(p, c.Name)
 	if err != nil {
 		return err
 	}
 	defer done()
 	err = client.Login(ctx, name, func(url string) {
-		p.err.Line("open this page:")
-		p.out.Line("%s", term.Escape(url))
+		p.Err.Line("open this page:")
+		p.Out.Line("%s", term.Escape(url))
 		if c.Browser {
 			if err := browse(ctx, url); err != nil {
-				p.warn("%v", err)
+				p.Warn("%v", err)
 			}
 		}
 	})
 	if err != nil {
 		return err
 	}
-	p.err.Line("logged in to %s", term.Escape(c.Name))
+	p.Err.Line("logged in to %s", term.Escape(c.Name))
 	return nil
 }
 
-func (c *mcpLogoutCmd) run(_ context.Context, p *Program) error {
+func (c *mcpLogoutCmd) Run(_ context.Context, p *command.Program) error {
 	client, name, done, err := c.one(p, c.Name)
 	if err != nil {
 		return err
@@ -197,6 +198,6 @@ func (c *mcpLogoutCmd) run(_ context.Context, p *Program) error {
 	if err := client.Logout(name); err != nil {
 		return err
 	}
-	p.err.Line("logged out of %s", term.Escape(c.Name))
+	p.Err.Line("logged out of %s", term.Escape(c.Name))
 	return nil
 }

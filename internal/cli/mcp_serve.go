@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/holdfast-dev/holdfast/agent"
+	"github.com/holdfast-dev/holdfast/internal/cli/command"
 	"github.com/holdfast-dev/holdfast/internal/compose"
 	"github.com/holdfast-dev/holdfast/internal/compose/env"
 	"github.com/holdfast-dev/holdfast/internal/compose/stores"
@@ -40,27 +41,27 @@ type mcpServeCmd struct {
 	TLSKey      string
 	AllowHost   []string
 	AllowOrigin []string
-	storeFlags
+	command.StoreFlags
 }
 
-func (c *mcpServeCmd) declare(b *builder) {
-	b.group = "Folders"
-	b.flag(&c.CWD, "cwd", "", "FOLDER", "Work in this folder; default the current one.")
-	b.flag(&c.AddDir, "add-dir", "", "FOLDER", "Another folder that the tools may touch; may be repeated.")
-	b.flag(&c.AllProjects, "all-projects", "", "", "Let the session tools find sessions of all projects, not only this one's.")
-	b.group = ""
-	b.include(&c.permissionFlags)
-	b.group = "Permission"
-	b.flag(&c.NoHooks, "no-hooks", "", "", "Run no hooks. Refused where the administrator's settings have some.")
-	b.flag(&c.NoSandbox, "no-sandbox", "", "", "Run commands without the kernel sandbox. Refused where the administrator's settings want it.")
-	b.group = "Reach"
-	b.flag(&c.HTTP, "http", "", "HOST:PORT", "Serve streamable HTTP at /mcp, to clients with a token (holdfast daemon token create --scope run NAME). Beyond this machine it needs TLS.")
-	b.path(&c.TLSCert, "tls-cert", "", "FILE", "Speak TLS with this certificate and its chain (PEM).")
-	b.path(&c.TLSKey, "tls-key", "", "FILE", "The certificate's key (PEM).")
-	b.flag(&c.AllowHost, "allow-host", "", "HOST[:PORT]", "A name under which clients call the server, beside its address.")
-	b.flag(&c.AllowOrigin, "allow-origin", "", "ORIGIN", "Another origin whose pages may reach the server.")
-	b.group = ""
-	b.include(&c.storeFlags)
+func (c *mcpServeCmd) Declare(b *command.Builder) {
+	b.Heading = "Folders"
+	b.Flag(&c.CWD, "cwd", "", "FOLDER", "Work in this folder; default the current one.")
+	b.Flag(&c.AddDir, "add-dir", "", "FOLDER", "Another folder that the tools may touch; may be repeated.")
+	b.Flag(&c.AllProjects, "all-projects", "", "", "Let the session tools find sessions of all projects, not only this one's.")
+	b.Heading = ""
+	b.Include(&c.permissionFlags)
+	b.Heading = "Permission"
+	b.Flag(&c.NoHooks, "no-hooks", "", "", "Run no hooks. Refused where the administrator's settings have some.")
+	b.Flag(&c.NoSandbox, "no-sandbox", "", "", "Run commands without the kernel sandbox. Refused where the administrator's settings want it.")
+	b.Heading = "Reach"
+	b.Flag(&c.HTTP, "http", "", "HOST:PORT", "Serve streamable HTTP at /mcp, to clients with a token (holdfast daemon token create --scope run NAME). Beyond this machine it needs TLS.")
+	b.Path(&c.TLSCert, "tls-cert", "", "FILE", "Speak TLS with this certificate and its chain (PEM).")
+	b.Path(&c.TLSKey, "tls-key", "", "FILE", "The certificate's key (PEM).")
+	b.Flag(&c.AllowHost, "allow-host", "", "HOST[:PORT]", "A name under which clients call the server, beside its address.")
+	b.Flag(&c.AllowOrigin, "allow-origin", "", "ORIGIN", "Another origin whose pages may reach the server.")
+	b.Heading = ""
+	b.Include(&c.StoreFlags)
 }
 
 // Help says more than one line.
@@ -78,15 +79,15 @@ console; with --http the person at this terminal is asked. No client can approve
 // servedTools are those of a run that clients get.
 var servedTools = []string{"Read", "Write", "Edit", "Bash", "Glob", "Grep"}
 
-func (c *mcpServeCmd) run(ctx context.Context, p *Program) error {
+func (c *mcpServeCmd) Run(ctx context.Context, p *command.Program) error {
 	if err := c.check(p); err != nil {
 		return err
 	}
-	cwd, err := p.folder(c.CWD)
+	cwd, err := p.Folder(c.CWD)
 	if err != nil {
 		return err
 	}
-	store, err := stores.Open(ctx, p.environment(), c.Store, &stores.Options{Mirror: true})
+	store, err := stores.Open(ctx, p.Environment(), c.Store, &stores.Options{Mirror: true})
 	if err != nil {
 		return err
 	}
@@ -117,7 +118,7 @@ type noClose struct{ io.Writer }
 
 func (noClose) Close() error { return nil }
 
-func (c *mcpServeCmd) check(p *Program) error {
+func (c *mcpServeCmd) check(p *command.Program) error {
 	if err := c.permissionFlags.check(); err != nil {
 		return err
 	}
@@ -125,10 +126,10 @@ func (c *mcpServeCmd) check(p *Program) error {
 		return nil
 	}
 	if c.TLSCert != "" || c.TLSKey != "" || len(c.AllowHost) > 0 || len(c.AllowOrigin) > 0 {
-		return usage("--tls-cert, --tls-key, --allow-host and --allow-origin are about --http", "")
+		return outcome.Invalid("--tls-cert, --tls-key, --allow-host and --allow-origin are about --http", "")
 	}
 	if term.Is(p.Stdin) {
-		return usage("an MCP client speaks to this over a pipe, and a person cannot", "claude mcp add holdfast -- holdfast mcp serve; or see holdfast mcp --help")
+		return outcome.Invalid("an MCP client speaks to this over a pipe, and a person cannot", "claude mcp add holdfast -- holdfast mcp serve; or see holdfast mcp --help")
 	}
 	return nil
 }
@@ -136,7 +137,7 @@ func (c *mcpServeCmd) check(p *Program) error {
 // served makes the agents of clients.
 type served struct {
 	c     *mcpServeCmd
-	p     *Program
+	p     *command.Program
 	cwd   string
 	store *stores.Store
 	look  []tool.Tool
@@ -161,7 +162,7 @@ func (d *served) specs(ctx context.Context) ([]tool.Spec, error) {
 		return nil, err
 	}
 	defer m.Close()
-	d.p.notice(m.Settings)
+	d.p.SettingsNotices(m.Settings)
 	return all.Specs(), nil
 }
 
@@ -206,7 +207,7 @@ func (d *served) open(ctx context.Context, client string, as model.Model) (mcpse
 	o.Session.Opened = session.Opened{CWD: d.cwd, Title: "MCP: " + client, User: env.Account()}
 	o.Ask = compose.Unattended(m.Settings.OnAsk.Value)
 	done := m.Close
-	if person := d.p.asker(); person != nil && d.c.HTTP != "" {
+	if person := newAsker(d.p); person != nil && d.c.HTTP != "" {
 		o.Ask = person.ask
 		done = func() {
 			person.Close()
@@ -223,16 +224,16 @@ func (d *served) open(ctx context.Context, client string, as model.Model) (mcpse
 }
 
 // serveHTTP serves until ctx ends.
-func (c *mcpServeCmd) serveHTTP(ctx context.Context, p *Program, server *mcpserver.Server, log *slog.Logger) error {
+func (c *mcpServeCmd) serveHTTP(ctx context.Context, p *command.Program, server *mcpserver.Server, log *slog.Logger) error {
 	at := listenFlags{TLSCert: c.TLSCert, TLSKey: c.TLSKey, Listen: []string{c.HTTP}, AllowHost: c.AllowHost, AllowOrigin: c.AllowOrigin}
 	if err := at.check(); err != nil {
 		return err
 	}
-	home, err := p.home()
+	home, err := p.Home()
 	if err != nil {
 		return err
 	}
-	accesses := stores.NewAccessLog(p.environment())
+	accesses := stores.NewAccessLog(p.Environment())
 	ao := auth.Options{Dir: listen.Dir(home), Clock: p.Now, Inside: true, Record: accesses.Add}
 	if err := at.authOptions(p, &ao, log); err != nil {
 		return err
@@ -248,7 +249,7 @@ func (c *mcpServeCmd) serveHTTP(ctx context.Context, p *Program, server *mcpserv
 	}()
 	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", c.HTTP)
 	if err != nil {
-		return &failure{msg: err.Error(), hint: "another port: --http 127.0.0.1:0", out: outcome.Failed, err: err}
+		return &outcome.Failure{Message: err.Error(), Advice: "another port: --http 127.0.0.1:0", Result: outcome.Failed, Cause: err}
 	}
 	url := "http://" + l.Addr().String() + mcpserver.Path
 	if at.cert != nil {
@@ -260,9 +261,9 @@ func (c *mcpServeCmd) serveHTTP(ctx context.Context, p *Program, server *mcpserv
 	h := &http.Server{Handler: server.Handler(a), ConnContext: a.ConnContext, ReadHeaderTimeout: 10 * time.Second, ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelWarn)}
 	failed := make(chan error, 1)
 	go func() { failed <- h.Serve(l) }()
-	p.err.Line("serving MCP at %s", url)
+	p.Err.Line("serving MCP at %s", url)
 	if tokens, err := a.Tokens(); err == nil && len(tokens) == 0 {
-		p.err.Line("%s clients need a token: holdfast daemon token create --scope run NAME", p.err.Bold("hint:"))
+		p.Err.Line("%s clients need a token: holdfast daemon token create --scope run NAME", p.Err.Bold("hint:"))
 	}
 	select {
 	case err := <-failed:

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/holdfast-dev/holdfast/internal/cli/command"
 	"github.com/holdfast-dev/holdfast/internal/compose/stores"
 	"github.com/holdfast-dev/holdfast/internal/term"
 	"github.com/holdfast-dev/holdfast/policy"
@@ -18,13 +19,13 @@ import (
 // sessionLook are tools that read what earlier sessions said. They change nothing, and
 // answer about one project alone unless the person said otherwise.
 type sessionLook struct {
-	p        *Program
+	p        *command.Program
 	store    string
 	sessions *session.Sessions
 	project  string // "": any
 }
 
-func (c *mcpServeCmd) sessionTools(p *Program, cwd string, sessions *session.Sessions) ([]tool.Tool, error) {
+func (c *mcpServeCmd) sessionTools(p *command.Program, cwd string, sessions *session.Sessions) ([]tool.Tool, error) {
 	l := &sessionLook{p: p, store: c.Store, sessions: sessions}
 	if !c.AllProjects {
 		var err error
@@ -109,11 +110,11 @@ func (l *sessionLook) search(ctx context.Context, _ *tool.Call, in searchInput) 
 	if err != nil {
 		return tool.Failure(err.Error()), nil
 	}
-	ref, err := stores.Parse(l.p.environment(), l.store)
+	ref, err := stores.Parse(l.p.Environment(), l.store)
 	if err != nil {
 		return tool.Result{}, err
 	}
-	found, err := stores.Search(ctx, l.p.environment(), ref, l.sessions.Store(), session.Search{
+	found, err := stores.Search(ctx, l.p.Environment(), ref, l.sessions.Store(), session.Search{
 		Words: in.Words, Tool: in.Tool, Role: in.Role, Limit: limit, After: in.Cursor, Project: l.project,
 	}, false)
 	if err != nil {

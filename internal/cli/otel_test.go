@@ -28,7 +28,7 @@ func TestRunSendsTelemetry(t *testing.T) {
 	write(t, dir, "a.txt", "x")
 	p, _, errs := program(t, dir, "run", "-q", "-m", "scripted/play.yaml", "--session-id", "s", "go")
 	p.Env = append(p.Env, "OTEL_EXPORTER_OTLP_ENDPOINT="+s.URL)
-	p.Run(t.Context())
+	Run(t.Context(), p)
 	for path, want := range map[string][]string{
 		"/v1/traces":  {"invoke_agent", "chat play", "execute_tool Read", "holdfast.denied"},
 		"/v1/metrics": {"gen_ai.client.token.usage", "holdfast.decisions"},
@@ -50,7 +50,7 @@ func TestRunWithoutCollector(t *testing.T) {
 	write(t, dir, "play.yaml", "steps: [{text: well done}]")
 	p, out, errs := program(t, dir, "run", "-m", "scripted/play.yaml", "go")
 	p.Env = append(p.Env, "OTEL_EXPORTER_OTLP_ENDPOINT=http://127.0.0.1:1")
-	if code := p.Run(t.Context()); code != 0 || !strings.Contains(out.String(), "well done") {
+	if code := Run(t.Context(), p); code != 0 || !strings.Contains(out.String(), "well done") {
 		t.Errorf("exit code %d, %s", code, out)
 	}
 	if s := errs.String(); strings.Count(s, "telemetry was not delivered") != 1 || !strings.Contains(s, "hint:") {
@@ -63,7 +63,7 @@ func TestRunRefusesTelemetry(t *testing.T) {
 	write(t, dir, "play.yaml", "steps: [{text: well done}]")
 	p, out, errs := program(t, dir, "run", "-m", "scripted/play.yaml", "go")
 	p.Env = append(p.Env, "OTEL_TRACES_EXPORTER=otlp", "OTEL_EXPORTER_OTLP_PROTOCOL=grpc")
-	if code := p.Run(t.Context()); code != outcome.Usage.Exit || strings.Contains(out.String(), "well done") {
+	if code := Run(t.Context(), p); code != outcome.Usage.Exit || strings.Contains(out.String(), "well done") {
 		t.Errorf("exit code %d, %s", code, out)
 	}
 	if s := errs.String(); !strings.Contains(s, "OTEL_EXPORTER_OTLP_PROTOCOL=grpc") || !strings.Contains(s, "hint: set it to http/protobuf") {
@@ -102,7 +102,7 @@ func TestRunSendsTelemetryOfSubagents(t *testing.T) {
 `)
 			p, out, errs := program(t, dir, append([]string{"run", "-q", "-m", "scripted/play.yaml", "--permission-mode", "bypassPermissions"}, append(more, "go")...)...)
 			p.Env = append(p.Env, "OTEL_EXPORTER_OTLP_ENDPOINT="+s.URL)
-			if code := p.Run(t.Context()); code != 0 {
+			if code := Run(t.Context(), p); code != 0 {
 				t.Fatalf("exit code %d: %s %s", code, out, errs)
 			}
 			mu.Lock()

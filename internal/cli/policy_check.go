@@ -9,6 +9,7 @@ import (
 	"runtime/debug"
 	"strconv"
 
+	"github.com/holdfast-dev/holdfast/internal/cli/command"
 	"github.com/holdfast-dev/holdfast/internal/jsontree"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
 	"github.com/holdfast-dev/holdfast/internal/policycheck"
@@ -20,14 +21,14 @@ import (
 type policyCheckCmd struct {
 	Batch string
 	policyFlags
-	jsonFlag
+	command.JSONFlag
 }
 
-func (c *policyCheckCmd) declare(b *builder) {
-	b.flag(&c.Batch, "batch", "", "FILE", "The calls, one JSON object per line: {id, tool, input, cwd, mode}; - is standard input.")
-	b.include(&c.policyFlags)
-	b.include(&c.jsonFlag)
-	b.require("batch")
+func (c *policyCheckCmd) Declare(b *command.Builder) {
+	b.Flag(&c.Batch, "batch", "", "FILE", "The calls, one JSON object per line: {id, tool, input, cwd, mode}; - is standard input.")
+	b.Include(&c.policyFlags)
+	b.Include(&c.JSONFlag)
+	b.Require("batch")
 }
 
 // Help says more than one line.
@@ -41,13 +42,13 @@ settings of the current folder do.
   holdfast policy check --settings policy.json --batch calls.jsonl`
 }
 
-func (c *policyCheckCmd) run(ctx context.Context, p *Program) error {
+func (c *policyCheckCmd) Run(ctx context.Context, p *command.Program) error {
 	s, err := c.load(p, len(c.Settings) > 0)
 	if err != nil {
 		return err
 	}
-	p.notice(s)
-	b := &checkBatch{judge: p.judge(s)}
+	p.SettingsNotices(s)
+	b := &checkBatch{judge: judgeOf(p, s)}
 	if _, err := b.judge.Guards("", ""); err != nil {
 		return err
 	}
@@ -55,9 +56,9 @@ func (c *policyCheckCmd) run(ctx context.Context, p *Program) error {
 		return err
 	}
 	if b.bad > 0 {
-		return &failure{
-			msg: fmt.Sprintf("%s of %d made no sense and were denied; the first is line %d", term.Count(b.bad, "line"), b.lines, b.first),
-			out: outcome.Usage, hint: `a line is {"id": 1, "tool": "Bash", "input": {"command": "ls"}, "cwd": "/w", "mode": "default"}`,
+		return &outcome.Failure{
+			Message: fmt.Sprintf("%s of %d made no sense and were denied; the first is line %d", term.Count(b.bad, "line"), b.lines, b.first),
+			Result:  outcome.Usage, Advice: `a line is {"id": 1, "tool": "Bash", "input": {"command": "ls"}, "cwd": "/w", "mode": "default"}`,
 		}
 	}
 	return nil
@@ -72,12 +73,12 @@ type checkBatch struct {
 
 // run answers the lines of a file, or of standard input for "-": each at once when
 // no other waits, so that a program at the other end of a pipe can wait for it.
-func (b *checkBatch) run(ctx context.Context, p *Program, name string) error {
-	in := p.stdin(ctx)
+func (b *checkBatch) run(ctx context.Context, p *command.Program, name string) error {
+	in := p.Input(ctx)
 	if name != "-" {
 		f, err := os.Open(name)
 		if err != nil {
-			return usage(err.Error(), "name a file of JSON lines, or - for standard input")
+			return outcome.Invalid(err.Error(), "name a file of JSON lines, or - for standard input")
 		}
 		defer f.Close()
 		in = f
@@ -91,11 +92,11 @@ func (b *checkBatch) run(ctx context.Context, p *Program, name string) error {
 			if errors.Is(err, io.EOF) {
 				err = nil
 			}
-			return errors.Join(err, p.out.Bytes(out))
+			return errors.Join(err, p.Out.Bytes(out))
 		}
 		out = b.line(ctx, out, lines.n, line, err)
 		if lines.idle() || len(out) > 64<<10 {
-			if err := p.out.Bytes(out); err != nil {
+			if err := p.Out.Bytes(out); err != nil {
 				return fmt.Errorf("write output: %w", err)
 			}
 			out = out[:0]

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/holdfast-dev/holdfast/internal/cli/command"
 	"github.com/holdfast-dev/holdfast/internal/policycheck"
 	"github.com/holdfast-dev/holdfast/internal/settings"
 	"github.com/holdfast-dev/holdfast/policy"
@@ -42,8 +43,8 @@ type checkAnswer struct {
 func TestCheckAnswersAtOnce(t *testing.T) {
 	in, calls := io.Pipe()
 	answers, out := io.Pipe()
-	p := &Program{Stdin: in, Stdout: out, Getwd: func() (string, error) { return t.TempDir(), nil }}
-	p.fill()
+	p := &command.Program{Stdin: in, Stdout: out, Getwd: func() (string, error) { return t.TempDir(), nil }}
+	p.Fill()
 	b := checkBatchOf(t, `{"permissions": {"deny": ["Bash(rm:*)"]}}`)
 	done := make(chan error, 1)
 	go func() {
@@ -76,8 +77,8 @@ func TestCheckLongLine(t *testing.T) {
 	b := checkBatchOf(t, "{}")
 	var out bytes.Buffer
 	long := `{"id":1,"tool":"Bash","input":{"command":"` + strings.Repeat("x", maxJSONLine) + `"}}`
-	p := &Program{Stdin: strings.NewReader(long + "\n" + `{"id":2,"tool":"Read","input":{"file_path":"x"}}`), Stdout: &out}
-	p.fill()
+	p := &command.Program{Stdin: strings.NewReader(long + "\n" + `{"id":2,"tool":"Read","input":{"file_path":"x"}}`), Stdout: &out}
+	p.Fill()
 	if err := b.run(t.Context(), p, "-"); err != nil {
 		t.Fatal(err)
 	}

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/holdfast-dev/holdfast/internal/cli/command"
+	"github.com/holdfast-dev/holdfast/internal/outcome"
 	"github.com/holdfast-dev/holdfast/internal/policycheck"
 )
 
@@ -13,13 +15,13 @@ import (
 type policyExplainCmd struct {
 	Call []string
 	policyFlags
-	jsonFlag
+	command.JSONFlag
 }
 
-func (c *policyExplainCmd) declare(b *builder) {
-	b.optional(&c.Call, "call", "A tool and its input, as JSON or its main field alone; or, behind --, a command.")
-	b.include(&c.policyFlags)
-	b.include(&c.jsonFlag)
+func (c *policyExplainCmd) Declare(b *command.Builder) {
+	b.Optional(&c.Call, "call", "A tool and its input, as JSON or its main field alone; or, behind --, a command.")
+	b.Include(&c.policyFlags)
+	b.Include(&c.JSONFlag)
 }
 
 // Help says more than one line.
@@ -32,7 +34,7 @@ code is 0 for allow, 3 for deny and 4 for ask. Nothing is run, and no file is op
   holdfast policy explain Edit '{"file_path": "src/a.go"}' --permission-mode acceptEdits`
 }
 
-func (c *policyExplainCmd) run(ctx context.Context, p *Program) error {
+func (c *policyExplainCmd) Run(ctx context.Context, p *command.Program) error {
 	call, err := c.call(p.Args)
 	if err != nil {
 		return err
@@ -41,33 +43,33 @@ func (c *policyExplainCmd) run(ctx context.Context, p *Program) error {
 	if err != nil {
 		return err
 	}
-	j := p.judge(s)
+	j := judgeOf(p, s)
 	g, err := j.Guards("", "")
 	if err != nil {
 		return err
 	}
 	d, requests, err := j.Decide(ctx, g, call)
 	if err != nil {
-		return usage(call.Tool+": "+err.Error(), `give the whole input: holdfast policy explain `+call.Tool+` '{"…": "…"}'`)
+		return outcome.Invalid(call.Tool+": "+err.Error(), `give the whole input: holdfast policy explain `+call.Tool+` '{"…": "…"}'`)
 	}
 	v := policycheck.Explain(&d, requests, g.Cwd)
 	if c.JSON {
-		err = p.out.JSON(v, p.out.TTY)
+		err = p.Out.JSON(v, p.Out.TTY)
 	} else {
-		p.notice(s)
-		printDecision(p.out, &v)
+		p.SettingsNotices(s)
+		printDecision(p.Out, &v)
 	}
 	if err != nil {
 		return err
 	}
-	return end(verdictOutcome(d.Effect))
+	return command.End(verdictOutcome(d.Effect))
 }
 
 // call reads the words: TOOL INPUT, or -- COMMAND…
 func (c *policyExplainCmd) call(args []string) (policycheck.Call, error) {
 	words := c.Call
 	bad := func(msg string) (policycheck.Call, error) {
-		return policycheck.Call{}, usage(msg, "holdfast policy explain -- git push, or: holdfast policy explain Read README.md")
+		return policycheck.Call{}, outcome.Invalid(msg, "holdfast policy explain -- git push, or: holdfast policy explain Read README.md")
 	}
 	if at := slices.Index(args, "--"); at >= 0 {
 		if behind := len(args) - at - 1; behind != len(words) || behind == 0 {

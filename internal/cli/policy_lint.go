@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 
+	"github.com/holdfast-dev/holdfast/internal/cli/command"
 	"github.com/holdfast-dev/holdfast/internal/compose/tools"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
 	"github.com/holdfast-dev/holdfast/internal/settings"
@@ -14,13 +15,13 @@ import (
 type policyLintCmd struct {
 	Files []string
 	CWD   string
-	jsonFlag
+	command.JSONFlag
 }
 
-func (c *policyLintCmd) declare(b *builder) {
-	b.optional(&c.Files, "files", "Settings files, each for itself; default all that apply in this folder.")
-	b.flag(&c.CWD, "cwd", "", "FOLDER", "The folder whose settings are looked at; default the current one.")
-	b.include(&c.jsonFlag)
+func (c *policyLintCmd) Declare(b *command.Builder) {
+	b.Optional(&c.Files, "files", "Settings files, each for itself; default all that apply in this folder.")
+	b.Flag(&c.CWD, "cwd", "", "FOLDER", "The folder whose settings are looked at; default the current one.")
+	b.Include(&c.JSONFlag)
 }
 
 // Help says more than one line.
@@ -33,8 +34,8 @@ that can never match, shadow each other or name a tool that there is not.
   holdfast policy lint .holdfast/settings.json`
 }
 
-func (c *policyLintCmd) run(_ context.Context, p *Program) error {
-	cwd, err := p.folder(c.CWD)
+func (c *policyLintCmd) Run(_ context.Context, p *command.Program) error {
+	cwd, err := p.Folder(c.CWD)
 	if err != nil {
 		return err
 	}
@@ -48,50 +49,50 @@ func (c *policyLintCmd) run(_ context.Context, p *Program) error {
 			fatal++
 		}
 		if c.JSON {
-			if err := p.out.JSON(f, false); err != nil {
+			if err := p.Out.JSON(f, false); err != nil {
 				return err
 			}
 			continue
 		}
-		p.problem(f)
+		printProblem(p, f)
 	}
 	if !c.JSON {
-		p.err.Line("%s, %s", term.Count(fatal, "error"), term.Count(len(problems)-fatal, "warning"))
+		p.Err.Line("%s, %s", term.Count(fatal, "error"), term.Count(len(problems)-fatal, "warning"))
 	}
 	if fatal > 0 {
-		return ended{outcome.Failed}
+		return command.End(outcome.Failed)
 	}
 	return nil
 }
 
-func (p *Program) problem(f settings.Problem) {
-	t := p.out.Style
+func printProblem(p *command.Program, f settings.Problem) {
+	t := p.Out.Style
 	word := t.Yellow("warning")
 	if f.Fatal {
 		word = t.Red("error")
 	}
-	p.out.Line("%s %s", word, term.Escape(term.OneLine(f.String())))
+	p.Out.Line("%s %s", word, term.Escape(term.OneLine(f.String())))
 	if f.Hint != "" {
-		p.out.Line("      %s %s", t.Dim("hint:"), term.Escape(term.OneLine(f.Hint)))
+		p.Out.Line("      %s %s", t.Dim("hint:"), term.Escape(term.OneLine(f.Hint)))
 	}
 }
 
 // problems looks at each file for itself, or at all layers together.
-func (c *policyLintCmd) problems(p *Program, cwd string) ([]settings.Problem, error) {
+func (c *policyLintCmd) problems(p *command.Program, cwd string) ([]settings.Problem, error) {
 	if len(c.Files) == 0 {
-		o, err := p.settingsOptions(cwd, nil)
+		o, err := p.SettingsOptions(cwd, nil)
 		if err != nil {
 			return nil, err
 		}
 		return examine(o)
 	}
-	files, err := p.settingsFiles(c.Files)
+	files, err := settingsFiles(p, c.Files)
 	if err != nil {
 		return nil, err
 	}
 	var all []settings.Problem
 	for _, f := range files {
-		found, err := examine(&settings.Options{User: p.userHome(), Cwd: cwd, Files: []string{f}, Alone: true})
+		found, err := examine(&settings.Options{User: p.UserHome(), Cwd: cwd, Files: []string{f}, Alone: true})
 		if err != nil {
 			return nil, err
 		}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/holdfast-dev/holdfast/internal/cli/command"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
 	"github.com/holdfast-dev/holdfast/internal/policylog"
 	"github.com/holdfast-dev/holdfast/internal/term"
@@ -13,7 +14,7 @@ import (
 )
 
 // ofRun is with for the session whose log has the policy: of a sub-agent, that of its run.
-func (a sessionArg) ofRun(ctx context.Context, p *Program, url string, do func(*session.Sessions, session.Meta) error) error {
+func (a sessionArg) ofRun(ctx context.Context, p *command.Program, url string, do func(*session.Sessions, session.Meta) error) error {
 	return a.with(ctx, p, url, func(s *session.Sessions, m session.Meta) error {
 		m, err := policylog.Of(ctx, s, m)
 		if err != nil {
@@ -28,16 +29,16 @@ type policyModeCmd struct {
 	sessionArg
 	Mode string
 	By   string
-	storeFlags
-	jsonFlag
+	command.StoreFlags
+	command.JSONFlag
 }
 
-func (c *policyModeCmd) declare(b *builder) {
-	b.include(&c.sessionArg)
-	b.arg(&c.Mode, "mode", "The mode; holdfast run --help lists them.")
-	b.flag(&c.By, "by", "", "NAME", "Who changes it; default $USER.")
-	b.include(&c.storeFlags)
-	b.include(&c.jsonFlag)
+func (c *policyModeCmd) Declare(b *command.Builder) {
+	b.Include(&c.sessionArg)
+	b.Arg(&c.Mode, "mode", "The mode; holdfast run --help lists them.")
+	b.Flag(&c.By, "by", "", "NAME", "Who changes it; default $USER.")
+	b.Include(&c.StoreFlags)
+	b.Include(&c.JSONFlag)
 }
 
 // Help says more than one line.
@@ -47,47 +48,47 @@ next decision on; a session that is resumed later goes on in the mode, unless th
 plan or bypassPermissions.`
 }
 
-func (c *policyModeCmd) run(ctx context.Context, p *Program) error {
+func (c *policyModeCmd) Run(ctx context.Context, p *command.Program) error {
 	mode, err := policy.ParseMode(c.Mode)
 	if err != nil {
-		return usage(err.Error(), "")
+		return outcome.Invalid(err.Error(), "")
 	}
 	return c.ofRun(ctx, p, c.Store, func(s *session.Sessions, m session.Meta) error {
-		if err := p.allowMode(m, mode); err != nil {
+		if err := allowMode(p, m, mode); err != nil {
 			return err
 		}
 		done, err := policylog.Change(ctx, s, m.ID, func(*policy.Guards) (policy.Change, error) {
-			return policy.Change{Mode: mode, By: p.who(c.By)}, nil
+			return policy.Change{Mode: mode, By: decidedBy(p, c.By)}, nil
 		})
 		if err != nil {
 			return err
 		}
 		if c.JSON {
-			return p.out.JSON(done, false)
+			return p.Out.JSON(done, false)
 		}
 		when := "it counts when somebody goes on with the session"
 		if held, err := s.Held(ctx, m.ID); err == nil && held != nil {
 			when = "it counts from the next decision on"
 		}
-		p.err.Line("session %s is in mode %s; %s", m.ID, mode, when)
+		p.Err.Line("session %s is in mode %s; %s", m.ID, mode, when)
 		return nil
 	})
 }
 
 // allowMode refuses a mode that the settings of the session's folder disable.
-func (p *Program) allowMode(m session.Meta, mode policy.Mode) error {
+func allowMode(p *command.Program, m session.Meta, mode policy.Mode) error {
 	if mode != policy.ModeBypass {
 		return nil
 	}
-	s, err := p.loadSettings(m.CWD, nil)
+	s, err := p.LoadSettings(m.CWD, nil)
 	if err != nil {
 		return err
 	}
 	return s.CheckMode(mode)
 }
 
-func (p *Program) who(given string) string {
-	return cmp.Or(given, p.env("USER"), p.env("LOGNAME"), "person")
+func decidedBy(p *command.Program, given string) string {
+	return cmp.Or(given, p.Getenv("USER"), p.Getenv("LOGNAME"), "person")
 }
 
 // policyGrantsCmd is `holdfast policy grants`.
@@ -95,16 +96,16 @@ type policyGrantsCmd struct {
 	sessionArg
 	Revoke string
 	By     string
-	storeFlags
-	jsonFlag
+	command.StoreFlags
+	command.JSONFlag
 }
 
-func (c *policyGrantsCmd) declare(b *builder) {
-	b.include(&c.sessionArg)
-	b.flag(&c.Revoke, "revoke", "", "GRANT", "Take this grant back, by its id or the beginning of it.")
-	b.flag(&c.By, "by", "", "NAME", "Who revokes; default $USER.")
-	b.include(&c.storeFlags)
-	b.include(&c.jsonFlag)
+func (c *policyGrantsCmd) Declare(b *command.Builder) {
+	b.Include(&c.sessionArg)
+	b.Flag(&c.Revoke, "revoke", "", "GRANT", "Take this grant back, by its id or the beginning of it.")
+	b.Flag(&c.By, "by", "", "NAME", "Who revokes; default $USER.")
+	b.Include(&c.StoreFlags)
+	b.Include(&c.JSONFlag)
 }
 
 type grantsDoc struct {
@@ -112,7 +113,7 @@ type grantsDoc struct {
 	Grants  []policy.Grant `json:"grants"`
 }
 
-func (c *policyGrantsCmd) run(ctx context.Context, p *Program) error {
+func (c *policyGrantsCmd) Run(ctx context.Context, p *command.Program) error {
 	return c.ofRun(ctx, p, c.Store, func(s *session.Sessions, m session.Meta) error {
 		if c.Revoke != "" {
 			return c.revoke(ctx, p, s, m.ID)
@@ -123,21 +124,21 @@ func (c *policyGrantsCmd) run(ctx context.Context, p *Program) error {
 		}
 		list := all.Grants()
 		if c.JSON {
-			return p.out.JSON(grantsDoc{m.ID, append([]policy.Grant{}, list...)}, p.out.TTY)
+			return p.Out.JSON(grantsDoc{m.ID, append([]policy.Grant{}, list...)}, p.Out.TTY)
 		}
 		for _, g := range list {
-			p.grant(g)
+			printGrant(p, g)
 		}
 		if len(list) == 0 {
-			p.err.Line("nothing is granted in the run of session %s", m.ID)
+			p.Err.Line("nothing is granted in the run of session %s", m.ID)
 		}
 		return nil
 	})
 }
 
-// grant prints what a person decided, and what it covers.
-func (p *Program) grant(g policy.Grant) {
-	t := p.out.Style
+// printGrant prints what a person decided, and what it covers.
+func printGrant(p *command.Program, g policy.Grant) {
+	t := p.Out.Style
 	covers := g.Scope
 	if covers == "" {
 		covers = g.Tool + " " + g.Resource
@@ -145,22 +146,22 @@ func (p *Program) grant(g policy.Grant) {
 	if g.Cwd != "" {
 		covers += " in " + g.Cwd
 	}
-	p.out.Line("%s  %s %s", term.Escape(g.ID), effectWord(t, g.Effect), term.Escape(term.OneLine(covers)))
-	p.out.Line("  %s", t.Dim(term.Escape(fmt.Sprintf("%s, by %s at %s", g.Name, cmp.Or(g.By, "somebody"), g.At.Local().Format("2006-01-02 15:04:05")))))
+	p.Out.Line("%s  %s %s", term.Escape(g.ID), effectWord(t, g.Effect), term.Escape(term.OneLine(covers)))
+	p.Out.Line("  %s", t.Dim(term.Escape(fmt.Sprintf("%s, by %s at %s", g.Name, cmp.Or(g.By, "somebody"), g.At.Local().Format("2006-01-02 15:04:05")))))
 }
 
-func (c *policyGrantsCmd) revoke(ctx context.Context, p *Program, s *session.Sessions, id string) error {
+func (c *policyGrantsCmd) revoke(ctx context.Context, p *command.Program, s *session.Sessions, id string) error {
 	done, err := policylog.Change(ctx, s, id, func(all *policy.Guards) (policy.Change, error) {
 		g, err := findGrant(all.Grants(), c.Revoke, id)
-		return policy.Change{Revoke: g.ID, By: p.who(c.By)}, err
+		return policy.Change{Revoke: g.ID, By: decidedBy(p, c.By)}, err
 	})
 	if err != nil {
 		return err
 	}
 	if c.JSON {
-		return p.out.JSON(done, false)
+		return p.Out.JSON(done, false)
 	}
-	p.err.Line("grant %s is revoked", term.Escape(done.Revoke))
+	p.Err.Line("grant %s is revoked", term.Escape(done.Revoke))
 	return nil
 }
 
@@ -179,9 +180,9 @@ func findGrant(list []policy.Grant, id, in string) (policy.Grant, error) {
 	case 1:
 		return found[0], nil
 	case 0:
-		return policy.Grant{}, &failure{
-			msg: fmt.Sprintf("there is no grant %q", id), hint: "holdfast policy grants " + in, out: outcome.NotFound, err: policy.ErrUnknownGrant,
+		return policy.Grant{}, &outcome.Failure{
+			Message: fmt.Sprintf("there is no grant %q", id), Advice: "holdfast policy grants " + in, Result: outcome.NotFound, Cause: policy.ErrUnknownGrant,
 		}
 	}
-	return policy.Grant{}, usage(fmt.Sprintf("%q is the beginning of %d grants", id, len(found)), "holdfast policy grants "+in)
+	return policy.Grant{}, outcome.Invalid(fmt.Sprintf("%q is the beginning of %d grants", id, len(found)), "holdfast policy grants "+in)
 }

@@ -8,7 +8,9 @@ import (
 	"strings"
 
 	"github.com/holdfast-dev/holdfast/approval"
+	"github.com/holdfast-dev/holdfast/internal/cli/command"
 	"github.com/holdfast-dev/holdfast/internal/compose/tools"
+	"github.com/holdfast-dev/holdfast/internal/outcome"
 	"github.com/holdfast-dev/holdfast/internal/policycheck"
 	"github.com/holdfast-dev/holdfast/internal/settings"
 	"github.com/holdfast-dev/holdfast/internal/term"
@@ -23,17 +25,17 @@ type policyReplayCmd struct {
 	All            bool
 	PermissionMode string
 	Settings       []string
-	storeFlags
-	jsonFlag
+	command.StoreFlags
+	command.JSONFlag
 }
 
-func (c *policyReplayCmd) declare(b *builder) {
-	b.include(&c.sessionArg)
-	b.flag(&c.All, "all", "a", "", "Every call, not only those that would be judged otherwise.")
-	b.flag(&c.PermissionMode, "permission-mode", "", "MODE", "Judge in this mode; default the one that was in force at each call.")
-	b.flag(&c.Settings, "settings", "", "FILE|JSON", "More settings, stronger than those of the session's folder and the user; may be repeated.")
-	b.include(&c.storeFlags)
-	b.include(&c.jsonFlag)
+func (c *policyReplayCmd) Declare(b *command.Builder) {
+	b.Include(&c.sessionArg)
+	b.Flag(&c.All, "all", "a", "", "Every call, not only those that would be judged otherwise.")
+	b.Flag(&c.PermissionMode, "permission-mode", "", "MODE", "Judge in this mode; default the one that was in force at each call.")
+	b.Flag(&c.Settings, "settings", "", "FILE|JSON", "More settings, stronger than those of the session's folder and the user; may be repeated.")
+	b.Include(&c.StoreFlags)
+	b.Include(&c.JSONFlag)
 }
 
 // Help says more than one line.
@@ -53,18 +55,18 @@ type replayDoc struct {
 	policycheck.Explanation
 }
 
-func (c *policyReplayCmd) run(ctx context.Context, p *Program) error {
+func (c *policyReplayCmd) Run(ctx context.Context, p *command.Program) error {
 	if c.PermissionMode != "" {
 		if _, err := policy.ParseMode(c.PermissionMode); err != nil {
-			return usage(err.Error(), "")
+			return outcome.Invalid(err.Error(), "")
 		}
 	}
-	files, err := p.settingsFiles(c.Settings)
+	files, err := settingsFiles(p, c.Settings)
 	if err != nil {
 		return err
 	}
 	return c.with(ctx, p, c.Store, func(s *session.Sessions, m session.Meta) error {
-		today, err := p.loadSettings(m.CWD, files)
+		today, err := p.LoadSettings(m.CWD, files)
 		if err != nil {
 			return err
 		}
@@ -73,7 +75,7 @@ func (c *policyReplayCmd) run(ctx context.Context, p *Program) error {
 			return err
 		}
 		if !c.JSON {
-			p.notice(today)
+			p.SettingsNotices(today)
 		}
 		calls, differ := 0, 0
 		for rec, err := range s.Records(ctx, m.ID, session.Range{}) {
@@ -98,24 +100,24 @@ func (c *policyReplayCmd) run(ctx context.Context, p *Program) error {
 			}
 		}
 		if !c.JSON {
-			p.err.Line("%s, %d would be judged otherwise", term.Count(calls, "call"), differ)
+			p.Err.Line("%s, %d would be judged otherwise", term.Count(calls, "call"), differ)
 		}
 		return nil
 	})
 }
 
-func (c *policyReplayCmd) tell(p *Program, d *replayDoc) error {
+func (c *policyReplayCmd) tell(p *command.Program, d *replayDoc) error {
 	if c.JSON {
-		return p.out.JSON(d, false)
+		return p.Out.JSON(d, false)
 	}
-	t := p.out.Style
+	t := p.Out.Style
 	then := effectWord(t, d.Then) + " by " + term.Escape(d.ThenBy)
 	if d.Answer != "" {
 		then += ", answered " + term.Escape(d.Answer)
 	}
-	p.out.Line("%s  %s", t.Bold(term.Escape(d.Tool)), term.Escape(term.OneLine(strings.Join(d.Exact, ", "))))
-	p.out.Line("  %s %s", t.Dim("then"), then)
-	p.out.Line("  %s  %s by %s: %s", t.Dim("now"), effectWord(t, d.Verdict), term.Escape(d.By), term.Escape(term.OneLine(d.Reason)))
+	p.Out.Line("%s  %s", t.Bold(term.Escape(d.Tool)), term.Escape(term.OneLine(strings.Join(d.Exact, ", "))))
+	p.Out.Line("  %s %s", t.Dim("then"), then)
+	p.Out.Line("  %s  %s by %s: %s", t.Dim("now"), effectWord(t, d.Verdict), term.Escape(d.By), term.Escape(term.OneLine(d.Reason)))
 	return nil
 }
 
@@ -132,7 +134,7 @@ type replay struct {
 	asked map[string]approval.Question
 }
 
-func newReplay(p *Program, today *settings.Settings, mode policy.Mode) (*replay, error) {
+func newReplay(p *command.Program, today *settings.Settings, mode policy.Mode) (*replay, error) {
 	config, err := today.Policy()
 	if err != nil {
 		return nil, err
@@ -146,7 +148,7 @@ func newReplay(p *Program, today *settings.Settings, mode policy.Mode) (*replay,
 	}
 	all, err := policy.New(&config)
 	return &replay{
-		guards: all, cwd: today.Cwd(), home: p.userHome(), search: cmp.Or(today.WebSearch.URL.Value, p.env(tools.EnvSearchURL)), mode: mode, today: today,
+		guards: all, cwd: today.Cwd(), home: p.UserHome(), search: cmp.Or(today.WebSearch.URL.Value, p.Getenv(tools.EnvSearchURL)), mode: mode, today: today,
 		uses: map[string]transcript.Use{}, asked: map[string]approval.Question{},
 	}, err
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/holdfast-dev/holdfast/internal/cli/command"
 	"github.com/holdfast-dev/holdfast/internal/policycheck"
 	"github.com/holdfast-dev/holdfast/internal/settings"
 	"github.com/holdfast-dev/holdfast/internal/term"
@@ -15,16 +16,16 @@ import (
 type policyShowCmd struct {
 	Tool []string
 	policyFlags
-	jsonFlag
+	command.JSONFlag
 }
 
-func (c *policyShowCmd) declare(b *builder) {
-	b.optional(&c.Tool, "tool", "Only the chains of these tools.")
-	b.include(&c.policyFlags)
-	b.include(&c.jsonFlag)
+func (c *policyShowCmd) Declare(b *command.Builder) {
+	b.Optional(&c.Tool, "tool", "Only the chains of these tools.")
+	b.Include(&c.policyFlags)
+	b.Include(&c.JSONFlag)
 }
 
-func (c *policyShowCmd) run(_ context.Context, p *Program) error {
+func (c *policyShowCmd) Run(_ context.Context, p *command.Program) error {
 	s, err := c.load(p, false)
 	if err != nil {
 		return err
@@ -34,68 +35,68 @@ func (c *policyShowCmd) run(_ context.Context, p *Program) error {
 		return err
 	}
 	if c.JSON {
-		return p.out.JSON(d, p.out.TTY)
+		return p.Out.JSON(d, p.Out.TTY)
 	}
-	p.notice(s)
-	p.policy(d)
+	p.SettingsNotices(s)
+	printPolicy(p, d)
 	return nil
 }
 
-// policy prints a policy.
-func (p *Program) policy(d *policycheck.Document) {
-	t := p.out.Style
+// printPolicy prints a policy.
+func printPolicy(p *command.Program, d *policycheck.Document) {
+	t := p.Out.Style
 	mode := string(d.Mode)
 	if d.ModeFrom != nil {
 		mode += "  " + t.Dim(term.Escape(settings.Where(*d.ModeFrom)))
 	}
-	p.out.Line("%s %s", t.Dim(term.Column("mode", 9)), mode)
-	p.out.Line("%s %s", t.Dim(term.Column("folder", 9)), term.Escape(d.Folder))
-	p.out.Line("%s %s", t.Dim(term.Column("project", 9)), term.Escape(d.Project))
+	p.Out.Line("%s %s", t.Dim(term.Column("mode", 9)), mode)
+	p.Out.Line("%s %s", t.Dim(term.Column("folder", 9)), term.Escape(d.Folder))
+	p.Out.Line("%s %s", t.Dim(term.Column("project", 9)), term.Escape(d.Project))
 	for _, f := range d.Folders {
-		p.out.Line("%s %s  %s", t.Dim(term.Column("also", 9)), term.Escape(f.Value), t.Dim(term.Escape(settings.Where(f.Origin))))
+		p.Out.Line("%s %s  %s", t.Dim(term.Column("also", 9)), term.Escape(f.Value), t.Dim(term.Escape(settings.Where(f.Origin))))
 	}
 	if d.OnAsk != "" {
-		p.out.Line("%s %s", t.Dim(term.Column("on ask", 9)), d.OnAsk)
+		p.Out.Line("%s %s", t.Dim(term.Column("on ask", 9)), d.OnAsk)
 	}
 	if d.AskTimeout != "" {
-		p.out.Line("%s %s", t.Dim(term.Column("timeout", 9)), d.AskTimeout)
+		p.Out.Line("%s %s", t.Dim(term.Column("timeout", 9)), d.AskTimeout)
 	}
 	if d.NoBypass != nil {
-		p.out.Line("%s bypassPermissions  %s", t.Dim(term.Column("disabled", 9)), t.Dim(term.Escape(settings.Where(*d.NoBypass))))
+		p.Out.Line("%s bypassPermissions  %s", t.Dim(term.Column("disabled", 9)), t.Dim(term.Escape(settings.Where(*d.NoBypass))))
 	}
-	p.heading("settings, the strongest first", len(d.Layers))
+	printHeading(p, "settings, the strongest first", len(d.Layers))
 	for _, l := range d.Layers {
 		more := ""
 		if l.Untrusted {
 			more = t.Yellow("  not trusted: it may forbid and ask, not allow")
 		}
-		p.out.Line("  %s %s  %s%s", term.Column(string(l.Layer), 8), term.Escape(l.File), t.Dim(term.Count(l.Rules, "rule")), more)
+		p.Out.Line("  %s %s  %s%s", term.Column(string(l.Layer), 8), term.Escape(l.File), t.Dim(term.Count(l.Rules, "rule")), more)
 	}
-	p.heading("limits", len(d.Forbidden)+len(d.Sandboxes))
+	printHeading(p, "limits", len(d.Forbidden)+len(d.Sandboxes))
 	for _, f := range d.Forbidden {
-		p.out.Line("  %s", ruleLine(t, policy.Deny, f.Value, settings.Where(f.Origin)))
+		p.Out.Line("  %s", ruleLine(t, policy.Deny, f.Value, settings.Where(f.Origin)))
 	}
 	for _, s := range d.Sandboxes {
-		p.out.Line("  sandbox  %s", t.Dim(term.Escape(settings.Where(s.Origin))))
+		p.Out.Line("  sandbox  %s", t.Dim(term.Escape(settings.Where(s.Origin))))
 	}
-	p.heading("rules", len(d.Rules))
+	printHeading(p, "rules", len(d.Rules))
 	for _, effect := range []policy.Effect{policy.Deny, policy.Ask, policy.Allow} {
 		for _, r := range d.Rules {
 			if r.Effect == effect {
-				p.out.Line("  %s", ruleLine(t, effect, r.Rule, settings.Where(r.Origin)))
+				p.Out.Line("  %s", ruleLine(t, effect, r.Rule, settings.Where(r.Origin)))
 			}
 		}
 	}
-	p.heading("what does not count, since the folder is not trusted", len(d.Ignored))
+	printHeading(p, "what does not count, since the folder is not trusted", len(d.Ignored))
 	for _, i := range d.Ignored {
-		p.out.Line("  %s  %s", term.Escape(i.What), t.Dim(term.Escape(settings.Where(i.Origin))))
+		p.Out.Line("  %s  %s", term.Escape(i.What), t.Dim(term.Escape(settings.Where(i.Origin))))
 	}
-	p.chains(d.Chains)
+	printChains(p, d.Chains)
 }
 
-// chains prints each chain once, with the tools that have it.
-func (p *Program) chains(list []policy.Chain) {
-	p.heading("chains: who is asked, in order", len(list))
+// printChains prints each chain once, with the tools that have it.
+func printChains(p *command.Program, list []policy.Chain) {
+	printHeading(p, "chains: who is asked, in order", len(list))
 	tools := map[string][]string{}
 	var order []string
 	for _, c := range list {
@@ -114,14 +115,14 @@ func (p *Program) chains(list []policy.Chain) {
 		tools[chain] = append(tools[chain], c.Tool)
 	}
 	for _, chain := range order {
-		p.out.Line("  %s", term.Escape(strings.Join(tools[chain], ", ")))
-		p.out.Line("    %s", term.Escape(chain))
+		p.Out.Line("  %s", term.Escape(strings.Join(tools[chain], ", ")))
+		p.Out.Line("    %s", term.Escape(chain))
 	}
 }
 
-func (p *Program) heading(text string, n int) {
+func printHeading(p *command.Program, text string, n int) {
 	if n > 0 {
-		p.out.Line("")
-		p.out.Line("%s", p.out.Bold(fmt.Sprintf("%s:", text)))
+		p.Out.Line("")
+		p.Out.Line("%s", p.Out.Bold(fmt.Sprintf("%s:", text)))
 	}
 }

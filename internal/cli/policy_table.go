@@ -12,6 +12,7 @@ import (
 	"github.com/goccy/go-yaml/ast"
 	"github.com/goccy/go-yaml/parser"
 
+	"github.com/holdfast-dev/holdfast/internal/cli/command"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
 	"github.com/holdfast-dev/holdfast/internal/policycheck"
 	"github.com/holdfast-dev/holdfast/internal/term"
@@ -22,13 +23,13 @@ import (
 type policyTestCmd struct {
 	Files []string
 	policyFlags
-	jsonFlag
+	command.JSONFlag
 }
 
-func (c *policyTestCmd) declare(b *builder) {
-	b.arg(&c.Files, "files", "Tables of calls, in YAML or JSON.")
-	b.include(&c.policyFlags)
-	b.include(&c.jsonFlag)
+func (c *policyTestCmd) Declare(b *command.Builder) {
+	b.Arg(&c.Files, "files", "Tables of calls, in YAML or JSON.")
+	b.Include(&c.policyFlags)
+	b.Include(&c.JSONFlag)
 }
 
 // Help says more than one line.
@@ -73,8 +74,8 @@ type tableResult struct {
 	policycheck.Explanation
 }
 
-func (c *policyTestCmd) run(ctx context.Context, p *Program) error {
-	files, err := p.settingsFiles(c.Files)
+func (c *policyTestCmd) Run(ctx context.Context, p *command.Program) error {
+	files, err := settingsFiles(p, c.Files)
 	if err != nil {
 		return err
 	}
@@ -91,9 +92,9 @@ func (c *policyTestCmd) run(ctx context.Context, p *Program) error {
 		return err
 	}
 	if !c.JSON {
-		p.notice(s)
+		p.SettingsNotices(s)
 	}
-	j, failed := p.judge(s), 0
+	j, failed := judgeOf(p, s), 0
 	for i := range cases {
 		r, err := cases[i].judge(ctx, j)
 		if err != nil {
@@ -103,18 +104,18 @@ func (c *policyTestCmd) run(ctx context.Context, p *Program) error {
 			failed++
 		}
 		if c.JSON {
-			if err := p.out.JSON(r, false); err != nil {
+			if err := p.Out.JSON(r, false); err != nil {
 				return err
 			}
 		} else if !r.OK {
-			p.tableFailure(&r)
+			printTableFailure(p, &r)
 		}
 	}
 	if !c.JSON {
-		p.out.Line("%s: %d ok, %d failed", term.Count(len(cases), "case"), len(cases)-failed, failed)
+		p.Out.Line("%s: %d ok, %d failed", term.Count(len(cases), "case"), len(cases)-failed, failed)
 	}
 	if failed > 0 {
-		return ended{outcome.Failed}
+		return command.End(outcome.Failed)
 	}
 	return nil
 }
@@ -136,27 +137,27 @@ func (c *tableCase) judge(ctx context.Context, j *policycheck.Judge) (tableResul
 	return r, nil
 }
 
-func (p *Program) tableFailure(r *tableResult) {
-	t := p.out.Style
-	p.out.Line("%s %s:%d  %s", t.Red("FAIL"), term.Escape(r.File), r.Line, term.Escape(term.OneLine(r.Name)))
+func printTableFailure(p *command.Program, r *tableResult) {
+	t := p.Out.Style
+	p.Out.Line("%s %s:%d  %s", t.Red("FAIL"), term.Escape(r.File), r.Line, term.Escape(term.OneLine(r.Name)))
 	want := string(r.Want)
 	if r.WantBy != "" {
 		want += " by " + r.WantBy
 	}
-	p.out.Line("     %s  %s", t.Dim("want"), t.Green(term.Escape(want)))
-	p.out.Line("     %s   %s", t.Dim("got"), t.Red(term.Escape(term.OneLine(r.Explanation.String()))))
-	printTrace(p.out, &r.Explanation, "     ")
+	p.Out.Line("     %s  %s", t.Dim("want"), t.Green(term.Escape(want)))
+	p.Out.Line("     %s   %s", t.Dim("got"), t.Red(term.Escape(term.OneLine(r.Explanation.String()))))
+	printTrace(p.Out, &r.Explanation, "     ")
 }
 
 // readTable reads the cases of a file; told is how the person named it.
 func readTable(file, told string) ([]tableCase, error) {
 	b, err := os.ReadFile(file)
 	if err != nil {
-		return nil, usage(err.Error(), "")
+		return nil, outcome.Invalid(err.Error(), "")
 	}
 	f, err := parser.ParseBytes(b, 0)
 	if err != nil {
-		return nil, usage(told+": "+yamlError(err), "a table is a list: holdfast policy test --help")
+		return nil, outcome.Invalid(told+": "+yamlError(err), "a table is a list: holdfast policy test --help")
 	}
 	var list []ast.Node
 	for _, doc := range f.Docs {
@@ -165,12 +166,12 @@ func readTable(file, told string) ([]tableCase, error) {
 		}
 		seq, ok := doc.Body.(*ast.SequenceNode)
 		if !ok {
-			return nil, usage(fmt.Sprintf("%s:%d: not a list of cases", told, doc.Body.GetToken().Position.Line), "holdfast policy test --help")
+			return nil, outcome.Invalid(fmt.Sprintf("%s:%d: not a list of cases", told, doc.Body.GetToken().Position.Line), "holdfast policy test --help")
 		}
 		list = append(list, seq.Values...)
 	}
 	if len(list) == 0 {
-		return nil, usage(told+" holds no case", "a table is a list: holdfast policy test --help")
+		return nil, outcome.Invalid(told+" holds no case", "a table is a list: holdfast policy test --help")
 	}
 	cases := make([]tableCase, len(list))
 	for i, n := range list {
@@ -200,7 +201,7 @@ func yamlError(err error) string {
 }
 
 func (c *tableCase) wrong(format string, args ...any) error {
-	return usage(fmt.Sprintf("%s:%d: %s", c.file, c.line, fmt.Sprintf(format, args...)), "holdfast policy test --help")
+	return outcome.Invalid(fmt.Sprintf("%s:%d: %s", c.file, c.line, fmt.Sprintf(format, args...)), "holdfast policy test --help")
 }
 
 // check refuses what makes no sense, and makes the call.

@@ -10,6 +10,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/holdfast-dev/holdfast/internal/cli/command"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
 	"github.com/holdfast-dev/holdfast/internal/version"
 	"github.com/holdfast-dev/holdfast/session"
@@ -17,12 +18,12 @@ import (
 
 // The zero Program but for its arguments works.
 func TestZeroProgram(t *testing.T) {
-	p := Program{Args: []string{"version"}}
-	if code := p.Run(t.Context()); code != 0 {
+	p := command.Program{Args: []string{"version"}}
+	if code := Run(t.Context(), &p); code != 0 {
 		t.Errorf("exit code %d", code)
 	}
-	p = Program{Args: []string{"sessions", "list"}}
-	if code := p.Run(t.Context()); code != outcome.Usage.Exit {
+	p = command.Program{Args: []string{"sessions", "list"}}
+	if code := Run(t.Context(), &p); code != outcome.Usage.Exit {
 		t.Errorf("without a home: exit code %d", code)
 	}
 }
@@ -55,7 +56,7 @@ func TestSignals(t *testing.T) {
 			p.Stdout = w
 			code := make(chan int, 1)
 			go func() {
-				code <- p.Run(ctx)
+				code <- Run(ctx, p)
 				_ = w.Close()
 			}()
 			var out strings.Builder
@@ -64,7 +65,7 @@ func TestSignals(t *testing.T) {
 				n, err := r.Read(buf)
 				out.Write(buf[:n])
 				if strings.Contains(out.String(), `"subtype":"init"`) {
-					cancel(Stopped{Signal: tt.sig, By: tt.by})
+					cancel(command.Stopped{Signal: tt.sig, By: tt.by})
 				}
 				if err != nil {
 					break
@@ -77,7 +78,7 @@ func TestSignals(t *testing.T) {
 				t.Errorf("no result: %s", &out)
 			}
 			p, shown, _ := program(t, dir, "sessions", "list", "--json")
-			if code := p.Run(t.Context()); code != 0 || !strings.Contains(shown.String(), `"state":"idle"`) {
+			if code := Run(t.Context(), p); code != 0 || !strings.Contains(shown.String(), `"state":"idle"`) {
 				t.Errorf("afterwards: code %d, %s", code, shown)
 			}
 		})
@@ -89,35 +90,14 @@ func TestSignalFirst(t *testing.T) {
 	dir := t.TempDir()
 	write(t, dir, "play.yaml", hangingPlay)
 	ctx, cancel := context.WithCancelCause(t.Context())
-	cancel(Stopped{Signal: os.Interrupt, By: outcome.Interrupted})
+	cancel(command.Stopped{Signal: os.Interrupt, By: outcome.Interrupted})
 	for _, args := range [][]string{{"run", "-m", "scripted/play.yaml", "go"}, {"demo"}} {
 		p, _, _ := program(t, dir, args...)
 		p.Executable = func() (string, error) { return "/nowhere", nil }
 		p.Env = append(p.Env, "TMPDIR="+dir)
-		if code := p.Run(ctx); code != 130 && args[0] == "run" || code == 0 {
+		if code := Run(ctx, p); code != 130 && args[0] == "run" || code == 0 {
 			t.Errorf("%v: exit code %d", args, code)
 		}
-	}
-}
-
-func TestEnvAndHome(t *testing.T) {
-	p := Program{Env: []string{"A=1", "A=2", "HOME=/h", "AB=3"}}
-	if got := p.env("A"); got != "2" {
-		t.Errorf("A = %q", got)
-	}
-	if got := p.env("B"); got != "" {
-		t.Errorf("B = %q", got)
-	}
-	if got, err := p.home(); got != "/h/.holdfast" || err != nil {
-		t.Errorf("home = %q, %v", got, err)
-	}
-	p.Env = append(p.Env, "HOLDFAST_HOME=/other")
-	if got, err := p.home(); got != "/other" || err != nil {
-		t.Errorf("home = %q, %v", got, err)
-	}
-	p.Env = nil
-	if _, err := p.home(); outcome.Of(err) != outcome.Usage {
-		t.Errorf("no home: %v", err)
 	}
 }
 
@@ -132,7 +112,7 @@ func TestOutputFails(t *testing.T) {
 	write(t, dir, "play.yaml", "steps: [{text: hi}]")
 	p, _, errs := program(t, dir, "run", "-m", "scripted/play.yaml", "--output-format", "stream-json", "go")
 	p.Stdout = failing{}
-	if code := p.Run(t.Context()); code != 1 || !strings.Contains(errs.String(), "no space left") {
+	if code := Run(t.Context(), p); code != 1 || !strings.Contains(errs.String(), "no space left") {
 		t.Errorf("exit code %d, stderr %q", code, errs)
 	}
 }

@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/holdfast-dev/holdfast/internal/cli/command"
 )
 
 // console is a person at a terminal of their own, in front of a running program.
@@ -32,12 +34,12 @@ func sit(t *testing.T, env []string, dir string, args ...string) *console {
 	master, slave := openPTY(t)
 	c := &console{t: t, master: master, code: make(chan int, 1), more: make(chan struct{}, 1)}
 	ctx, cancel := context.WithCancel(t.Context())
-	p := &Program{
+	p := &command.Program{
 		Args: args, Env: env, Stdin: slave, Stdout: slave, Stderr: slave,
 		Getwd: func() (string, error) { return dir, nil },
 	}
 	go c.watch()
-	go func() { c.code <- p.Run(ctx) }()
+	go func() { c.code <- Run(ctx, p) }()
 	t.Cleanup(func() {
 		cancel()
 		_ = slave.Close()

@@ -10,6 +10,7 @@ import (
 
 	"github.com/holdfast-dev/holdfast/daemon/api"
 	"github.com/holdfast-dev/holdfast/daemon/client"
+	"github.com/holdfast-dev/holdfast/internal/cli/command"
 	"github.com/holdfast-dev/holdfast/internal/compose"
 	"github.com/holdfast-dev/holdfast/internal/compose/isolation"
 	"github.com/holdfast-dev/holdfast/internal/compose/models"
@@ -24,9 +25,9 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// daemon finds the daemon for a run: not that whose agent this process works for.
-func (p *Program) daemon(ctx context.Context, store string) *client.Client {
-	c := p.dial(ctx, store)
+// findDaemon finds the daemon for a run: not that whose agent this process works for.
+func findDaemon(p *command.Program, ctx context.Context, store string) *client.Client {
+	c := dial(p, ctx, store)
 	if c != nil && c.Info().Caller.Agent {
 		c.Close()
 		return nil
@@ -37,26 +38,26 @@ func (p *Program) daemon(ctx context.Context, store string) *client.Client {
 // dial finds the daemon of this home, when it serves this store and nothing says to do
 // without; nil otherwise. Where none runs that takes two calls of the system. The
 // caller closes it.
-func (p *Program) dial(ctx context.Context, store string) *client.Client {
-	if v := p.env("HOLDFAST_NO_DAEMON"); v != "" && v != "0" {
+func dial(p *command.Program, ctx context.Context, store string) *client.Client {
+	if v := p.Getenv("HOLDFAST_NO_DAEMON"); v != "" && v != "0" {
 		return nil
 	}
-	home, err := p.home()
+	home, err := p.Home()
 	if err != nil {
 		return nil
 	}
-	c, err := client.Dial(ctx, &client.Options{Home: home, Name: "cli", Getenv: p.env})
+	c, err := client.Dial(ctx, &client.Options{Home: home, Name: "cli", Getenv: p.Getenv})
 	if errors.Is(err, client.ErrNone) {
 		return nil
 	}
 	if err != nil {
-		p.warn("going on without the daemon: %v", err)
+		p.Warn("going on without the daemon: %v", err)
 		if hint := outcome.Hint(err); hint != "" {
-			p.err.Line("%s %s", p.err.Bold("hint:"), term.Escape(hint))
+			p.Err.Line("%s %s", p.Err.Bold("hint:"), term.Escape(hint))
 		}
 		return nil
 	}
-	ref, err := stores.Parse(p.environment(), store)
+	ref, err := stores.Parse(p.Environment(), store)
 	if err != nil || ref.Name != c.Info().Store {
 		c.Close()
 		return nil
@@ -65,11 +66,11 @@ func (p *Program) dial(ctx context.Context, store string) *client.Client {
 }
 
 // remote finds the daemon that the run is to happen in, or nil.
-func (c *runCmd) remote(ctx context.Context, p *Program) *client.Client {
+func (c *runCmd) remote(ctx context.Context, p *command.Program) *client.Client {
 	if c.NoDaemon {
 		return nil
 	}
-	return p.daemon(ctx, c.Store)
+	return findDaemon(p, ctx, c.Store)
 }
 
 // target is the session of a run in the daemon.
@@ -84,10 +85,10 @@ type target struct {
 var errHere = errors.New("the run happens in this process")
 
 // target finds the session that is meant, or an id for a new one.
-func (c *runCmd) target(ctx context.Context, p *Program, d *client.Client, cwd string, input bool) (*target, error) {
+func (c *runCmd) target(ctx context.Context, p *command.Program, d *client.Client, cwd string, input bool) (*target, error) {
 	t := &target{}
 	if c.goesOn() {
-		sessions, closeStore, err := p.openStore(ctx, c.Store)
+		sessions, closeStore, err := p.OpenStore(ctx, c.Store)
 		if err != nil {
 			return nil, err
 		}
@@ -149,16 +150,16 @@ func (c *runCmd) goingOn(ctx context.Context, sessions *session.Sessions, cwd st
 
 // startRemote runs the agent in the daemon, shows the run as one here, and says how
 // it ended.
-func (c *runCmd) startRemote(ctx context.Context, p *Program, d *client.Client, cwd string, in *compose.Space, input []transcript.Part, view view) (outcome.Outcome, error) {
+func (c *runCmd) startRemote(ctx context.Context, p *command.Program, d *client.Client, cwd string, in *compose.Space, input []transcript.Part, view view) (outcome.Outcome, error) {
 	if c.NoPersist {
-		return outcome.Usage, usage("--no-session-persistence writes nothing, and a run of the daemon is what its session records", "add --no-daemon")
+		return outcome.Usage, outcome.Invalid("--no-session-persistence writes nothing, and a run of the daemon is what its session records", "add --no-daemon")
 	}
 	rules, err := c.settings(p, cwd)
 	if err != nil {
 		return outcome.Of(err), err
 	}
 	if c.NoSandbox {
-		if err := isolation.Without(p.environment(), rules); err != nil {
+		if err := isolation.Without(p.Environment(), rules); err != nil {
 			return outcome.Of(err), err
 		}
 	}
@@ -189,7 +190,7 @@ func (c *runCmd) startRemote(ctx context.Context, p *Program, d *client.Client, 
 		verbose: c.Verbose, onAsk: rules.OnAsk.Value, asked: map[string]*question{}, again: c.again(), prepared: t.meta == nil,
 	}
 	if c.OutputFormat == "text" {
-		if r.person = p.asker(); r.person != nil {
+		if r.person = newAsker(p); r.person != nil {
 			defer r.person.Close()
 		}
 	}
@@ -197,7 +198,7 @@ func (c *runCmd) startRemote(ctx context.Context, p *Program, d *client.Client, 
 }
 
 // sceneThere is what the view is told about a run in the daemon, but for its mode.
-func (c *runCmd) sceneThere(ctx context.Context, p *Program, cwd string, in *compose.Space, rules *settings.Settings) (scene, error) {
+func (c *runCmd) sceneThere(ctx context.Context, p *command.Program, cwd string, in *compose.Space, rules *settings.Settings) (scene, error) {
 	if in != nil {
 		r, err := c.composed(p, in.Project)
 		if err != nil {
@@ -210,7 +211,7 @@ func (c *runCmd) sceneThere(ctx context.Context, p *Program, cwd string, in *com
 		defer m.Close()
 		return c.sceneIn(m, nil), nil
 	}
-	m, err := models.Open(p.environment(), models.Choice{Model: c.Model, Fallback: c.FallbackModel, BaseURL: c.BaseURL}, rules)
+	m, err := models.Open(p.Environment(), models.Choice{Model: c.Model, Fallback: c.FallbackModel, BaseURL: c.BaseURL}, rules)
 	if err != nil {
 		return scene{}, err
 	}
@@ -226,7 +227,7 @@ func (c *runCmd) sceneThere(ctx context.Context, p *Program, cwd string, in *com
 
 // request is what the daemon is asked to run. The caller's environment goes along, for this
 // daemon's memory only: the keys of models, and where programs are.
-func (c *runCmd) request(p *Program, t *target, cwd string, input []transcript.Part) (*api.NewRun, error) {
+func (c *runCmd) request(p *command.Program, t *target, cwd string, input []transcript.Part) (*api.NewRun, error) {
 	s, err := c.spec(p, cwd, input)
 	if err != nil {
 		return nil, err
@@ -239,7 +240,7 @@ func (c *runCmd) request(p *Program, t *target, cwd string, input []transcript.P
 		s.Session.At = c.At
 	}
 	if err := s.Check(); err != nil {
-		return nil, usage(err.Error(), outcome.Hint(err))
+		return nil, outcome.Invalid(err.Error(), outcome.Hint(err))
 	}
 	start := t.meta != nil
 	return &api.NewRun{Spec: s, Environ: p.Env, Start: &start}, nil
@@ -262,7 +263,7 @@ func (c *runCmd) modeThere(ctx context.Context, d *client.Client, t *target, rul
 // toolsThere fills in which tools, sub-agents and skills the agent has there, as far as that
 // can be known from here, and the servers that settings name: nothing is opened for them but
 // the folders. What the agent tells when it begins counts more.
-func (c *runCmd) toolsThere(p *Program, cwd string, rules *settings.Settings, s *scene) error {
+func (c *runCmd) toolsThere(p *command.Program, cwd string, rules *settings.Settings, s *scene) error {
 	r, err := c.composed(p, cwd)
 	if err != nil {
 		return err
@@ -277,8 +278,8 @@ func (c *runCmd) toolsThere(p *Program, cwd string, rules *settings.Settings, s 
 }
 
 // noticeThere tells what does not count in a run there, as a run here does.
-func (c *runCmd) noticeThere(p *Program, cwd string, in *compose.Space, rules *settings.Settings) error {
-	p.notice(rules)
+func (c *runCmd) noticeThere(p *command.Program, cwd string, in *compose.Space, rules *settings.Settings) error {
+	p.SettingsNotices(rules)
 	if in != nil {
 		return nil
 	}
@@ -292,9 +293,9 @@ func (c *runCmd) noticeThere(p *Program, cwd string, in *compose.Space, rules *s
 	}
 	defer done()
 	if c.Verbose && files != nil {
-		p.showInstructions(p.err, files.Files())
+		showInstructions(p, p.Err, files.Files())
 	}
-	p.notices(list)
+	p.Notices(list)
 	return nil
 }
 
@@ -303,9 +304,9 @@ const daemonPatience = 3 * time.Second
 
 // gone is the error of a run whose daemon went away.
 func (r *remoteRun) gone(err error) error {
-	return &failure{
-		msg: fmt.Sprintf("the daemon went away (%v); what was done is saved", rootOf(err)), err: err, out: outcome.Failed,
-		hint: fmt.Sprintf("start it again (holdfast daemon) or not, and go on: holdfast run %s--resume %s", r.again, r.target.id),
+	return &outcome.Failure{
+		Message: fmt.Sprintf("the daemon went away (%v); what was done is saved", rootOf(err)), Cause: err, Result: outcome.Failed,
+		Advice: fmt.Sprintf("start it again (holdfast daemon) or not, and go on: holdfast run %s--resume %s", r.again, r.target.id),
 	}
 }
 

@@ -45,7 +45,7 @@ func repository(h *there) {
 func blog(h *there) {
 	h.t.Helper()
 	p, _, errs := sitDown(h.dir, h.env, "workspace", "create", "blog")
-	if code := p.Run(h.t.Context()); code != 0 {
+	if code := Run(h.t.Context(), p); code != 0 {
 		h.t.Fatalf("exit code %d: %s", code, errs)
 	}
 }
@@ -116,7 +116,7 @@ func goBack(h *there) {
 func takeOver(h *there) {
 	run1(h, "first")
 	p, _, _ := sitDown(h.dir, h.env)
-	sessions, closeStore, err := p.openStore(h.t.Context(), "")
+	sessions, closeStore, err := p.OpenStore(h.t.Context(), "")
 	if err != nil {
 		h.t.Fatal(err)
 	}

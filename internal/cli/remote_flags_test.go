@@ -72,7 +72,7 @@ func newThere(t *testing.T, answer ...string) *there {
 func (h *there) run(args ...string) (out, errs string, code int) {
 	h.t.Helper()
 	p, o, e := sitDown(h.dir, h.env, append([]string{"run", "--session-id", "s"}, args...)...)
-	code = p.Run(h.t.Context())
+	code = Run(h.t.Context(), p)
 	if _, err := h.d.Run(h.t.Context(), "s"); err != nil {
 		h.t.Errorf("it did not run in the daemon: %v\n%s%s", err, o, e)
 	}
@@ -174,7 +174,7 @@ func (p *proof) try(t *testing.T, field []int) {
 		out = info.RunID
 	case p.refused:
 		pr, o, e := sitDown(h.dir, h.env, append(append([]string{"run", "--session-id", "s"}, p.args...), "go")...)
-		code = pr.Run(t.Context())
+		code = Run(t.Context(), pr)
 		out, errs = o.String(), e.String()
 	default:
 		out, errs, code = h.run(append(p.args, "go")...)
@@ -228,7 +228,7 @@ func TestARestartedDaemonGoesOnWithTheSameSpec(t *testing.T) {
 	p, _, errs := sitDown(h.dir, h.env, "run", "--session-id", "s", "--model", "scripted/play.yaml", "--append-system-prompt", "Be kind.",
 		"--max-turns", "7", "--disallowed-tools", "Write", "--no-hooks", "--ask-timeout", "7m", "--init", "--settings", `{"permissions": {"deny": ["Edit"]}}`, "go")
 	code := make(chan int, 1)
-	go func() { code <- p.Run(t.Context()) }()
+	go func() { code <- Run(t.Context(), p) }()
 	waitFor(t, func() bool { r, err := h.d.Run(t.Context(), "s"); return err == nil && r.Status == api.StatusRunning })
 	began := h.recorded()
 	h.stop()
@@ -260,7 +260,7 @@ func TestNoSecretIsPutOnRecord(t *testing.T) {
 	h := newThere(t)
 	p, _, errs := sitDown(h.dir, h.env, "run", "--session-id", "s", "--mcp-config",
 		`{"mcpServers": {"hub": {"type": "http", "url": "http://127.0.0.1:9", "headers": {"Authorization": "Bearer gh`+"p_"+`0123456789abcdefghijABCDEFGHIJ012345"}}}}`, "go")
-	if code := p.Run(t.Context()); code == 0 || !strings.Contains(errs.String(), "mcp.configs holds a secret") || !strings.Contains(errs.String(), "${API_KEY}") {
+	if code := Run(t.Context(), p); code == 0 || !strings.Contains(errs.String(), "mcp.configs holds a secret") || !strings.Contains(errs.String(), "${API_KEY}") {
 		t.Errorf("exit code %d: %s", code, errs)
 	}
 }

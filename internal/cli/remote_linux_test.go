@@ -85,7 +85,7 @@ func TestTheQuestionWaitsThere(t *testing.T) {
 	env = short(t, env)
 	d, stop := serve(t, dir, env)
 	p, _, errs := sitDown(dir, env, "run", "--session-id", "s", "--on-ask", "fail", "go")
-	if code := p.Run(t.Context()); code != outcome.Approval.Exit {
+	if code := Run(t.Context(), p); code != outcome.Approval.Exit {
 		t.Fatalf("exit code %d: %s", code, errs)
 	}
 	if r, err := d.Run(t.Context(), "s"); err != nil || r.Status != api.StatusWaiting {

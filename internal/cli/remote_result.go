@@ -86,7 +86,7 @@ func (t *tally) result(id string, e *wire.RunEvent) event.Result {
 		if r.Reason == "" || r.Reason == event.ReasonCompleted {
 			r.Reason = event.ReasonFailed
 		}
-		r.Err = &failure{msg: cmp.Or(t.closed.Error, e.Message), out: outcome.Failed}
+		r.Err = &outcome.Failure{Message: cmp.Or(t.closed.Error, e.Message), Result: outcome.Failed}
 	case wire.RunCompleted:
 		r.Reason = event.ReasonCompleted
 	}

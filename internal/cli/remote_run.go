@@ -12,6 +12,7 @@ import (
 	"github.com/holdfast-dev/holdfast/daemon/api"
 	"github.com/holdfast-dev/holdfast/daemon/client"
 	"github.com/holdfast-dev/holdfast/event"
+	"github.com/holdfast-dev/holdfast/internal/cli/command"
 	"github.com/holdfast-dev/holdfast/internal/daemon/wire"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
 	"github.com/holdfast-dev/holdfast/internal/settings"
@@ -24,7 +25,7 @@ import (
 //	questions ─► the person ──► Decide      (first answer wins, from wherever)
 //	Ctrl-C ──► StopRun
 type remoteRun struct {
-	p       *Program
+	p       *command.Program
 	d       *client.Client
 	view    view
 	target  *target
@@ -219,7 +220,7 @@ func (r *remoteRun) told(ctx, away context.Context, e toldEvent) (out outcome.Ou
 			return outcome.Of(err), true, err
 		}
 	case e.event.Kind == client.EventDeleted:
-		err := &failure{msg: "the session was deleted", out: outcome.NotFound, err: session.ErrNotFound}
+		err := &outcome.Failure{Message: "the session was deleted", Result: outcome.NotFound, Cause: session.ErrNotFound}
 		return outcome.NotFound, true, err
 	case e.event.Kind == client.EventRecord && e.event.Record.Kind == session.KindRunEvent && e.event.Record.Payload != nil:
 		return r.runEvent(ctx, away, e.event.Record.Payload)
@@ -235,7 +236,7 @@ func (r *remoteRun) presence(e *client.Event) error {
 	case r.lostAt.IsZero():
 		r.lostAt = time.Now()
 		if r.verbose {
-			r.p.warn("the daemon does not answer: %v", rootOf(e.Err))
+			r.p.Warn("the daemon does not answer: %v", rootOf(e.Err))
 		}
 	case time.Since(r.lostAt) > daemonPatience:
 		return r.gone(e.Err)
@@ -255,9 +256,9 @@ func (r *remoteRun) runEvent(ctx, away context.Context, payload []byte) (outcome
 	case wire.RunSteered:
 		return outcome.OK, false, r.show(away, []event.Event{event.Notice{Text: "told by " + cmp.Or(e.By, "somebody") + ": " + e.Text}})
 	case wire.RunInterrupted:
-		err := &failure{
-			msg: "the daemon ended while the run was under way; what was done is saved", out: outcome.Interrupted,
-			hint: fmt.Sprintf("go on: holdfast run %s--resume %s", r.again, r.target.id),
+		err := &outcome.Failure{
+			Message: "the daemon ended while the run was under way; what was done is saved", Result: outcome.Interrupted,
+			Advice: fmt.Sprintf("go on: holdfast run %s--resume %s", r.again, r.target.id),
 		}
 		return outcome.Interrupted, true, errors.Join(r.show(away, r.events.flush()), err)
 	case wire.RunCompleted, wire.RunFailed, wire.RunCancelled:
@@ -268,7 +269,7 @@ func (r *remoteRun) runEvent(ctx, away context.Context, payload []byte) (outcome
 		return outcome.Failed, true, err
 	}
 	if e.Event == wire.RunFailed && r.events.result == nil && r.events.tally.closed.Reason == "" {
-		return outcome.Failed, true, &failure{msg: e.Message, out: outcome.Failed}
+		return outcome.Failed, true, &outcome.Failure{Message: e.Message, Result: outcome.Failed}
 	}
 	if e.Event == wire.RunCancelled && !r.stopped {
 		who := cmp.Or(e.By, "somebody") + via(e.Via)
@@ -334,8 +335,8 @@ func (r *remoteRun) asking(ctx context.Context, e event.Event) (event.Event, err
 
 // errLeft is the end of a run here whose question stays open there.
 func errLeft(q approval.Question) error {
-	return &failure{
-		msg: approval.ErrLeave.Error(), err: approval.ErrLeave, out: outcome.Approval,
-		hint: fmt.Sprintf("holdfast approvals show %s; the daemon goes on when it is answered", q.ID),
+	return &outcome.Failure{
+		Message: approval.ErrLeave.Error(), Cause: approval.ErrLeave, Result: outcome.Approval,
+		Advice: fmt.Sprintf("holdfast approvals show %s; the daemon goes on when it is answered", q.ID),
 	}
 }

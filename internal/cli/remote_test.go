@@ -18,6 +18,7 @@ import (
 
 	"github.com/holdfast-dev/holdfast/daemon/api"
 	"github.com/holdfast-dev/holdfast/daemon/client"
+	"github.com/holdfast-dev/holdfast/internal/cli/command"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
 )
 
@@ -55,15 +56,15 @@ func serve(t *testing.T, dir string, env []string) (c *client.Client, stop func(
 	t.Helper()
 	ctx, cancel := context.WithCancelCause(t.Context())
 	log := &lockedBuffer{}
-	p := Program{Args: []string{"daemon", "--drain", "0s"}, Env: env, Stderr: log, Getwd: func() (string, error) { return dir, nil }}
+	p := command.Program{Args: []string{"daemon", "--drain", "0s"}, Env: env, Stderr: log, Getwd: func() (string, error) { return dir, nil }}
 	code := make(chan int, 1)
-	go func() { code <- p.Run(ctx) }()
+	go func() { code <- Run(ctx, &p) }()
 	stop = sync.OnceFunc(func() {
-		cancel(Stopped{By: outcome.Terminated})
+		cancel(command.Stopped{By: outcome.Terminated})
 		<-code
 	})
 	t.Cleanup(stop)
-	get := (&Program{Env: env}).env
+	get := (&command.Program{Env: env}).Getenv
 	for deadline := time.Now().Add(20 * time.Second); ; {
 		c, err := client.Dial(t.Context(), &client.Options{Getenv: get, Name: "cli"})
 		if err == nil {
@@ -83,9 +84,9 @@ func serve(t *testing.T, dir string, env []string) (c *client.Client, stop func(
 }
 
 // sitDown makes a program in a folder, its environment and what it printed.
-func sitDown(dir string, env []string, args ...string) (p *Program, out, errs *lockedBuffer) {
+func sitDown(dir string, env []string, args ...string) (p *command.Program, out, errs *lockedBuffer) {
 	out, errs = &lockedBuffer{}, &lockedBuffer{}
-	return &Program{Args: args, Env: env, Stdout: out, Stderr: errs, Getwd: func() (string, error) { return dir, nil }}, out, errs
+	return &command.Program{Args: args, Env: env, Stdout: out, Stderr: errs, Getwd: func() (string, error) { return dir, nil }}, out, errs
 }
 
 func environ(dir string, more ...string) []string {
@@ -158,7 +159,7 @@ func lookAt(t *testing.T, dir string, args []string, daemon bool) string {
 		defer stop()
 	}
 	p, out, errs := sitDown(work, env, append([]string{"run", "--session-id", "s", "go"}, args...)...)
-	code := p.Run(t.Context())
+	code := Run(t.Context(), p)
 	text := out.String() + "\n--\n" + errs.String()
 	text = joined(varies.ReplaceAllString(text, "~"))
 	if strings.Contains(text, "not allowed") { // the model is told of it in other words
@@ -230,7 +231,7 @@ func TestGoingOnThere(t *testing.T) {
 		{[]string{"run", "--store", "sqlite:other.db", "more"}, 0, "one"},
 	} {
 		p, out, errs := sitDown(dir, env, tt.args...)
-		if code := p.Run(t.Context()); code != tt.code || !strings.Contains(out.String()+errs.String(), tt.want) {
+		if code := Run(t.Context(), p); code != tt.code || !strings.Contains(out.String()+errs.String(), tt.want) {
 			t.Errorf("%v: exit code %d\n%s\n%s", tt.args, code, out, errs)
 		}
 	}
@@ -254,9 +255,9 @@ func TestInterruptThere(t *testing.T) {
 	defer cancel(nil)
 	p, out, errs := sitDown(dir, env, "run", "--session-id", "s", "--output-format", "stream-json", "go")
 	code := make(chan int, 1)
-	go func() { code <- p.Run(ctx) }()
+	go func() { code <- Run(ctx, p) }()
 	waitFor(t, func() bool { return strings.Contains(out.String(), `"subtype":"init"`) })
-	cancel(Stopped{Signal: os.Interrupt, By: outcome.Interrupted})
+	cancel(command.Stopped{Signal: os.Interrupt, By: outcome.Interrupted})
 	if got := <-code; got != outcome.Interrupted.Exit || !strings.Contains(out.String(), `"terminal_reason":"interrupted"`) {
 		t.Errorf("exit code %d: %s %s", got, out, errs)
 	}
@@ -273,7 +274,7 @@ func TestStoppedElsewhere(t *testing.T) {
 	c, _ := serve(t, dir, env)
 	p, _, errs := sitDown(dir, env, "run", "--session-id", "s", "go")
 	code := make(chan int, 1)
-	go func() { code <- p.Run(t.Context()) }()
+	go func() { code <- Run(t.Context(), p) }()
 	waitFor(t, func() bool { r, err := c.Run(t.Context(), "s"); return err == nil && r.Status == api.StatusRunning })
 	if _, err := c.StopRun(t.Context(), "s"); err != nil {
 		t.Fatal(err)
@@ -301,7 +302,7 @@ func TestTheDaemonEnds(t *testing.T) {
 	c, stop := serve(t, dir, env)
 	p, _, errs := sitDown(dir, env, "run", "--session-id", "s", "go")
 	code := make(chan int, 1)
-	go func() { code <- p.Run(t.Context()) }()
+	go func() { code <- Run(t.Context(), p) }()
 	waitFor(t, func() bool { r, err := c.Run(t.Context(), "s"); return err == nil && r.Status == api.StatusRunning })
 	stop()
 	if got := <-code; got == 0 || !strings.Contains(errs.String(), "what was done is saved") || !strings.Contains(errs.String(), "--resume s") {
@@ -341,11 +342,11 @@ func TestStrangeDaemons(t *testing.T) {
 			write(t, dir, "play.yaml", "steps: [{text: done}, {text: done}]")
 			env := environ(dir, "HOLDFAST_MODEL=scripted/play.yaml")
 			p, out, errs := sitDown(dir, env, "run", "go")
-			if code := p.Run(t.Context()); code != 0 || !strings.Contains(errs.String(), tt.want) || !strings.Contains(out.String(), "done") {
+			if code := Run(t.Context(), p); code != 0 || !strings.Contains(errs.String(), tt.want) || !strings.Contains(out.String(), "done") {
 				t.Errorf("exit code %d\n%s\n%s", code, out, errs)
 			}
 			p, _, errs = sitDown(dir, append(env, "HOLDFAST_NO_DAEMON=1"), "run", "go")
-			if code := p.Run(t.Context()); code != 0 || strings.Contains(errs.String(), "daemon") {
+			if code := Run(t.Context(), p); code != 0 || strings.Contains(errs.String(), "daemon") {
 				t.Errorf("exit code %d\n%s", code, errs)
 			}
 		})

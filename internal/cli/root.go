@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"github.com/holdfast-dev/holdfast/internal/cli/command"
 )
 
 const description = `Run agents that remember, ask first and cannot step outside.
@@ -17,24 +19,24 @@ const description = `Run agents that remember, ask first and cannot step outside
 
 // commands makes the commands, in the order of the help. With only, it makes the one of
 // that name if there is one: a start does not pay for the others.
-func (p *Program) commands(only string) (list []*cobra.Command) {
+func commands(p *command.Program, only string) (list []*cobra.Command) {
 	for _, c := range []struct {
 		name string
 		make func() *cobra.Command
 	}{
 		{"run", func() *cobra.Command {
-			return p.command(&runCmd{}, "run", "Give an agent a prompt and run it until it is done.")
+			return p.Command(&runCmd{}, "run", "Give an agent a prompt and run it until it is done.")
 		}},
 		{"sessions", func() *cobra.Command { return newSessionsCmd(p) }},
 		{"store", func() *cobra.Command { return newStoreCmd(p) }},
 		{"policy", func() *cobra.Command { return newPolicyCmd(p) }},
 		{"hooks", func() *cobra.Command { return newHooksCmd(p) }},
 		{"context", func() *cobra.Command {
-			return p.command(&contextCmd{}, "context", "List the instruction files that agents are given here.")
+			return p.Command(&contextCmd{}, "context", "List the instruction files that agents are given here.")
 		}},
 		{"skills", func() *cobra.Command { return newSkillsCmd(p) }},
 		{"trust", func() *cobra.Command {
-			return p.command(&trustCmd{}, "trust", "Trust the settings that a folder brings along.")
+			return p.Command(&trustCmd{}, "trust", "Trust the settings that a folder brings along.")
 		}},
 		{"mcp", func() *cobra.Command { return newMCPCmd(p) }},
 		{"sandbox", func() *cobra.Command { return newSandboxCmd(p) }},
@@ -43,16 +45,16 @@ func (p *Program) commands(only string) (list []*cobra.Command) {
 		{"workspace", func() *cobra.Command { return newWorkspaceCmd(p) }},
 		{"daemon", func() *cobra.Command { return newDaemonCmd(p) }},
 		{"demo", func() *cobra.Command {
-			return p.command(&demoCmd{}, "demo", "Watch an agent repair a small project and survive a kill -9; needs no key.")
+			return p.Command(&demoCmd{}, "demo", "Watch an agent repair a small project and survive a kill -9; needs no key.")
 		}},
 		{"doctor", func() *cobra.Command {
-			return p.command(&doctorCmd{}, "doctor", "Show what this machine and this setup offer.")
+			return p.Command(&doctorCmd{}, "doctor", "Show what this machine and this setup offer.")
 		}},
-		{"version", func() *cobra.Command { return p.command(&versionCmd{}, "version", "Print the version.") }},
+		{"version", func() *cobra.Command { return p.Command(&versionCmd{}, "version", "Print the version.") }},
 		{"completion", func() *cobra.Command {
-			return p.command(&completionCmd{}, "completion", "Print a completion script for a shell.")
+			return p.Command(&completionCmd{}, "completion", "Print a completion script for a shell.")
 		}},
-		{"man", func() *cobra.Command { return p.command(&manCmd{}, "man", "Print the man page.") }},
+		{"man", func() *cobra.Command { return p.Command(&manCmd{}, "man", "Print the man page.") }},
 	} {
 		if c.name == only {
 			return []*cobra.Command{c.make()}
@@ -62,25 +64,27 @@ func (p *Program) commands(only string) (list []*cobra.Command) {
 		}
 	}
 	if only != "" {
-		return p.commands("")
+		return commands(p, "")
 	}
 	return list
 }
 
-// root makes the command line for args.
-func (p *Program) root(args []string) *cobra.Command {
-	p.completing = len(args) > 0 && strings.HasPrefix(args[0], "__complete")
+// newRoot makes the command line for args.
+func newRoot(p *command.Program, args []string) *cobra.Command {
 	only := ""
-	if len(args) > 0 && !p.completing {
+	if len(args) > 0 {
 		only = args[0]
 	}
-	root := p.group("holdfast", "", p.commands(only)...)
+	if strings.HasPrefix(only, "__complete") {
+		p.Candidates, only = completer{p}.candidates, ""
+	}
+	root := p.Group("holdfast", "", commands(p, only)...)
 	root.Long = description
 	root.CompletionOptions.DisableDefaultCmd = true
 	root.SetHelpCommand(&cobra.Command{Use: "help", Short: "Print the help of a command.", Hidden: true}) // execute runs it
-	root.SetHelpFunc(func(cmd *cobra.Command, _ []string) { p.help(cmd) })
+	root.SetHelpFunc(func(cmd *cobra.Command, _ []string) { printHelp(p, cmd) })
 	root.SetUsageFunc(func(*cobra.Command) error { return nil })
-	root.SetFlagErrorFunc(flagError)
+	root.SetFlagErrorFunc(command.FlagError)
 	root.SetIn(p.Stdin)
 	root.SetOut(p.Stdout)
 	root.SetErr(p.Stderr)
@@ -88,30 +92,30 @@ func (p *Program) root(args []string) *cobra.Command {
 }
 
 // execute runs the command that the arguments name.
-func (p *Program) execute(ctx context.Context) error {
-	p.json = wantsJSON(p.Args)
+func execute(ctx context.Context, p *command.Program) error {
+	p.JSON = wantsJSON(p.Args)
 	args := p.Args
 	switch {
 	case len(args) == 0:
 		args = []string{"--help"}
 	case args[0] == "inside":
-		return (&insideCmd{}).run(ctx, p)
+		return (&insideCmd{}).Run(ctx, p)
 	case args[0] == "help": // as in git and go
 		args = args[1:]
-		root := p.root(args)
+		root := newRoot(p, args)
 		cmd, rest, err := root.Find(args)
 		switch {
 		case err != nil:
 			return err
 		case len(rest) > 0:
-			return unexpected(cmd, rest[0])
+			return command.Unexpected(cmd, rest[0])
 		}
-		p.help(cmd)
+		printHelp(p, cmd)
 		return nil
 	case args[0] == "run":
 		args = joinWorktree(args)
 	}
-	root := p.root(args)
+	root := newRoot(p, args)
 	root.SetArgs(slices.Clone(args))
 	return root.ExecuteContext(ctx)
 }

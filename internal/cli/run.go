@@ -11,6 +11,7 @@ import (
 
 	"github.com/holdfast-dev/holdfast/agent"
 	"github.com/holdfast-dev/holdfast/event"
+	"github.com/holdfast-dev/holdfast/internal/cli/command"
 	"github.com/holdfast-dev/holdfast/internal/compose"
 	"github.com/holdfast-dev/holdfast/internal/compose/stores"
 	"github.com/holdfast-dev/holdfast/internal/compose/tools"
@@ -39,7 +40,7 @@ type runCmd struct {
 	Takeover    bool
 	NoPersist   bool
 	NoDaemon    bool
-	storeFlags
+	command.StoreFlags
 
 	Worktree worktreeFlag
 
@@ -52,34 +53,34 @@ type runCmd struct {
 	Verbose                bool
 }
 
-func (c *runCmd) declare(b *builder) {
-	b.optional(&c.Prompt, "prompt", "What to do; - or nothing reads standard input, which is also added to a prompt when it is not a terminal.")
-	b.include(&c.agentFlags)
-	b.group = "Session"
-	b.flag(&c.Continue, "continue", "c", "", "Go on with the newest session of this project.")
-	b.flag(&c.Resume, "resume", "r", "ID|NAME", "Go on with this session.")
-	b.flag(&c.SessionID, "session-id", "", "ID", "Use this session; it is created when there is none.")
-	b.flag(&c.ForkSession, "fork-session", "", "", "Go on in a fork; the session stays as it is.")
-	b.flag(&c.WithGrants, "with-grants", "", "", "With --fork-session: begin with what was decided in the session.")
-	b.flag(&c.At, "at", "", "ITEM", "Go back to this item first.")
-	b.flag(&c.Name, "name", "", "TITLE", "Give the session a title.")
-	b.flag(&c.Takeover, "takeover", "", "", "Take the session from a process that holds it.")
-	b.flag(&c.NoPersist, "no-session-persistence", "", "", "Write nothing to the session.")
-	b.flag(&c.NoDaemon, "no-daemon", "", "", "Run here, also when a daemon serves this home; or HOLDFAST_NO_DAEMON=1.")
-	b.include(&c.storeFlags)
-	b.group = "Folders"
-	b.flag(&c.Worktree, "worktree", "", "NAME", "Work in a git worktree, on a branch of its own: --worktree=NAME, or one for this session. It is removed on exit if nothing would be lost.")
-	b.group = ""
-	b.include(&c.workspaceRunFlags)
+func (c *runCmd) Declare(b *command.Builder) {
+	b.Optional(&c.Prompt, "prompt", "What to do; - or nothing reads standard input, which is also added to a prompt when it is not a terminal.")
+	b.Include(&c.agentFlags)
+	b.Heading = "Session"
+	b.Flag(&c.Continue, "continue", "c", "", "Go on with the newest session of this project.")
+	b.Flag(&c.Resume, "resume", "r", "ID|NAME", "Go on with this session.")
+	b.Flag(&c.SessionID, "session-id", "", "ID", "Use this session; it is created when there is none.")
+	b.Flag(&c.ForkSession, "fork-session", "", "", "Go on in a fork; the session stays as it is.")
+	b.Flag(&c.WithGrants, "with-grants", "", "", "With --fork-session: begin with what was decided in the session.")
+	b.Flag(&c.At, "at", "", "ITEM", "Go back to this item first.")
+	b.Flag(&c.Name, "name", "", "TITLE", "Give the session a title.")
+	b.Flag(&c.Takeover, "takeover", "", "", "Take the session from a process that holds it.")
+	b.Flag(&c.NoPersist, "no-session-persistence", "", "", "Write nothing to the session.")
+	b.Flag(&c.NoDaemon, "no-daemon", "", "", "Run here, also when a daemon serves this home; or HOLDFAST_NO_DAEMON=1.")
+	b.Include(&c.StoreFlags)
+	b.Heading = "Folders"
+	b.Flag(&c.Worktree, "worktree", "", "NAME", "Work in a git worktree, on a branch of its own: --worktree=NAME, or one for this session. It is removed on exit if nothing would be lost.")
+	b.Heading = ""
+	b.Include(&c.workspaceRunFlags)
 	c.OutputFormat = "text"
-	b.group = "Output"
-	b.flag(&c.OutputFormat, "output-format", "", "FORMAT", "text, json or stream-json.", "text", "json", "stream-json")
-	b.flag(&c.IncludePartialMessages, "include-partial-messages", "", "", "With stream-json: stream_event lines while the model writes.")
-	b.flag(&c.Quiet, "quiet", "q", "", "Print the answer and errors only.")
-	b.flag(&c.Verbose, "verbose", "v", "", "Print thinking and what tools returned, too.")
+	b.Heading = "Output"
+	b.Flag(&c.OutputFormat, "output-format", "", "FORMAT", "text, json or stream-json.", "text", "json", "stream-json")
+	b.Flag(&c.IncludePartialMessages, "include-partial-messages", "", "", "With stream-json: stream_event lines while the model writes.")
+	b.Flag(&c.Quiet, "quiet", "q", "", "Print the answer and errors only.")
+	b.Flag(&c.Verbose, "verbose", "v", "", "Print thinking and what tools returned, too.")
 }
 
-func (c *runCmd) run(ctx context.Context, p *Program) error {
+func (c *runCmd) Run(ctx context.Context, p *command.Program) error {
 	usual := debug.SetGCPercent(openingGC)
 	settle := sync.OnceFunc(func() { debug.SetGCPercent(usual) })
 	defer settle()
@@ -88,12 +89,12 @@ func (c *runCmd) run(ctx context.Context, p *Program) error {
 	if err != nil {
 		return view.failed(stopped(ctx, err))
 	}
-	return end(code)
+	return command.End(code)
 }
 
 // start sets the agent up, runs it, and says how it ended. It calls settle when the
 // model has answered.
-func (c *runCmd) start(ctx context.Context, p *Program, view view, settle func()) (outcome.Outcome, error) {
+func (c *runCmd) start(ctx context.Context, p *command.Program, view view, settle func()) (outcome.Outcome, error) {
 	if err := c.check(); err != nil {
 		return outcome.Usage, err
 	}
@@ -105,7 +106,7 @@ func (c *runCmd) start(ctx context.Context, p *Program, view view, settle func()
 	if in != nil {
 		defer in.Close()
 		cwd = in.Project
-	} else if cwd, err = p.folder(c.CWD); err != nil {
+	} else if cwd, err = p.Folder(c.CWD); err != nil {
 		return outcome.Usage, err
 	}
 	input, err := c.input(ctx, p)
@@ -135,7 +136,7 @@ func (c *runCmd) start(ctx context.Context, p *Program, view view, settle func()
 }
 
 // runHere runs the agent in this process and shows it.
-func (c *runCmd) runHere(ctx context.Context, p *Program, r *compose.Request, in *compose.Space, input []transcript.Part, view view, settle func()) (outcome.Outcome, error) {
+func (c *runCmd) runHere(ctx context.Context, p *command.Program, r *compose.Request, in *compose.Space, input []transcript.Part, view view, settle func()) (outcome.Outcome, error) {
 	r.Loud, r.Spec.Session = c.Verbose, c.sessionSpec()
 	r.Spec.Container = runspec.Container{Agent: c.Agent, Ephemeral: c.Ephemeral}
 	r.Spec.Worktree = runspec.Worktree{Enabled: c.Worktree.wanted, Name: c.Worktree.name}
@@ -150,7 +151,7 @@ func (c *runCmd) runHere(ctx context.Context, p *Program, r *compose.Request, in
 	}
 	who := compose.People{Entered: c.entered(p)}
 	if c.OutputFormat == "text" {
-		if person := p.asker(); person != nil {
+		if person := newAsker(p); person != nil {
 			defer person.Close()
 			who.Ask, who.Form = person.ask, person.form
 		}
@@ -162,11 +163,11 @@ func (c *runCmd) runHere(ctx context.Context, p *Program, r *compose.Request, in
 	defer func() { _ = a.Close() }()
 	c.Name = a.Masked(c.Name)
 	if !c.Quiet {
-		p.runNotices(a, c.Verbose)
+		runNotices(p, a, c.Verbose)
 	}
 	view.begin(c.scene(a, r.Cwd))
 	if a.Parts != nil {
-		defer func() { p.leftBehind(a.Parts.Tools.Background, c.Quiet) }()
+		defer func() { leftBehind(p, a.Parts.Tools.Background, c.Quiet) }()
 	}
 	out, err := c.drive(ctx, store.Sessions, a, input, view, settle)
 	c.leave(ctx, p, a, out)
@@ -188,16 +189,16 @@ func (c *runCmd) scene(a *compose.Agent, cwd string) scene {
 }
 
 // runNotices tells what does not count in a run, and with all which instructions were read.
-func (p *Program) runNotices(a *compose.Agent, all bool) {
-	p.notice(a.Settings())
+func runNotices(p *command.Program, a *compose.Agent, all bool) {
+	p.SettingsNotices(a.Settings())
 	if a.Parts == nil {
 		return
 	}
 	b := a.Parts.Tools
 	if all && b.Instructions != nil {
-		p.showInstructions(p.err, b.Instructions.Files())
+		showInstructions(p, p.Err, b.Instructions.Files())
 	}
-	p.notices(b.Notices())
+	p.Notices(b.Notices())
 }
 
 // wireServers are the states of MCP servers as a stream tells them.
@@ -210,10 +211,10 @@ func wireServers(b *tools.Toolbox) []wireServer {
 }
 
 // leftBehind says what still goes on in the background when the run is over.
-func (p *Program) leftBehind(b *agent.Background, quiet bool) {
+func leftBehind(p *command.Program, b *agent.Background, quiet bool) {
 	for _, t := range b.List() {
 		if t.Running && !quiet {
-			p.warn("%s %s still goes on in the background: it ends with this run", t.Tool, t.Use)
+			p.Warn("%s %s still goes on in the background: it ends with this run", t.Tool, t.Use)
 		}
 	}
 }
@@ -271,7 +272,7 @@ func ending(ctx context.Context, r *event.Result) outcome.Outcome {
 		}
 	}
 	if out == outcome.Interrupted {
-		if s, ok := errors.AsType[Stopped](context.Cause(ctx)); ok {
+		if s, ok := errors.AsType[command.Stopped](context.Cause(ctx)); ok {
 			return s.By
 		}
 		if len(r.Denials) > 0 {

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/holdfast-dev/holdfast/internal/outcome"
 	"github.com/holdfast-dev/holdfast/session"
 )
 
@@ -20,36 +21,36 @@ func (c *runCmd) check() error {
 	which := slices.Concat(
 		given(c.Continue, "--continue"), given(c.Resume != "", "--resume"), given(c.SessionID != "", "--session-id"))
 	if len(which) > 1 {
-		return usage(fmt.Sprintf("%s cannot be used together", strings.Join(which, " and ")), "holdfast run --help")
+		return outcome.Invalid(fmt.Sprintf("%s cannot be used together", strings.Join(which, " and ")), "holdfast run --help")
 	}
 	const name = "name the session with -c, -r or --session-id"
 	switch {
 	case c.At != "" && len(which) == 0:
-		return usage("--at needs a session", name)
+		return outcome.Invalid("--at needs a session", name)
 	case c.ForkSession && len(which) == 0:
-		return usage("--fork-session needs a session", name)
+		return outcome.Invalid("--fork-session needs a session", name)
 	case c.WithGrants && !c.ForkSession:
-		return usage("--with-grants is for a fork", "add --fork-session")
+		return outcome.Invalid("--with-grants is for a fork", "add --fork-session")
 	case c.Takeover && len(which) == 0:
-		return usage("--takeover needs a session", name)
+		return outcome.Invalid("--takeover needs a session", name)
 	case c.NoPersist && (c.ForkSession || c.At != "" || c.Takeover || c.Name != ""):
-		return usage("--no-session-persistence cannot be used with --fork-session, --at, --takeover or --name", "")
+		return outcome.Invalid("--no-session-persistence cannot be used with --fork-session, --at, --takeover or --name", "")
 	case c.SystemPrompt != "" && c.SystemPromptFile != "":
-		return usage("--system-prompt and --system-prompt-file cannot be used together", "")
+		return outcome.Invalid("--system-prompt and --system-prompt-file cannot be used together", "")
 	case c.AppendSystemPrompt != "" && c.AppendSystemPromptFile != "":
-		return usage("--append-system-prompt and --append-system-prompt-file cannot be used together", "")
+		return outcome.Invalid("--append-system-prompt and --append-system-prompt-file cannot be used together", "")
 	case c.IncludePartialMessages && c.OutputFormat != "stream-json":
-		return usage("--include-partial-messages needs --output-format stream-json", "")
+		return outcome.Invalid("--include-partial-messages needs --output-format stream-json", "")
 	case c.Quiet && c.Verbose:
-		return usage("--quiet and --verbose cannot be used together", "")
+		return outcome.Invalid("--quiet and --verbose cannot be used together", "")
 	case c.Workspace != "" && len(c.MCPConfig) > 0:
-		return usage("--mcp-config cannot be used with --workspace: MCP servers are not started for a container", "")
+		return outcome.Invalid("--mcp-config cannot be used with --workspace: MCP servers are not started for a container", "")
 	case c.MaxTurns < 0:
-		return usage("--max-turns must not be negative", "")
+		return outcome.Invalid("--max-turns must not be negative", "")
 	case c.MaxTokens < 0:
-		return usage("--max-tokens must not be negative", "")
+		return outcome.Invalid("--max-tokens must not be negative", "")
 	case c.MaxBudgetUSD < 0 || math.IsNaN(c.MaxBudgetUSD):
-		return usage("--max-budget-usd must not be negative", "")
+		return outcome.Invalid("--max-budget-usd must not be negative", "")
 	}
 	if err := c.permissionFlags.check(); err != nil {
 		return err

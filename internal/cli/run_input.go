@@ -9,6 +9,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/holdfast-dev/holdfast/internal/cli/command"
+	"github.com/holdfast-dev/holdfast/internal/outcome"
 	"github.com/holdfast-dev/holdfast/internal/term"
 	"github.com/holdfast-dev/holdfast/transcript"
 )
@@ -22,7 +24,7 @@ const inputPatience = 3 * time.Second
 
 // input is the prompt: the argument, standard input, or both. Without either a
 // session that is gone on with answers what it ends with.
-func (c *runCmd) input(ctx context.Context, p *Program) ([]transcript.Part, error) {
+func (c *runCmd) input(ctx context.Context, p *command.Program) ([]transcript.Part, error) {
 	text := c.Prompt
 	if term.Is(p.Stdin) {
 		switch {
@@ -35,7 +37,7 @@ func (c *runCmd) input(ctx context.Context, p *Program) ([]transcript.Part, erro
 		return []transcript.Part{transcript.Text{Text: text}}, nil
 	}
 	alone := text == "" || text == "-"
-	in, err := p.readInput(ctx, !alone)
+	in, err := readInput(p, ctx, !alone)
 	if err != nil {
 		return nil, err
 	}
@@ -57,9 +59,9 @@ func (c *runCmd) input(ctx context.Context, p *Program) ([]transcript.Part, erro
 
 func (c *runCmd) noPrompt() error {
 	if c.Worktree.name != "" {
-		return usage("there is no prompt: "+c.Worktree.name+" is the worktree's name", `holdfast run --worktree -- "what to do", or --worktree=NAME "what to do"`)
+		return outcome.Invalid("there is no prompt: "+c.Worktree.name+" is the worktree's name", `holdfast run --worktree -- "what to do", or --worktree=NAME "what to do"`)
 	}
-	return usage("there is no prompt", `holdfast run "what to do"`)
+	return outcome.Invalid("there is no prompt", `holdfast run "what to do"`)
 }
 
 // goesOn reports whether a session is named, which may have something to go on
@@ -69,7 +71,7 @@ func (c *runCmd) goesOn() bool { return c.Continue || c.Resume != "" || c.Sessio
 // readInput reads standard input to its end. With optional it gives up on a
 // pipe from which nothing comes, so that a caller who forgot to close it does
 // not hang.
-func (p *Program) readInput(ctx context.Context, optional bool) (string, error) {
+func readInput(p *command.Program, ctx context.Context, optional bool) (string, error) {
 	type chunk struct {
 		text string
 		err  error
@@ -77,7 +79,7 @@ func (p *Program) readInput(ctx context.Context, optional bool) (string, error) 
 	first := make(chan struct{}, 1)
 	all := make(chan chunk, 1)
 	go func() { // ends with its input, or with the process
-		r := io.LimitReader(p.stdin(ctx), inputLimit+1)
+		r := io.LimitReader(p.Input(ctx), inputLimit+1)
 		var b strings.Builder
 		head := make([]byte, 32<<10)
 		n, err := r.Read(head)
@@ -97,7 +99,7 @@ func (p *Program) readInput(ctx context.Context, optional bool) (string, error) 
 		select {
 		case <-first:
 		case <-timer.C:
-			p.warn("nothing came from standard input, going on without it")
+			p.Warn("nothing came from standard input, going on without it")
 			return "", nil
 		}
 	}
@@ -106,7 +108,7 @@ func (p *Program) readInput(ctx context.Context, optional bool) (string, error) 
 		return "", fmt.Errorf("read standard input: %w", c.err)
 	}
 	if len(c.text) > inputLimit {
-		return "", usage(fmt.Sprintf("standard input is larger than %d MiB", inputLimit>>20), "name a file in the prompt instead")
+		return "", outcome.Invalid(fmt.Sprintf("standard input is larger than %d MiB", inputLimit>>20), "name a file in the prompt instead")
 	}
 	return c.text, nil
 }

@@ -25,7 +25,7 @@ func TestNoSandboxAgainstTheAdministrator(t *testing.T) {
 		write(t, dir, "managed.json", managed)
 		p, _, errs := program(t, dir, "run", "-m", "scripted/play.yaml", "--no-sandbox", "go")
 		p.Managed = filepath.Join(dir, "managed.json")
-		if code := p.Run(t.Context()); code != want.Exit {
+		if code := Run(t.Context(), p); code != want.Exit {
 			t.Errorf("%s: exit code %d, want %d\n%s", managed, code, want.Exit, errs)
 		}
 		if told := strings.Contains(errs.String(), "--no-sandbox"); !told {
@@ -39,7 +39,7 @@ func TestARunThatCannotBeHeld(t *testing.T) {
 	dir := t.TempDir()
 	write(t, dir, "play.yaml", quietPlay)
 	p, _, errs := program(t, dir, "run", "-m", "scripted/play.yaml", "--settings", `{"sandbox":{"allowedWritePaths":["/nonexistent-of-a-test"]}}`, "go")
-	if code := p.Run(t.Context()); code != outcome.Sandbox.Exit || !strings.Contains(errs.String(), "hint:") {
+	if code := Run(t.Context(), p); code != outcome.Sandbox.Exit || !strings.Contains(errs.String(), "hint:") {
 		t.Errorf("exit code %d: %s", code, errs)
 	}
 }
@@ -50,15 +50,15 @@ func TestARunCleansUp(t *testing.T) {
 	write(t, dir, "play.yaml", quietPlay)
 	p, _, errs := program(t, dir, "run", "-m", "scripted/play.yaml", "go")
 	p.Env = append(p.Env, "TMPDIR="+temp)
-	if code := p.Run(t.Context()); code != 0 {
+	if code := Run(t.Context(), p); code != 0 {
 		t.Fatalf("exit code %d: %s", code, errs)
 	}
-	for _, pattern := range []string{filepath.Join(temp, "*"), filepath.Join(p.env("HOLDFAST_HOME"), "output", "*")} {
+	for _, pattern := range []string{filepath.Join(temp, "*"), filepath.Join(p.Getenv("HOLDFAST_HOME"), "output", "*")} {
 		if left, err := filepath.Glob(pattern); err != nil || len(left) > 0 {
 			t.Errorf("left: %v, %v", left, err)
 		}
 	}
-	if _, err := os.Stat(p.env("HOLDFAST_HOME")); err != nil {
+	if _, err := os.Stat(p.Getenv("HOLDFAST_HOME")); err != nil {
 		t.Error(err)
 	}
 }

@@ -4,19 +4,20 @@ import (
 	"cmp"
 	"strings"
 
+	"github.com/holdfast-dev/holdfast/internal/cli/command"
 	"github.com/holdfast-dev/holdfast/runspec"
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
 // spec is the run that the flags describe, in a form that does not depend on this process. Its
 // session is left for the caller, who knows which one is meant.
-func (c *runCmd) spec(p *Program, cwd string, input []transcript.Part) (runspec.Spec, error) {
+func (c *runCmd) spec(p *command.Program, cwd string, input []transcript.Part) (runspec.Spec, error) {
 	a, err := c.agentSpec(p, cwd)
 	if err != nil {
 		return runspec.Spec{}, err
 	}
 	s := *a
-	s.Model, s.Workspace = cmp.Or(c.Model, p.env("HOLDFAST_MODEL")), c.Workspace
+	s.Model, s.Workspace = cmp.Or(c.Model, p.Getenv("HOLDFAST_MODEL")), c.Workspace
 	s.Container = runspec.Container{Agent: c.Agent, Ephemeral: c.Ephemeral}
 	s.Worktree = runspec.Worktree{Enabled: c.Worktree.wanted, Name: c.Worktree.name}
 	if s.Workspace != "" { // its settings may name a model, and it has the folder

@@ -4,8 +4,10 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/holdfast-dev/holdfast/internal/cli/command"
 	"github.com/holdfast-dev/holdfast/internal/compose"
 	"github.com/holdfast-dev/holdfast/internal/compose/stores"
+	"github.com/holdfast-dev/holdfast/internal/outcome"
 	"github.com/holdfast-dev/holdfast/internal/workspace"
 	"github.com/holdfast-dev/holdfast/policy"
 )
@@ -17,11 +19,11 @@ type workspaceRunFlags struct {
 	Ephemeral bool
 }
 
-func (c *workspaceRunFlags) declare(b *builder) {
-	b.group = "Workspace"
-	b.flag(&c.Workspace, "workspace", "w", "SLUG", "Work in the container of this workspace.")
-	b.flag(&c.Agent, "agent", "", "KIND", "With --workspace: another agent than its settings name.", "holdfast", "claude", "codex", "acp")
-	b.flag(&c.Ephemeral, "ephemeral", "", "", "With --workspace: in a container for this run alone, whose home is thrown away; the session stays.")
+func (c *workspaceRunFlags) Declare(b *command.Builder) {
+	b.Heading = "Workspace"
+	b.Flag(&c.Workspace, "workspace", "w", "SLUG", "Work in the container of this workspace.")
+	b.Flag(&c.Agent, "agent", "", "KIND", "With --workspace: another agent than its settings name.", "holdfast", "claude", "codex", "acp")
+	b.Flag(&c.Ephemeral, "ephemeral", "", "", "With --workspace: in a container for this run alone, whose home is thrown away; the session stays.")
 }
 
 // checkSpace refuses flags that make no sense with a workspace, or without one.
@@ -29,9 +31,9 @@ func (c *runCmd) checkSpace() error {
 	if c.Workspace == "" {
 		switch {
 		case c.Agent != "":
-			return usage("--agent needs --workspace", "holdfast workspace list")
+			return outcome.Invalid("--agent needs --workspace", "holdfast workspace list")
 		case c.Ephemeral:
-			return usage("--ephemeral needs --workspace", "holdfast workspace list")
+			return outcome.Invalid("--ephemeral needs --workspace", "holdfast workspace list")
 		}
 		return nil
 	}
@@ -48,7 +50,7 @@ func (c *runCmd) checkSpace() error {
 		{c.Maintenance, "--maintenance", ""},
 	} {
 		if f.given {
-			return usage(f.name+" cannot be used with --workspace", f.hint)
+			return outcome.Invalid(f.name+" cannot be used with --workspace", f.hint)
 		}
 	}
 	return nil
@@ -56,11 +58,11 @@ func (c *runCmd) checkSpace() error {
 
 // openSpace opens a workspace for an agent of a kind; "" is the one of its settings. The
 // caller closes it.
-func (p *Program) openSpace(ctx context.Context, slug, kind string) (*compose.Space, error) {
+func openSpace(p *command.Program, ctx context.Context, slug, kind string) (*compose.Space, error) {
 	if err := workspace.CheckSlug(slug); err != nil {
 		return nil, err
 	}
-	all, err := p.spaces(nil)
+	all, err := openSpaces(p, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -90,7 +92,7 @@ func (c *runCmd) checkKind(in *compose.Space) error {
 		{c.SystemPromptFile != "", "--system-prompt-file"},
 	} {
 		if f.given {
-			return usage(fmt.Sprintf("%s means nothing to the agent %s", f.name, in.Kind), "leave it out, or use --agent holdfast")
+			return outcome.Invalid(fmt.Sprintf("%s means nothing to the agent %s", f.name, in.Kind), "leave it out, or use --agent holdfast")
 		}
 	}
 	return nil
@@ -98,11 +100,11 @@ func (c *runCmd) checkKind(in *compose.Space) error {
 
 // enter opens the workspace that the run is to happen in; nil without one. The caller
 // closes it.
-func (c *runCmd) enter(ctx context.Context, p *Program) (*compose.Space, error) {
+func (c *runCmd) enter(ctx context.Context, p *command.Program) (*compose.Space, error) {
 	if err := c.checkSpace(); err != nil || c.Workspace == "" {
 		return nil, err
 	}
-	in, err := p.openSpace(ctx, c.Workspace, c.Agent)
+	in, err := openSpace(p, ctx, c.Workspace, c.Agent)
 	if err != nil {
 		return nil, err
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 
+	"github.com/holdfast-dev/holdfast/internal/cli/command"
 	"github.com/holdfast-dev/holdfast/internal/compose"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
 	"github.com/holdfast-dev/holdfast/internal/term"
@@ -19,9 +20,9 @@ type worktreeFlag struct {
 // noName is what a flag without a value is given. It cannot be the name of a worktree.
 const noName = "/"
 
-func (f *worktreeFlag) withoutValue() string { return noName }
+func (f *worktreeFlag) WithoutValue() string { return noName }
 
-func (f *worktreeFlag) set(name string) error {
+func (f *worktreeFlag) SetText(name string) error {
 	f.wanted = true
 	if name == noName {
 		return nil
@@ -44,20 +45,20 @@ func joinWorktree(args []string) []string {
 }
 
 // entered says that the run happens in a worktree.
-func (c *runCmd) entered(p *Program) func(path, branch string) {
+func (c *runCmd) entered(p *command.Program) func(path, branch string) {
 	return func(path, branch string) {
 		if !c.Quiet {
-			p.err.Line("%s", p.err.Dim("in the worktree "+term.Escape(path)+", on the branch "+term.Escape(branch)))
+			p.Err.Line("%s", p.Err.Dim("in the worktree "+term.Escape(path)+", on the branch "+term.Escape(branch)))
 		}
 	}
 }
 
 // leave takes the run's worktree away, or says why it stays.
-func (c *runCmd) leave(ctx context.Context, p *Program, a *compose.Agent, out outcome.Outcome) {
+func (c *runCmd) leave(ctx context.Context, p *command.Program, a *compose.Agent, out outcome.Outcome) {
 	left := a.LeaveWorktree(ctx, out != outcome.OK)
 	if left.Text == "" || c.Quiet {
 		return
 	}
-	p.warn("%s", term.Escape(left.Text))
-	p.err.Line("%s go on there: holdfast run %s--worktree=%s PROMPT; take it away: %s", p.err.Bold("hint:"), c.again(), left.Worktree, left.Remove)
+	p.Warn("%s", term.Escape(left.Text))
+	p.Err.Line("%s go on there: holdfast run %s--worktree=%s PROMPT; take it away: %s", p.Err.Bold("hint:"), c.again(), left.Worktree, left.Remove)
 }

@@ -20,6 +20,7 @@ import (
 	"github.com/holdfast-dev/holdfast/daemon/api"
 	"github.com/holdfast-dev/holdfast/daemon/client"
 	"github.com/holdfast-dev/holdfast/event"
+	"github.com/holdfast-dev/holdfast/internal/cli/command"
 	"github.com/holdfast-dev/holdfast/internal/compose"
 	"github.com/holdfast-dev/holdfast/internal/daemon/wire"
 	"github.com/holdfast-dev/holdfast/internal/logpipe"
@@ -150,9 +151,9 @@ func (s *place) ok(err error) {
 	}
 }
 
-func (s *place) program() *Program {
-	p := &Program{Env: s.env, Getwd: func() (string, error) { return s.work, nil }}
-	p.fill()
+func (s *place) program() *command.Program {
+	p := &command.Program{Env: s.env, Getwd: func() (string, error) { return s.work, nil }}
+	p.Fill()
 	return p
 }
 
@@ -226,7 +227,7 @@ func (s *place) embedded() *seen {
 // alone runs the agent without what is around it.
 func (s *place) alone() *seen {
 	s.t.Helper()
-	m, err := compose.Make(s.t.Context(), &compose.Request{Env: s.program().environment(), Spec: &s.spec, Cwd: s.work, Model: s.model()})
+	m, err := compose.Make(s.t.Context(), &compose.Request{Env: s.program().Environment(), Spec: &s.spec, Cwd: s.work, Model: s.model()})
 	s.ok(err)
 	defer m.Close()
 	o := m.Options
@@ -321,7 +322,7 @@ func (s *place) daemon() *seen {
 	followed.Wait()
 	_ = ws.CloseNow() // it may be gone
 	stop()
-	sessions, closeStore, err := s.program().openStore(s.t.Context(), "")
+	sessions, closeStore, err := s.program().OpenStore(s.t.Context(), "")
 	s.ok(err)
 	defer closeStore()
 	s.logs(sessions, out)

@@ -7,19 +7,19 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/spf13/cobra"
-
+	"github.com/holdfast-dev/holdfast/internal/cli/command"
+	"github.com/holdfast-dev/holdfast/internal/outcome"
 	"github.com/holdfast-dev/holdfast/internal/settings"
 	"github.com/holdfast-dev/holdfast/internal/shellread"
 	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/sandbox"
 )
 
-func newSandboxCmd(p *Program) *cobra.Command {
-	return p.group("sandbox", "Run commands in the sandbox; check paths and commands against its settings.",
-		p.command(&sandboxCheckCmd{}, "check", "Say whether the sandbox settings let a path or a command pass; exit code 3 when not."),
-		p.command(&sandboxExecCmd{}, "exec", "Run a command in the kernel sandbox; its exit status, streams and signals stay its own."),
-		p.command(&sandboxExplainCmd{}, "explain", "Show what a command line would run and touch, as the checker reads it."),
+func newSandboxCmd(p *command.Program) *command.Command {
+	return p.Group("sandbox", "Run commands in the sandbox; check paths and commands against its settings.",
+		p.Command(&sandboxCheckCmd{}, "check", "Say whether the sandbox settings let a path or a command pass; exit code 3 when not."),
+		p.Command(&sandboxExecCmd{}, "exec", "Run a command in the kernel sandbox; its exit status, streams and signals stay its own."),
+		p.Command(&sandboxExplainCmd{}, "explain", "Show what a command line would run and touch, as the checker reads it."),
 	)
 }
 
@@ -32,17 +32,17 @@ type box struct {
 // boxes returns what applies in cwd: what was given with --settings alone, or
 // else the sandbox blocks of all layers. None at all is an error: a check
 // against nothing would allow everything.
-func (p *Program) boxes(given, cwd string) ([]box, error) {
+func boxes(p *command.Program, given, cwd string) ([]box, error) {
 	if given != "" {
-		return p.givenBoxes(given, cwd)
+		return givenBoxes(p, given, cwd)
 	}
-	s, err := p.loadSettings(cwd, nil)
+	s, err := p.LoadSettings(cwd, nil)
 	if err != nil {
 		return nil, err
 	}
 	list := boxesOf(s)
 	if len(list) == 0 {
-		return nil, usage("no sandbox settings apply in "+cwd, "give some with --settings FILE")
+		return nil, outcome.Invalid("no sandbox settings apply in "+cwd, "give some with --settings FILE")
 	}
 	return list, nil
 }
@@ -58,7 +58,7 @@ func boxesOf(s *settings.Settings) []box {
 
 // givenBoxes reads what --settings names: a file or JSON; a settings file, or
 // the sandbox settings alone.
-func (p *Program) givenBoxes(given, cwd string) ([]box, error) {
+func givenBoxes(p *command.Program, given, cwd string) ([]box, error) {
 	source, file, dir := []byte(given), "--settings", cwd
 	if !strings.HasPrefix(strings.TrimSpace(given), "{") {
 		file = given
@@ -71,11 +71,11 @@ func (p *Program) givenBoxes(given, cwd string) ([]box, error) {
 		}
 		var err error
 		if source, err = os.ReadFile(file); err != nil {
-			return nil, usage(err.Error(), "give a settings file, or JSON")
+			return nil, outcome.Invalid(err.Error(), "give a settings file, or JSON")
 		}
 		dir = filepath.Dir(file)
 	}
-	b, err := p.readBox(source, file, dir)
+	b, err := readBox(p, source, file, dir)
 	if err != nil {
 		return nil, err
 	}
@@ -83,19 +83,19 @@ func (p *Program) givenBoxes(given, cwd string) ([]box, error) {
 }
 
 // readBox reads sandbox settings: alone, or as the block of a settings file.
-func (p *Program) readBox(source []byte, file, dir string) (box, error) {
+func readBox(p *command.Program, source []byte, file, dir string) (box, error) {
 	if inSettingsFile(source) {
 		given := file
 		if file == "--settings" {
 			given = string(source)
 		}
-		s, err := settings.Load(&settings.Options{User: p.userHome(), Cwd: dir, Files: []string{given}, Alone: true})
+		s, err := settings.Load(&settings.Options{User: p.UserHome(), Cwd: dir, Files: []string{given}, Alone: true})
 		if err != nil {
 			return box{}, err
 		}
 		list := boxesOf(s)
 		if len(list) != 1 {
-			return box{}, usage(file+` has no "sandbox" block`, "")
+			return box{}, outcome.Invalid(file+` has no "sandbox" block`, "")
 		}
 		return list[0], nil
 	}
@@ -103,7 +103,7 @@ func (p *Program) readBox(source []byte, file, dir string) (box, error) {
 	if err != nil {
 		return box{}, settingsFailure(err, source, file)
 	}
-	c, err := sandbox.NewChecker(s, &sandbox.Options{Home: p.userHome(), Dir: dir, Origin: policy.Origin{Layer: policy.LayerFlag, File: file}})
+	c, err := sandbox.NewChecker(s, &sandbox.Options{Home: p.UserHome(), Dir: dir, Origin: policy.Origin{Layer: policy.LayerFlag, File: file}})
 	if err != nil {
 		return box{}, settingsFailure(err, source, file)
 	}
@@ -145,7 +145,7 @@ func commandLine(words []string) string {
 }
 
 // anyFolder makes a folder of the command line absolute. It need not exist.
-func (p *Program) anyFolder(dir string) (string, error) {
+func anyFolder(p *command.Program, dir string) (string, error) {
 	if filepath.IsAbs(dir) {
 		return filepath.Clean(dir), nil
 	}

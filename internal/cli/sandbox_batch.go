@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 
+	"github.com/holdfast-dev/holdfast/internal/cli/command"
 	"github.com/holdfast-dev/holdfast/internal/jsontree"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
 	"github.com/holdfast-dev/holdfast/internal/term"
@@ -26,19 +27,19 @@ type batchAnswer struct {
 
 // batch answers line by line. A line that makes no sense is denied, and the exit
 // code says so in the end.
-func (c *sandboxCheckCmd) batch(ctx context.Context, p *Program, cwd string) error {
-	in := p.stdin(ctx)
+func (c *sandboxCheckCmd) batch(ctx context.Context, p *command.Program, cwd string) error {
+	in := p.Input(ctx)
 	if c.Batch != "-" {
 		f, err := os.Open(c.Batch)
 		if err != nil {
-			return usage(err.Error(), "name a file of JSON lines, or - for standard input")
+			return outcome.Invalid(err.Error(), "name a file of JSON lines, or - for standard input")
 		}
 		defer f.Close()
 		in = f
 	}
 	b := batch{p: p, cwd: cwd, compiled: map[string]compiledBox{}}
 	if c.Settings != "" {
-		list, err := p.givenBoxes(c.Settings, cwd)
+		list, err := givenBoxes(p, c.Settings, cwd)
 		if err != nil {
 			return err
 		}
@@ -73,15 +74,15 @@ func (c *sandboxCheckCmd) batch(ctx context.Context, p *Program, cwd string) err
 		}
 	}
 	if bad > 0 {
-		p.warn("%s could not be understood and %s denied", term.Count(bad, "line"), map[bool]string{true: "was", false: "were"}[bad == 1])
-		return end(outcome.Usage)
+		p.Warn("%s could not be understood and %s denied", term.Count(bad, "line"), map[bool]string{true: "was", false: "were"}[bad == 1])
+		return command.End(outcome.Usage)
 	}
 	return nil
 }
 
 // batch keeps what lines have in common.
 type batch struct {
-	p        *Program
+	p        *command.Program
 	cwd      string
 	given    []box
 	compiled map[string]compiledBox // by the JSON of a line's own settings
@@ -98,7 +99,7 @@ type compiledBox struct {
 const maxCompiled = 1024
 
 func (b *batch) flush() {
-	b.p.out.Text(string(term.EscapeJSON(b.buffer.String())))
+	b.p.Out.Text(string(term.EscapeJSON(b.buffer.String())))
 	b.buffer.Reset()
 }
 
@@ -189,7 +190,7 @@ func (b *batch) boxes(own []byte) ([]box, error) {
 		return got.list, got.err
 	}
 	var c compiledBox
-	one, err := b.p.readBox(own, "--settings", b.cwd)
+	one, err := readBox(b.p, own, "--settings", b.cwd)
 	if c.err = err; err == nil {
 		c.list = []box{one}
 	} else {

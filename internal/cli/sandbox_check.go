@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/holdfast-dev/holdfast/internal/cli/command"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
 	"github.com/holdfast-dev/holdfast/internal/term"
 	"github.com/holdfast-dev/holdfast/sandbox"
@@ -19,17 +20,17 @@ type sandboxCheckCmd struct {
 	Write    string
 	Batch    string
 	Command  []string
-	jsonFlag
+	command.JSONFlag
 }
 
-func (c *sandboxCheckCmd) declare(b *builder) {
-	b.flag(&c.Settings, "settings", "", "FILE|JSON", "Judge by these settings alone: a settings file, or its sandbox block. Default: those of the folder and the user.")
-	b.flag(&c.CWD, "cwd", "", "FOLDER", "Where the command would start, and what paths are relative to; it need not exist. Default the current one.")
-	b.flag(&c.Read, "read", "", "PATH", "May this path be read?")
-	b.flag(&c.Write, "write", "", "PATH", "May this path be written?")
-	b.flag(&c.Batch, "batch", "", "FILE", "Answer a line of JSON for each line of JSON: {id, settings, cwd, command} or {id, settings, cwd, path, op}. - is standard input.")
-	b.optional(&c.Command, "command", "May this run? One argument is a line as a shell gets it; several are the words of one command. Put -- before it.")
-	b.include(&c.jsonFlag)
+func (c *sandboxCheckCmd) Declare(b *command.Builder) {
+	b.Flag(&c.Settings, "settings", "", "FILE|JSON", "Judge by these settings alone: a settings file, or its sandbox block. Default: those of the folder and the user.")
+	b.Flag(&c.CWD, "cwd", "", "FOLDER", "Where the command would start, and what paths are relative to; it need not exist. Default the current one.")
+	b.Flag(&c.Read, "read", "", "PATH", "May this path be read?")
+	b.Flag(&c.Write, "write", "", "PATH", "May this path be written?")
+	b.Flag(&c.Batch, "batch", "", "FILE", "Answer a line of JSON for each line of JSON: {id, settings, cwd, command} or {id, settings, cwd, path, op}. - is standard input.")
+	b.Optional(&c.Command, "command", "May this run? One argument is a line as a shell gets it; several are the words of one command. Put -- before it.")
+	b.Include(&c.JSONFlag)
 }
 
 type checkDoc struct {
@@ -42,7 +43,7 @@ type checkDoc struct {
 	Hint     string `json:"hint,omitempty"`
 }
 
-func (c *sandboxCheckCmd) run(ctx context.Context, p *Program) error {
+func (c *sandboxCheckCmd) Run(ctx context.Context, p *command.Program) error {
 	asked := 0
 	for _, given := range []bool{c.Read != "", c.Write != "", c.Batch != "", len(c.Command) > 0} {
 		if given {
@@ -50,16 +51,16 @@ func (c *sandboxCheckCmd) run(ctx context.Context, p *Program) error {
 		}
 	}
 	if asked != 1 {
-		return usage("say one thing to check: --read PATH, --write PATH, --batch FILE or -- COMMAND", "holdfast sandbox check -- rm -rf build")
+		return outcome.Invalid("say one thing to check: --read PATH, --write PATH, --batch FILE or -- COMMAND", "holdfast sandbox check -- rm -rf build")
 	}
-	cwd, err := p.anyFolder(c.CWD)
+	cwd, err := anyFolder(p, c.CWD)
 	if err != nil {
 		return err
 	}
 	if c.Batch != "" {
 		return c.batch(ctx, p, cwd)
 	}
-	list, err := p.boxes(c.Settings, cwd)
+	list, err := boxes(p, c.Settings, cwd)
 	if err != nil {
 		return err
 	}
@@ -86,29 +87,29 @@ func checkOf(denied error, where string) checkDoc {
 	return checkDoc{Decision: "deny", Reason: d.Reason, Setting: d.Setting, Rule: d.Rule, Path: d.Path, File: where, Hint: d.Hint()}
 }
 
-func (c *sandboxCheckCmd) tell(p *Program, d checkDoc) error {
-	out := end(outcome.OK)
+func (c *sandboxCheckCmd) tell(p *command.Program, d checkDoc) error {
+	out := command.End(outcome.OK)
 	if d.Decision == "deny" {
-		out = end(outcome.Denied)
+		out = command.End(outcome.Denied)
 	}
 	if c.JSON {
-		return errors.Join(p.out.JSON(d, p.out.TTY), out)
+		return errors.Join(p.Out.JSON(d, p.Out.TTY), out)
 	}
-	t := p.out.Style
+	t := p.Out.Style
 	if d.Decision == "allow" {
-		p.out.Line("%s", t.Green("allowed"))
+		p.Out.Line("%s", t.Green("allowed"))
 		return nil
 	}
-	p.out.Line("%s  %s", t.Red("denied"), term.Escape(term.OneLine(d.Reason)))
+	p.Out.Line("%s  %s", t.Red("denied"), term.Escape(term.OneLine(d.Reason)))
 	by := d.Setting
 	if d.Rule != "" {
 		by += ": " + d.Rule
 	}
 	if by != "" {
-		p.out.Line("        by %s %s", term.Escape(by), t.Dim("("+term.Escape(d.File)+")"))
+		p.Out.Line("        by %s %s", term.Escape(by), t.Dim("("+term.Escape(d.File)+")"))
 	}
 	if d.Hint != "" {
-		p.err.Line("%s %s", p.err.Bold("hint:"), term.Escape(term.OneLine(d.Hint)))
+		p.Err.Line("%s %s", p.Err.Bold("hint:"), term.Escape(term.OneLine(d.Hint)))
 	}
 	return out
 }
@@ -124,5 +125,5 @@ func settingsFailure(err error, source []byte, file string) error {
 		before := source[:min(e.Offset, len(source))]
 		where = fmt.Sprintf("%s:%d:%d", file, bytes.Count(before, []byte("\n"))+1, len(before)-bytes.LastIndexByte(before, '\n'))
 	}
-	return usage(where+": "+e.Error(), e.Hint())
+	return outcome.Invalid(where+": "+e.Error(), e.Hint())
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"syscall"
 
+	"github.com/holdfast-dev/holdfast/internal/cli/command"
 	"github.com/holdfast-dev/holdfast/internal/confine"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
 )
@@ -14,28 +15,28 @@ import (
 // confine before this package has started; here are its help and its errors.
 type sandboxExecCmd struct{ confine.Flags }
 
-func (c *sandboxExecCmd) declare(b *builder) {
-	b.flag(&c.Settings, "settings", "", "FILE|JSON", "Hold to these settings alone: a settings file, or its sandbox block. Default: those of the folder and the user.")
-	b.flag(&c.Write, "write", "", "PATH", "Only this tree may be written, and /tmp; may be repeated. Default: the current folder.")
-	b.flag(&c.Read, "read", "", "PATH", "Only this tree may be read, and what programs need to start; may be repeated. Default: everything but secrets.")
-	b.flag(&c.Deny, "deny", "", "PATH", "This tree may not be read or written; may be repeated.")
-	b.flag(&c.AllowDomain, "allow-domain", "", "HOST", "This host may be reached, by the proxy: api.example.com, *.example.com; may be repeated. Default: none.")
-	b.flag(&c.Env, "env", "", "NAME[=VALUE]", "The command gets this variable, too; may be repeated.")
-	b.flag(&c.KeepEnv, "keep-env", "", "", "The command gets the whole environment, with keys and tokens.")
-	b.flag(&c.CWD, "cwd", "", "FOLDER", "Where the command starts; default the current folder.")
-	b.flag(&c.JSONReport, "json-report", "", "FILE|FD", "Write how it ended and what was refused there, as JSON: a file, or the number of an open descriptor.")
-	b.flag(&c.Quiet, "quiet", "", "", "Do not report what was refused.")
-	b.verbatim, b.refused = true, execFailure
-	b.arg(&c.Command, "command", "The program and its arguments. Put -- before it.")
+func (c *sandboxExecCmd) Declare(b *command.Builder) {
+	b.Flag(&c.Settings, "settings", "", "FILE|JSON", "Hold to these settings alone: a settings file, or its sandbox block. Default: those of the folder and the user.")
+	b.Flag(&c.Write, "write", "", "PATH", "Only this tree may be written, and /tmp; may be repeated. Default: the current folder.")
+	b.Flag(&c.Read, "read", "", "PATH", "Only this tree may be read, and what programs need to start; may be repeated. Default: everything but secrets.")
+	b.Flag(&c.Deny, "deny", "", "PATH", "This tree may not be read or written; may be repeated.")
+	b.Flag(&c.AllowDomain, "allow-domain", "", "HOST", "This host may be reached, by the proxy: api.example.com, *.example.com; may be repeated. Default: none.")
+	b.Flag(&c.Env, "env", "", "NAME[=VALUE]", "The command gets this variable, too; may be repeated.")
+	b.Flag(&c.KeepEnv, "keep-env", "", "", "The command gets the whole environment, with keys and tokens.")
+	b.Flag(&c.CWD, "cwd", "", "FOLDER", "Where the command starts; default the current folder.")
+	b.Flag(&c.JSONReport, "json-report", "", "FILE|FD", "Write how it ended and what was refused there, as JSON: a file, or the number of an open descriptor.")
+	b.Flag(&c.Quiet, "quiet", "", "", "Do not report what was refused.")
+	b.Verbatim, b.Refused = true, execFailure
+	b.Arg(&c.Command, "command", "The program and its arguments. Put -- before it.")
 }
 
-func (c *sandboxExecCmd) run(ctx context.Context, p *Program) error {
+func (c *sandboxExecCmd) Run(ctx context.Context, p *command.Program) error {
 	args, _ := confine.Asked(p.Args)
 	flags, err := confine.Parse(args)
 	if err != nil {
-		return execFailure(usage(err.Error(), execHelp))
+		return execFailure(outcome.Invalid(err.Error(), execHelp))
 	}
-	call, err := p.call(flags)
+	call, err := newCall(p, flags)
 	if err != nil {
 		return execFailure(err)
 	}
@@ -47,26 +48,26 @@ func (c *sandboxExecCmd) run(ctx context.Context, p *Program) error {
 	if err != nil {
 		return execFailure(err)
 	}
-	if p.end != nil {
-		p.end(status)
+	if p.EndAs != nil {
+		p.EndAs(status)
 	}
 	return commandEnd(status)
 }
 
 const execHelp = "holdfast sandbox exec --help"
 
-// call is a call of package confine by this program.
-func (p *Program) call(f *confine.Flags) (*confine.Call, error) {
+// newCall is a call of package confine by this program.
+func newCall(p *command.Program, f *confine.Flags) (*confine.Call, error) {
 	dir, err := p.Getwd()
 	if err != nil {
 		return nil, err
 	}
-	home, err := p.home()
+	home, err := p.Home()
 	if err != nil {
 		return nil, err
 	}
 	return &confine.Call{
-		Flags: f, Env: p.Env, Dir: dir, Home: home, User: p.userHome(), Managed: p.Managed,
+		Flags: f, Env: p.Env, Dir: dir, Home: home, User: p.UserHome(), Managed: p.Managed,
 		Stdin: p.Stdin, Stdout: p.Stdout, Stderr: p.Stderr,
 	}, nil
 }
@@ -77,7 +78,7 @@ func commandEnd(s syscall.WaitStatus) error {
 	if s.Signaled() {
 		code = 128 + int(s.Signal())
 	}
-	return end(outcome.Command(code))
+	return command.End(outcome.Command(code))
 }
 
 // execFailure gives a command that did not run the exit codes that env and timeout
@@ -97,5 +98,5 @@ func execFailure(err error) error {
 	if hint == "" && out == outcome.ExecFailed {
 		hint = "holdfast doctor says what this machine can do"
 	}
-	return &failure{msg: err.Error(), hint: hint, out: out, err: err}
+	return &outcome.Failure{Message: err.Error(), Advice: hint, Result: out, Cause: err}
 }

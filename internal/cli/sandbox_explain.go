@@ -4,6 +4,7 @@ import (
 	"context"
 	"strings"
 
+	"github.com/holdfast-dev/holdfast/internal/cli/command"
 	"github.com/holdfast-dev/holdfast/internal/shellread"
 	"github.com/holdfast-dev/holdfast/internal/term"
 )
@@ -12,13 +13,13 @@ import (
 type sandboxExplainCmd struct {
 	CWD     string
 	Command []string
-	jsonFlag
+	command.JSONFlag
 }
 
-func (c *sandboxExplainCmd) declare(b *builder) {
-	b.flag(&c.CWD, "cwd", "", "FOLDER", "Where the command would start; it need not exist. Default the current one.")
-	b.arg(&c.Command, "command", "One argument is a line as a shell gets it; several are the words of one command. Put -- before it.")
-	b.include(&c.jsonFlag)
+func (c *sandboxExplainCmd) Declare(b *command.Builder) {
+	b.Flag(&c.CWD, "cwd", "", "FOLDER", "Where the command would start; it need not exist. Default the current one.")
+	b.Arg(&c.Command, "command", "One argument is a line as a shell gets it; several are the words of one command. Put -- before it.")
+	b.Include(&c.JSONFlag)
 }
 
 type explainDoc struct {
@@ -50,15 +51,15 @@ type pathDoc struct {
 	Tree   bool     `json:"tree,omitempty"`
 }
 
-func (c *sandboxExplainCmd) run(_ context.Context, p *Program) error {
-	cwd, err := p.anyFolder(c.CWD)
+func (c *sandboxExplainCmd) Run(_ context.Context, p *command.Program) error {
+	cwd, err := anyFolder(p, c.CWD)
 	if err != nil {
 		return err
 	}
 	line := commandLine(c.Command)
-	d := explain(line, shellread.Parse(line, &shellread.Options{Dir: cwd, Home: p.userHome()}))
+	d := explain(line, shellread.Parse(line, &shellread.Options{Dir: cwd, Home: p.UserHome()}))
 	if c.JSON {
-		return p.out.JSON(d, p.out.TTY)
+		return p.Out.JSON(d, p.Out.TTY)
 	}
 	tellReading(p, d)
 	return nil
@@ -93,8 +94,8 @@ func accesses(a shellread.Access) []string {
 	return words
 }
 
-func tellReading(p *Program, d explainDoc) {
-	t := p.out.Style
+func tellReading(p *command.Program, d explainDoc) {
+	t := p.Out.Style
 	for _, cmd := range d.Commands {
 		notes := ""
 		switch {
@@ -105,15 +106,15 @@ func tellReading(p *Program, d explainDoc) {
 		case cmd.Opaque != "":
 			notes = cmd.Opaque
 		}
-		p.out.Line("%s  %s", t.Bold(term.Escape(term.OneLine(cmd.Line))), t.Dim(term.Escape(term.OneLine(notes))))
+		p.Out.Line("%s  %s", t.Bold(term.Escape(term.OneLine(cmd.Line))), t.Dim(term.Escape(term.OneLine(notes))))
 		if len(cmd.Via) > 0 {
-			p.out.Line("  via %s", term.Escape(term.OneLine(strings.Join(cmd.Via, ", "))))
+			p.Out.Line("  via %s", term.Escape(term.OneLine(strings.Join(cmd.Via, ", "))))
 		}
 		if cmd.Dir != "" {
-			p.out.Line("  in %s", term.Escape(cmd.Dir))
+			p.Out.Line("  in %s", term.Escape(cmd.Dir))
 		}
 		if len(cmd.Assigns) > 0 {
-			p.out.Line("  sets %s", term.Escape(strings.Join(cmd.Assigns, ", ")))
+			p.Out.Line("  sets %s", term.Escape(strings.Join(cmd.Assigns, ", ")))
 		}
 		for _, path := range cmd.Paths {
 			what := path.Path
@@ -123,16 +124,16 @@ func tellReading(p *Program, d explainDoc) {
 			if path.Tree {
 				what += ", with what is below"
 			}
-			p.out.Line("  %s %s %s", strings.Join(path.Access, "+"), term.Escape(term.OneLine(what)), t.Dim("("+path.From+")"))
+			p.Out.Line("  %s %s %s", strings.Join(path.Access, "+"), term.Escape(term.OneLine(what)), t.Dim("("+path.From+")"))
 		}
 	}
 	for _, u := range d.Unclear {
-		p.out.Line("%s %s", t.Yellow("unclear:"), term.Escape(term.OneLine(u)))
+		p.Out.Line("%s %s", t.Yellow("unclear:"), term.Escape(term.OneLine(u)))
 	}
 	switch {
 	case len(d.Unclear) > 0:
-		p.out.Line("%s", t.Yellow("not everything that it runs can be known"))
+		p.Out.Line("%s", t.Yellow("not everything that it runs can be known"))
 	case d.Safe:
-		p.out.Line("%s", t.Green("it changes nothing"))
+		p.Out.Line("%s", t.Green("it changes nothing"))
 	}
 }

@@ -8,14 +8,16 @@ import (
 	"io"
 	"strings"
 	"testing"
+
+	"github.com/holdfast-dev/holdfast/internal/cli/command"
 )
 
 // sandboxProgram is a program that has a home and nothing else.
-func sandboxProgram(t testing.TB, args ...string) (*Program, *bytes.Buffer, *bytes.Buffer) {
+func sandboxProgram(t testing.TB, args ...string) (*command.Program, *bytes.Buffer, *bytes.Buffer) {
 	t.Helper()
 	var out, errs bytes.Buffer
 	dir := t.TempDir()
-	return &Program{
+	return &command.Program{
 		Args: append([]string{"sandbox"}, args...), Env: []string{"HOME=/home/u", "HOLDFAST_HOME=" + dir},
 		Stdout: &out, Stderr: &errs, Getwd: func() (string, error) { return dir, nil },
 	}, &out, &errs
@@ -29,7 +31,7 @@ func TestSandboxBatchStreams(t *testing.T) {
 	p.Stdin, p.Stdout = in, out
 	done := make(chan int)
 	go func() {
-		code := p.Run(context.Background())
+		code := Run(context.Background(), p)
 		out.Close()
 		done <- code
 	}()
@@ -62,7 +64,7 @@ func TestSandboxBatchSettings(t *testing.T) {
 		fmt.Fprintf(&in, `{"settings":{"deniedCommands":["p%d"]},"command":"p%d"}`+"\n", i, i+1)
 	}
 	p.Stdin = strings.NewReader(in.String())
-	if code := p.Run(context.Background()); code != 0 {
+	if code := Run(context.Background(), p); code != 0 {
 		t.Fatalf("exit code %d, %s", code, errs)
 	}
 	for i, line := range strings.Split(strings.TrimSpace(out.String()), "\n") {
@@ -76,7 +78,7 @@ func TestSandboxBatchSettings(t *testing.T) {
 func TestSandboxBatchLongLine(t *testing.T) {
 	p, out, _ := sandboxProgram(t, "check", "--settings", `{"deniedCommands":["rm"]}`, "--batch", "-")
 	p.Stdin = strings.NewReader(`{"command":"` + strings.Repeat("x", maxJSONLine) + "\"}\n{\"command\":\"ls\"}\n")
-	if code := p.Run(context.Background()); code != 2 {
+	if code := Run(context.Background(), p); code != 2 {
 		t.Errorf("exit code %d", code)
 	}
 	if want := "{\"decision\":\"deny\",\"reason\":\"line 1: the line is longer than 4 MiB\"}\n{\"decision\":\"allow\"}\n"; out.String() != want {
@@ -97,7 +99,7 @@ func TestSandboxHome(t *testing.T) {
 		{[]string{"--", "cat", "~/.ssh/id"}, 0}, // a word is not expanded again
 	} {
 		p, out, errs := sandboxProgram(t, append([]string{"check", "--settings", `{"deniedPaths":["~/.ssh"]}`}, tt.args...)...)
-		if code := p.Run(context.Background()); code != tt.code {
+		if code := Run(context.Background(), p); code != tt.code {
 			t.Errorf("%q: exit code %d, %s%s", tt.args, code, out, errs)
 		}
 	}
@@ -112,7 +114,7 @@ func TestSandboxOutputIsInert(t *testing.T) {
 		{"explain", "--json", "cat '\x1b[2J' $X > \u202e"},
 	} {
 		p, out, errs := sandboxProgram(t, args...)
-		p.Run(context.Background())
+		Run(context.Background(), p)
 		if s := out.String() + errs.String(); strings.ContainsAny(s, "\x1b\u202e") || s == "" {
 			t.Errorf("%q: %q", args, s)
 		}
@@ -127,7 +129,7 @@ func BenchmarkSandboxBatch(b *testing.B) {
 	for b.Loop() {
 		p, out, _ := sandboxProgram(b, "check", "--settings", `{"deniedCommands":["rm","sudo","curl"]}`, "--batch", "-")
 		p.Stdin = strings.NewReader(in.String())
-		if code := p.Run(context.Background()); code != 0 || out.Len() == 0 {
+		if code := Run(context.Background(), p); code != 0 || out.Len() == 0 {
 			b.Fatal(code)
 		}
 	}

@@ -5,34 +5,33 @@ import (
 	"encoding/json"
 	"time"
 
-	"github.com/spf13/cobra"
-
 	"github.com/holdfast-dev/holdfast/daemon/api"
+	"github.com/holdfast-dev/holdfast/internal/cli/command"
 	"github.com/holdfast-dev/holdfast/internal/compose/stores"
 	"github.com/holdfast-dev/holdfast/internal/daemon/wire"
 	"github.com/holdfast-dev/holdfast/internal/term"
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-func newSessionsCmd(p *Program) *cobra.Command {
-	return p.group("sessions", "List, read, change and check sessions.",
-		p.command(&listCmd{}, "list", "List the sessions of this project, newest first.", "ls"),
-		p.command(&searchCmd{}, "search", "Find words in what was said in the sessions of this project.", "find"),
-		p.command(&showCmd{}, "show", "Print a session as people read it, or its records."),
-		p.command(&renameCmd{}, "rename", "Give a session a title."),
-		p.command(&tagCmd{}, "tag", "Give a session a tag; an empty one clears it."),
-		p.command(&forkCmd{}, "fork", "Branch off a session; nothing is copied."),
-		p.command(&rewindCmd{}, "rewind", "Take a session's files and transcript back to an earlier point; says first what it will change."),
-		p.command(&deleteCmd{}, "delete", "Delete a session; what forks of it need stays.", "rm"),
-		p.command(&pruneCmd{}, "prune", "Put old sessions into the trash, or delete what is in it."),
-		p.command(&restoreCmd{}, "restore", "Take a session out of the trash."),
-		p.command(&exportCmd{}, "export", "Write a session as records, for people, or for another program."),
-		p.command(&importCmd{}, "import", "Import sessions of Claude Code, Codex, the Open Agent SDK, or exported ones."),
-		p.command(&verifyCmd{}, "verify", "Check logs record by record."),
-		p.command(&repairCmd{}, "repair", "Repair what a crash or a disk has damaged, without losing anything."),
-		p.command(&redactCmd{}, "redact", "Erase content of a session for good, and keep the proof of what was there."),
-		p.command(&compactCmd{}, "compact", "Have a model summarize the older part of a session; the log keeps what was there before."),
-		p.command(&relocateCmd{}, "relocate", "Say where the folder of a session is now."),
+func newSessionsCmd(p *command.Program) *command.Command {
+	return p.Group("sessions", "List, read, change and check sessions.",
+		p.Command(&listCmd{}, "list", "List the sessions of this project, newest first.", "ls"),
+		p.Command(&searchCmd{}, "search", "Find words in what was said in the sessions of this project.", "find"),
+		p.Command(&showCmd{}, "show", "Print a session as people read it, or its records."),
+		p.Command(&renameCmd{}, "rename", "Give a session a title."),
+		p.Command(&tagCmd{}, "tag", "Give a session a tag; an empty one clears it."),
+		p.Command(&forkCmd{}, "fork", "Branch off a session; nothing is copied."),
+		p.Command(&rewindCmd{}, "rewind", "Take a session's files and transcript back to an earlier point; says first what it will change."),
+		p.Command(&deleteCmd{}, "delete", "Delete a session; what forks of it need stays.", "rm"),
+		p.Command(&pruneCmd{}, "prune", "Put old sessions into the trash, or delete what is in it."),
+		p.Command(&restoreCmd{}, "restore", "Take a session out of the trash."),
+		p.Command(&exportCmd{}, "export", "Write a session as records, for people, or for another program."),
+		p.Command(&importCmd{}, "import", "Import sessions of Claude Code, Codex, the Open Agent SDK, or exported ones."),
+		p.Command(&verifyCmd{}, "verify", "Check logs record by record."),
+		p.Command(&repairCmd{}, "repair", "Repair what a crash or a disk has damaged, without losing anything."),
+		p.Command(&redactCmd{}, "redact", "Erase content of a session for good, and keep the proof of what was there."),
+		p.Command(&compactCmd{}, "compact", "Have a model summarize the older part of a session; the log keeps what was there before."),
+		p.Command(&relocateCmd{}, "relocate", "Say where the folder of a session is now."),
 	)
 }
 
@@ -41,17 +40,17 @@ type sessionArg struct {
 	Session string
 }
 
-func (c *sessionArg) declare(b *builder) {
-	b.arg(&c.Session, "session", "An id, a title, or the beginning of an id.")
+func (c *sessionArg) Declare(b *command.Builder) {
+	b.Arg(&c.Session, "session", "An id, a title, or the beginning of an id.")
 }
 
 // with opens the store, finds the session and calls do.
-func (a sessionArg) with(ctx context.Context, p *Program, url string, do func(*session.Sessions, session.Meta) error) error {
+func (a sessionArg) with(ctx context.Context, p *command.Program, url string, do func(*session.Sessions, session.Meta) error) error {
 	return a.withOpening(ctx, p, url, nil, do)
 }
 
-func (a sessionArg) withOpening(ctx context.Context, p *Program, url string, o *stores.Options, do func(*session.Sessions, session.Meta) error) error {
-	sessions, closeStore, err := p.openWith(ctx, url, o)
+func (a sessionArg) withOpening(ctx context.Context, p *command.Program, url string, o *stores.Options, do func(*session.Sessions, session.Meta) error) error {
+	sessions, closeStore, err := p.OpenStoreWith(ctx, url, o)
 	if err != nil {
 		return err
 	}
@@ -63,17 +62,17 @@ func (a sessionArg) withOpening(ctx context.Context, p *Program, url string, o *
 	return do(sessions, m)
 }
 
-// changed prints what a command did to a session: its meta afterwards as JSON,
+// printChanged prints what a command did to a session: its meta afterwards as JSON,
 // or a sentence.
-func (p *Program) changed(ctx context.Context, s *session.Sessions, id string, asJSON bool, sentence string) error {
+func printChanged(p *command.Program, ctx context.Context, s *session.Sessions, id string, asJSON bool, sentence string) error {
 	m, err := s.Get(ctx, id)
 	if err != nil {
 		return err
 	}
 	if asJSON {
-		return p.out.JSON(m, false)
+		return p.Out.JSON(m, false)
 	}
-	p.err.Line("%s", term.Escape(sentence))
+	p.Err.Line("%s", term.Escape(sentence))
 	return nil
 }
 

@@ -5,8 +5,10 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/holdfast-dev/holdfast/internal/cli/command"
 	"github.com/holdfast-dev/holdfast/internal/compose/env"
 	"github.com/holdfast-dev/holdfast/internal/compose/stores"
+	"github.com/holdfast-dev/holdfast/internal/outcome"
 	"github.com/holdfast-dev/holdfast/internal/term"
 	"github.com/holdfast-dev/holdfast/session"
 )
@@ -15,27 +17,27 @@ import (
 type renameCmd struct {
 	sessionArg
 	Title string
-	storeFlags
-	jsonFlag
+	command.StoreFlags
+	command.JSONFlag
 }
 
-func (c *renameCmd) declare(b *builder) {
-	b.include(&c.sessionArg)
-	b.arg(&c.Title, "title", "The new title; an empty one clears it.")
-	b.include(&c.storeFlags)
-	b.include(&c.jsonFlag)
+func (c *renameCmd) Declare(b *command.Builder) {
+	b.Include(&c.sessionArg)
+	b.Arg(&c.Title, "title", "The new title; an empty one clears it.")
+	b.Include(&c.StoreFlags)
+	b.Include(&c.JSONFlag)
 }
 
-func (c *renameCmd) run(ctx context.Context, p *Program) error {
+func (c *renameCmd) Run(ctx context.Context, p *command.Program) error {
 	return c.with(ctx, p, c.Store, func(s *session.Sessions, m session.Meta) error {
-		title, err := p.masked(c.Title)
+		title, err := maskText(p, c.Title)
 		if err != nil {
 			return err
 		}
 		if err := s.Rename(ctx, m.ID, title); err != nil {
 			return err
 		}
-		return p.changed(ctx, s, m.ID, c.JSON, fmt.Sprintf("session %s is now called %q", m.ID, title))
+		return printChanged(p, ctx, s, m.ID, c.JSON, fmt.Sprintf("session %s is now called %q", m.ID, title))
 	})
 }
 
@@ -43,27 +45,27 @@ func (c *renameCmd) run(ctx context.Context, p *Program) error {
 type tagCmd struct {
 	sessionArg
 	Tag string
-	storeFlags
-	jsonFlag
+	command.StoreFlags
+	command.JSONFlag
 }
 
-func (c *tagCmd) declare(b *builder) {
-	b.include(&c.sessionArg)
-	b.arg(&c.Tag, "tag", "The tag; an empty one clears it.")
-	b.include(&c.storeFlags)
-	b.include(&c.jsonFlag)
+func (c *tagCmd) Declare(b *command.Builder) {
+	b.Include(&c.sessionArg)
+	b.Arg(&c.Tag, "tag", "The tag; an empty one clears it.")
+	b.Include(&c.StoreFlags)
+	b.Include(&c.JSONFlag)
 }
 
-func (c *tagCmd) run(ctx context.Context, p *Program) error {
+func (c *tagCmd) Run(ctx context.Context, p *command.Program) error {
 	return c.with(ctx, p, c.Store, func(s *session.Sessions, m session.Meta) error {
-		tag, err := p.masked(c.Tag)
+		tag, err := maskText(p, c.Tag)
 		if err != nil {
 			return err
 		}
 		if err := s.Tag(ctx, m.ID, tag); err != nil {
 			return err
 		}
-		return p.changed(ctx, s, m.ID, c.JSON, fmt.Sprintf("session %s is now tagged %q", m.ID, tag))
+		return printChanged(p, ctx, s, m.ID, c.JSON, fmt.Sprintf("session %s is now tagged %q", m.ID, tag))
 	})
 }
 
@@ -71,21 +73,21 @@ func (c *tagCmd) run(ctx context.Context, p *Program) error {
 type relocateCmd struct {
 	sessionArg
 	CWD string
-	storeFlags
-	jsonFlag
+	command.StoreFlags
+	command.JSONFlag
 }
 
-func (c *relocateCmd) declare(b *builder) {
-	b.include(&c.sessionArg)
-	b.flag(&c.CWD, "cwd", "", "FOLDER", "Where its folder is now.")
-	b.include(&c.storeFlags)
-	b.include(&c.jsonFlag)
-	b.require("cwd")
+func (c *relocateCmd) Declare(b *command.Builder) {
+	b.Include(&c.sessionArg)
+	b.Flag(&c.CWD, "cwd", "", "FOLDER", "Where its folder is now.")
+	b.Include(&c.StoreFlags)
+	b.Include(&c.JSONFlag)
+	b.Require("cwd")
 }
 
-func (c *relocateCmd) run(ctx context.Context, p *Program) error {
+func (c *relocateCmd) Run(ctx context.Context, p *command.Program) error {
 	return c.with(ctx, p, c.Store, func(s *session.Sessions, m session.Meta) error {
-		cwd, err := p.folder(c.CWD)
+		cwd, err := p.Folder(c.CWD)
 		if err != nil {
 			return err
 		}
@@ -96,7 +98,7 @@ func (c *relocateCmd) run(ctx context.Context, p *Program) error {
 		if err := s.Relocate(ctx, m.ID, cwd, project); err != nil {
 			return err
 		}
-		return p.changed(ctx, s, m.ID, c.JSON, fmt.Sprintf("session %s is now at home in %s", m.ID, cwd))
+		return printChanged(p, ctx, s, m.ID, c.JSON, fmt.Sprintf("session %s is now at home in %s", m.ID, cwd))
 	})
 }
 
@@ -110,24 +112,24 @@ type forkCmd struct {
 	Name  string
 
 	WithGrants bool
-	storeFlags
-	jsonFlag
+	command.StoreFlags
+	command.JSONFlag
 }
 
-func (c *forkCmd) declare(b *builder) {
-	b.include(&c.sessionArg)
-	b.flag(&c.At, "at", "", "ITEM", "Keep the transcript up to this item.")
-	b.flag(&c.UpTo, "up-to", "", "N", "Keep the transcript up to and with the item at index N, counted from 0.")
-	b.flag(&c.First, "first", "", "N", "Keep the first N items of the transcript.")
-	b.flag(&c.ID, "id", "", "ID", "The fork's id; default a new one.")
-	b.flag(&c.Name, "name", "", "TITLE", "The fork's title.")
-	b.flag(&c.WithGrants, "with-grants", "", "", "Begin with what was decided in the session: mode, grants, denials, changes of policy.")
-	b.include(&c.storeFlags)
-	b.include(&c.jsonFlag)
-	b.exclusive("at", "up-to", "first")
+func (c *forkCmd) Declare(b *command.Builder) {
+	b.Include(&c.sessionArg)
+	b.Flag(&c.At, "at", "", "ITEM", "Keep the transcript up to this item.")
+	b.Flag(&c.UpTo, "up-to", "", "N", "Keep the transcript up to and with the item at index N, counted from 0.")
+	b.Flag(&c.First, "first", "", "N", "Keep the first N items of the transcript.")
+	b.Flag(&c.ID, "id", "", "ID", "The fork's id; default a new one.")
+	b.Flag(&c.Name, "name", "", "TITLE", "The fork's title.")
+	b.Flag(&c.WithGrants, "with-grants", "", "", "Begin with what was decided in the session: mode, grants, denials, changes of policy.")
+	b.Include(&c.StoreFlags)
+	b.Include(&c.JSONFlag)
+	b.Exclusive("at", "up-to", "first")
 }
 
-func (c *forkCmd) run(ctx context.Context, p *Program) error {
+func (c *forkCmd) Run(ctx context.Context, p *command.Program) error {
 	return c.with(ctx, p, c.Store, func(s *session.Sessions, m session.Meta) error {
 		id, err := s.Fork(ctx, m.ID, &session.ForkOptions{ID: c.ID, UpTo: c.UpTo, First: c.First, At: c.At, Title: c.Name, User: env.Account(), Grants: c.WithGrants})
 		if err != nil {
@@ -137,20 +139,20 @@ func (c *forkCmd) run(ctx context.Context, p *Program) error {
 			return err
 		}
 		if !c.JSON {
-			p.out.Line("%s", id)
+			p.Out.Line("%s", id)
 		}
-		return p.changed(ctx, s, id, c.JSON, fmt.Sprintf("forked %s; go on in it: holdfast run %s-r %s PROMPT", m.ID, storeArg(c.Store), id))
+		return printChanged(p, ctx, s, id, c.JSON, fmt.Sprintf("forked %s; go on in it: holdfast run %s-r %s PROMPT", m.ID, storeArg(c.Store), id))
 	})
 }
 
 // leftBehind says that what was decided in the session does not hold in the fork.
-func (c *forkCmd) leftBehind(ctx context.Context, p *Program, s *session.Sessions, m session.Meta) error {
+func (c *forkCmd) leftBehind(ctx context.Context, p *command.Program, s *session.Sessions, m session.Meta) error {
 	if c.WithGrants {
 		return nil
 	}
 	left, err := s.LeftBehind(ctx, m.ID)
 	if text := left.Notice(m.ID); text != "" {
-		p.err.Line("%s", text)
+		p.Err.Line("%s", text)
 	}
 	return err
 }
@@ -159,18 +161,18 @@ func (c *forkCmd) leftBehind(ctx context.Context, p *Program, s *session.Session
 type deleteCmd struct {
 	sessionArg
 	Yes bool
-	storeFlags
-	jsonFlag
+	command.StoreFlags
+	command.JSONFlag
 }
 
-func (c *deleteCmd) declare(b *builder) {
-	b.include(&c.sessionArg)
-	b.flag(&c.Yes, "yes", "y", "", "Do not ask.")
-	b.include(&c.storeFlags)
-	b.include(&c.jsonFlag)
+func (c *deleteCmd) Declare(b *command.Builder) {
+	b.Include(&c.sessionArg)
+	b.Flag(&c.Yes, "yes", "y", "", "Do not ask.")
+	b.Include(&c.StoreFlags)
+	b.Include(&c.JSONFlag)
 }
 
-func (c *deleteCmd) run(ctx context.Context, p *Program) error {
+func (c *deleteCmd) Run(ctx context.Context, p *command.Program) error {
 	return c.withOpening(ctx, p, c.Store, &stores.Options{Mirror: true}, func(s *session.Sessions, m session.Meta) error {
 		if err := c.confirm(ctx, p, m); err != nil {
 			return err
@@ -179,21 +181,21 @@ func (c *deleteCmd) run(ctx context.Context, p *Program) error {
 			return err
 		}
 		if c.JSON {
-			return p.out.JSON(map[string]any{"deleted": m.ID}, false)
+			return p.Out.JSON(map[string]any{"deleted": m.ID}, false)
 		}
-		p.err.Line("deleted session %s", term.Escape(m.ID))
+		p.Err.Line("deleted session %s", term.Escape(m.ID))
 		return nil
 	})
 }
 
 // confirm asks the person at the terminal. Without one, --yes is required.
-func (c *deleteCmd) confirm(ctx context.Context, p *Program, m session.Meta) error {
+func (c *deleteCmd) confirm(ctx context.Context, p *command.Program, m session.Meta) error {
 	if c.Yes {
 		return nil
 	}
-	a := p.asker()
+	a := newAsker(p)
 	if a == nil {
-		return usage("deleting is for good and nobody is there to confirm it", "holdfast sessions delete --yes "+term.Quote(m.ID))
+		return outcome.Invalid("deleting is for good and nobody is there to confirm it", "holdfast sessions delete --yes "+term.Quote(m.ID))
 	}
 	defer a.Close()
 	a.Out.Line("session %s  %s  %s", m.ID, term.Escape(term.Fit(cmp.Or(m.Title, m.FirstPrompt), 60)), term.Count(m.MessageCount, "item"))
@@ -201,5 +203,5 @@ func (c *deleteCmd) confirm(ctx context.Context, p *Program, m session.Meta) err
 	if err != nil || ok {
 		return err
 	}
-	return usage("nothing was deleted", "")
+	return outcome.Invalid("nothing was deleted", "")
 }

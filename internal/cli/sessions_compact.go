@@ -8,7 +8,9 @@ import (
 
 	"github.com/holdfast-dev/holdfast/agent"
 	"github.com/holdfast-dev/holdfast/event"
+	"github.com/holdfast-dev/holdfast/internal/cli/command"
 	"github.com/holdfast-dev/holdfast/internal/compose"
+	"github.com/holdfast-dev/holdfast/internal/outcome"
 	"github.com/holdfast-dev/holdfast/internal/term"
 	"github.com/holdfast-dev/holdfast/runspec"
 	"github.com/holdfast-dev/holdfast/session"
@@ -23,20 +25,20 @@ type compactCmd struct {
 	Settings     []string
 	NoHooks      bool
 	Takeover     bool
-	storeFlags
-	jsonFlag
+	command.StoreFlags
+	command.JSONFlag
 }
 
-func (c *compactCmd) declare(b *builder) {
-	b.include(&c.sessionArg)
-	b.flag(&c.Instructions, "instructions", "i", "TEXT", "What the summary is to keep, or to leave out.")
-	b.flag(&c.Model, "model", "m", "PROVIDER/MODEL", "Who summarises; default $HOLDFAST_MODEL.")
-	b.flag(&c.BaseURL, "base-url", "", "URL", "The provider's address.")
-	b.flag(&c.Settings, "settings", "", "FILE|JSON", "More settings; their compact block says by which steps.")
-	b.flag(&c.NoHooks, "no-hooks", "", "", "Run no hooks. Refused where the administrator's settings have some.")
-	b.flag(&c.Takeover, "takeover", "", "", "Take the session from a process that holds it.")
-	b.include(&c.storeFlags)
-	b.include(&c.jsonFlag)
+func (c *compactCmd) Declare(b *command.Builder) {
+	b.Include(&c.sessionArg)
+	b.Flag(&c.Instructions, "instructions", "i", "TEXT", "What the summary is to keep, or to leave out.")
+	b.Flag(&c.Model, "model", "m", "PROVIDER/MODEL", "Who summarises; default $HOLDFAST_MODEL.")
+	b.Flag(&c.BaseURL, "base-url", "", "URL", "The provider's address.")
+	b.Flag(&c.Settings, "settings", "", "FILE|JSON", "More settings; their compact block says by which steps.")
+	b.Flag(&c.NoHooks, "no-hooks", "", "", "Run no hooks. Refused where the administrator's settings have some.")
+	b.Flag(&c.Takeover, "takeover", "", "", "Take the session from a process that holds it.")
+	b.Include(&c.StoreFlags)
+	b.Include(&c.JSONFlag)
 }
 
 type compactDoc struct {
@@ -51,26 +53,26 @@ type compactDoc struct {
 
 // compactView keeps what is told of a compaction.
 type compactView struct {
-	p   *Program
+	p   *command.Program
 	doc compactDoc
 }
 
 func (v *compactView) Observe(_ string, e event.Event) {
 	switch e := e.(type) {
 	case event.Compacting:
-		v.p.err.Progress().Show("compacting")
+		v.p.Err.Progress().Show("compacting")
 	case event.MutationFinished:
 		v.doc.TokensBefore, v.doc.Tokens = e.TokensBefore, e.TokensAfter
 	case event.UsageUpdated:
 		v.doc.CostUSD = e.CostUSD
 	case event.SessionOpened:
 		for _, n := range e.Notices {
-			v.p.warn("%s", n)
+			v.p.Warn("%s", n)
 		}
 	}
 }
 
-func (c *compactCmd) run(ctx context.Context, p *Program) error {
+func (c *compactCmd) Run(ctx context.Context, p *command.Program) error {
 	return c.with(ctx, p, c.Store, func(s *session.Sessions, m session.Meta) error {
 		a, made, v, err := c.agent(ctx, p, s, m)
 		if made != nil {
@@ -80,7 +82,7 @@ func (c *compactCmd) run(ctx context.Context, p *Program) error {
 			return err
 		}
 		before, after, err := a.Compact(ctx, c.Instructions)
-		p.err.Progress().Show("")
+		p.Err.Progress().Show("")
 		err = errors.Join(explained(err), a.Leave())
 		if err != nil {
 			return err
@@ -94,14 +96,14 @@ func (c *compactCmd) run(ctx context.Context, p *Program) error {
 // explained says what to do about a session that cannot be compacted now.
 func explained(err error) error {
 	if errors.Is(err, agent.ErrRunning) {
-		return usage("a question about a call waits for an answer", "holdfast approvals list")
+		return outcome.Invalid("a question about a call waits for an answer", "holdfast approvals list")
 	}
 	return err
 }
 
 // agent makes an agent of the session that has no tools: it only compacts.
-func (c *compactCmd) agent(ctx context.Context, p *Program, s *session.Sessions, m session.Meta) (*agent.Agent, *compose.Parts, *compactView, error) {
-	files, err := p.settingsFiles(c.Settings)
+func (c *compactCmd) agent(ctx context.Context, p *command.Program, s *session.Sessions, m session.Meta) (*agent.Agent, *compose.Parts, *compactView, error) {
+	files, err := settingsFiles(p, c.Settings)
 	if err != nil {
 		return nil, nil, nil, err
 	}
@@ -111,11 +113,11 @@ func (c *compactCmd) agent(ctx context.Context, p *Program, s *session.Sessions,
 	}
 	cwd := m.CWD
 	if info, err := os.Stat(cwd); cwd == "" || err != nil || !info.IsDir() { // it was elsewhere, or is gone
-		if cwd, err = p.folder(""); err != nil {
+		if cwd, err = p.Folder(""); err != nil {
 			return nil, nil, nil, err
 		}
 	}
-	made, err := compose.Make(ctx, &compose.Request{Env: p.environment(), Spec: spec, Cwd: cwd})
+	made, err := compose.Make(ctx, &compose.Request{Env: p.Environment(), Spec: spec, Cwd: cwd})
 	if err != nil {
 		return nil, made, nil, err
 	}
@@ -134,16 +136,16 @@ func (c *compactCmd) agent(ctx context.Context, p *Program, s *session.Sessions,
 func (v *compactView) tell(asJSON bool) error {
 	d := v.doc
 	if asJSON {
-		return v.p.out.JSON(d, false)
+		return v.p.Out.JSON(d, false)
 	}
 	if !d.Compacted {
-		v.p.err.Line("session %s stays as it is: there is nothing to compact in %s", term.Escape(d.Session), term.Count(d.Items, "item"))
+		v.p.Err.Line("session %s stays as it is: there is nothing to compact in %s", term.Escape(d.Session), term.Count(d.Items, "item"))
 		return nil
 	}
 	cost := ""
 	if d.CostUSD > 0 {
 		cost = fmt.Sprintf(", for %.4f USD", d.CostUSD)
 	}
-	v.p.err.Line("session %s: %s became %d, about %d tokens became %d%s", term.Escape(d.Session), term.Count(d.ItemsBefore, "item"), d.Items, d.TokensBefore, d.Tokens, cost)
+	v.p.Err.Line("session %s: %s became %d, about %d tokens became %d%s", term.Escape(d.Session), term.Count(d.ItemsBefore, "item"), d.Items, d.TokensBefore, d.Tokens, cost)
 	return nil
 }

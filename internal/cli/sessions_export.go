@@ -6,7 +6,9 @@ import (
 	"errors"
 	"io"
 
+	"github.com/holdfast-dev/holdfast/internal/cli/command"
 	"github.com/holdfast-dev/holdfast/internal/compose/stores"
+	"github.com/holdfast-dev/holdfast/internal/outcome"
 	"github.com/holdfast-dev/holdfast/internal/session/convert"
 	"github.com/holdfast-dev/holdfast/internal/term"
 	"github.com/holdfast-dev/holdfast/session"
@@ -17,45 +19,45 @@ type exportCmd struct {
 	sessionArg
 	Format string
 	Output string
-	storeFlags
-	jsonFlag
+	command.StoreFlags
+	command.JSONFlag
 }
 
-func (c *exportCmd) declare(b *builder) {
-	b.include(&c.sessionArg)
+func (c *exportCmd) Declare(b *command.Builder) {
+	b.Include(&c.sessionArg)
 	c.Format = "jsonl"
-	b.flag(&c.Format, "format", "", "FORMAT", "jsonl: every record, one per line; text, markdown, html: the transcript for people; claude, codex, open-agent-sdk: for these programs.", "jsonl", "text", "markdown", "html", "claude", "codex", "open-agent-sdk")
-	b.flag(&c.Output, "output", "o", "FILE", "Write to this file, or into this folder under the name that the format wants; default standard output.")
-	b.include(&c.storeFlags)
-	b.include(&c.jsonFlag)
+	b.Flag(&c.Format, "format", "", "FORMAT", "jsonl: every record, one per line; text, markdown, html: the transcript for people; claude, codex, open-agent-sdk: for these programs.", "jsonl", "text", "markdown", "html", "claude", "codex", "open-agent-sdk")
+	b.Flag(&c.Output, "output", "o", "FILE", "Write to this file, or into this folder under the name that the format wants; default standard output.")
+	b.Include(&c.StoreFlags)
+	b.Include(&c.JSONFlag)
 }
 
-func (c *exportCmd) run(ctx context.Context, p *Program) error {
+func (c *exportCmd) Run(ctx context.Context, p *command.Program) error {
 	format := convert.Format(c.Format)
 	if c.JSON && format != convert.JSONL {
-		return usage("--json and --format "+c.Format+" cannot be used together", "")
+		return outcome.Invalid("--json and --format "+c.Format+" cannot be used together", "")
 	}
 	return c.with(ctx, p, c.Store, func(s *session.Sessions, m session.Meta) error {
 		if c.Output != "" && c.Output != "-" {
 			return c.toFile(ctx, p, s, m, format)
 		}
-		w := &outWriter{p: p.out, lines: p.out.TTY && format != convert.Text && format != convert.Markdown}
+		w := &outWriter{p: p.Out, lines: p.Out.TTY && format != convert.Text && format != convert.Markdown}
 		return errors.Join(convert.Export(ctx, w, s, m.ID, format), w.flush())
 	})
 }
 
 // toFile writes a file. What is damaged is told once the rest is there.
-func (c *exportCmd) toFile(ctx context.Context, p *Program, s *session.Sessions, m session.Meta, format convert.Format) error {
-	path, err := p.export(c.Output, exportName(m, format), func(w io.Writer) (damaged, err error) {
+func (c *exportCmd) toFile(ctx context.Context, p *command.Program, s *session.Sessions, m session.Meta, format convert.Format) error {
+	path, err := exportFile(p, c.Output, exportName(m, format), func(w io.Writer) (damaged, err error) {
 		if err = convert.Export(ctx, w, s, m.ID, format); isCorrupt(err) {
 			return err, nil
 		}
 		return nil, err
 	}, func(path, sum string) error {
-		return stores.NoteExport(ctx, p.environment(), c.Store, s, []session.Meta{m}, path, sum, false)
+		return stores.NoteExport(ctx, p.Environment(), c.Store, s, []session.Meta{m}, path, sum, false)
 	})
 	if path != "" {
-		p.err.Line("%s", term.Escape("session "+m.ID+" is in "+path))
+		p.Err.Line("%s", term.Escape("session "+m.ID+" is in "+path))
 	}
 	return err
 }

@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/holdfast-dev/holdfast/internal/cli/command"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
 	"github.com/holdfast-dev/holdfast/internal/session/convert"
 	"github.com/holdfast-dev/holdfast/internal/term"
@@ -24,20 +25,20 @@ type importCmd struct {
 	Trusted bool
 	NoMask  bool
 	DryRun  bool
-	storeFlags
-	jsonFlag
+	command.StoreFlags
+	command.JSONFlag
 }
 
-func (c *importCmd) declare(b *builder) {
-	b.arg(&c.Paths, "path", "Files, or folders such as ~/.claude and ~/.codex/sessions.")
+func (c *importCmd) Declare(b *command.Builder) {
+	b.Arg(&c.Paths, "path", "Files, or folders such as ~/.claude and ~/.codex/sessions.")
 	c.Format = "auto"
-	b.flag(&c.Format, "format", "", "FORMAT", "What the files are: open-agent-sdk, claude, codex or jsonl, our own; auto looks at each of them.", "auto", "open-agent-sdk", "claude", "codex", "jsonl")
-	b.flag(&c.Project, "project", "", "FOLDER", "Count the sessions to this folder's project, wherever they ran.")
-	b.flag(&c.Trusted, "trusted", "", "", "Take in our own records (jsonl) also when they hold grants, a mode or answers that would count again.")
-	b.flag(&c.NoMask, "no-mask", "", "", "Keep keys and tokens that are in the files.")
-	b.flag(&c.DryRun, "dry-run", "", "", "Only read the files and say what would be imported.")
-	b.include(&c.storeFlags)
-	b.include(&c.jsonFlag)
+	b.Flag(&c.Format, "format", "", "FORMAT", "What the files are: open-agent-sdk, claude, codex or jsonl, our own; auto looks at each of them.", "auto", "open-agent-sdk", "claude", "codex", "jsonl")
+	b.Flag(&c.Project, "project", "", "FOLDER", "Count the sessions to this folder's project, wherever they ran.")
+	b.Flag(&c.Trusted, "trusted", "", "", "Take in our own records (jsonl) also when they hold grants, a mode or answers that would count again.")
+	b.Flag(&c.NoMask, "no-mask", "", "", "Keep keys and tokens that are in the files.")
+	b.Flag(&c.DryRun, "dry-run", "", "", "Only read the files and say what would be imported.")
+	b.Include(&c.StoreFlags)
+	b.Include(&c.JSONFlag)
 }
 
 // importSum is what became of all files.
@@ -56,7 +57,7 @@ type importSum struct {
 	DryRun    bool  `json:"dry_run,omitempty"`
 }
 
-func (c *importCmd) run(ctx context.Context, p *Program) error {
+func (c *importCmd) Run(ctx context.Context, p *command.Program) error {
 	o, err := c.options(p)
 	if err != nil {
 		return err
@@ -65,7 +66,7 @@ func (c *importCmd) run(ctx context.Context, p *Program) error {
 	if err != nil {
 		return err
 	}
-	sessions, closeStore, err := p.openStore(ctx, c.Store)
+	sessions, closeStore, err := p.OpenStore(ctx, c.Store)
 	if err != nil {
 		return err
 	}
@@ -95,15 +96,15 @@ func (c *importCmd) run(ctx context.Context, p *Program) error {
 	case err != nil:
 		return context.Cause(ctx)
 	case sum.Failed > 0:
-		return &failure{msg: term.Count(sum.Failed, "file") + " could not be imported", out: outcome.Failed, hint: "what was wrong is said above; the others are there"}
+		return &outcome.Failure{Message: term.Count(sum.Failed, "file") + " could not be imported", Result: outcome.Failed, Advice: "what was wrong is said above; the others are there"}
 	}
 	return nil
 }
 
-func (c *importCmd) options(p *Program) (*convert.Options, error) {
+func (c *importCmd) options(p *command.Program) (*convert.Options, error) {
 	o := &convert.Options{DryRun: c.DryRun, Clock: p.Now, Trusted: c.Trusted}
 	if !c.NoMask {
-		rules, err := p.settingsOf("")
+		rules, err := p.FolderSettings("")
 		if err != nil {
 			return nil, err
 		}
@@ -116,7 +117,7 @@ func (c *importCmd) options(p *Program) (*convert.Options, error) {
 	}
 	fixed := ""
 	if c.Project != "" {
-		dir, err := p.folder(c.Project)
+		dir, err := p.Folder(c.Project)
 		if err != nil {
 			return nil, err
 		}
@@ -138,11 +139,11 @@ func (c *importCmd) options(p *Program) (*convert.Options, error) {
 }
 
 // find looks for sources in all paths.
-func (c *importCmd) find(p *Program) (*convert.Found, error) {
+func (c *importCmd) find(p *command.Program) (*convert.Found, error) {
 	all := &convert.Found{}
 	for _, path := range c.Paths {
 		if rest, ok := strings.CutPrefix(path, "~/"); ok {
-			path = filepath.Join(p.env("HOME"), rest)
+			path = filepath.Join(p.Getenv("HOME"), rest)
 		}
 		if !filepath.IsAbs(path) {
 			wd, err := p.Getwd()
@@ -153,7 +154,7 @@ func (c *importCmd) find(p *Program) (*convert.Found, error) {
 		}
 		found, err := convert.Find(path, convert.Format(c.Format))
 		if errors.Is(err, os.ErrNotExist) {
-			return nil, usage("there is no "+path, "")
+			return nil, outcome.Invalid("there is no "+path, "")
 		}
 		if err != nil {
 			return nil, err
@@ -165,11 +166,11 @@ func (c *importCmd) find(p *Program) (*convert.Found, error) {
 	return all, nil
 }
 
-func (c *importCmd) left(p *Program, l convert.Left) error {
+func (c *importCmd) left(p *command.Program, l convert.Left) error {
 	if c.JSON {
-		return p.out.JSON(l, false)
+		return p.Out.JSON(l, false)
 	}
-	p.warn("%s is left out: %s", l.File, l.Why)
+	p.Warn("%s is left out: %s", l.File, l.Why)
 	return nil
 }
 
@@ -180,7 +181,7 @@ type importDoc struct {
 	Hint  string `json:"hint,omitempty"`
 }
 
-func (c *importCmd) tell(p *Program, sum *importSum, r *convert.Report, err error) error {
+func (c *importCmd) tell(p *command.Program, sum *importSum, r *convert.Report, err error) error {
 	sum.Items += r.Items
 	sum.Masked += r.Masked
 	sum.Bytes += r.Bytes
@@ -202,27 +203,27 @@ func (c *importCmd) tell(p *Program, sum *importSum, r *convert.Report, err erro
 		if err != nil {
 			d.Error, d.Hint = err.Error(), outcome.Hint(err)
 		}
-		return p.out.JSON(d, false)
+		return p.Out.JSON(d, false)
 	}
 	for _, w := range r.Warnings {
-		p.warn("%s", w)
+		p.Warn("%s", w)
 	}
 	if r.More > 0 {
-		p.warn("%s: %s more", r.File, term.Count(r.More, "warning"))
+		p.Warn("%s: %s more", r.File, term.Count(r.More, "warning"))
 	}
 	if err != nil {
-		p.warn("%v", err)
+		p.Warn("%v", err)
 		if hint := outcome.Hint(err); hint != "" {
-			p.err.Line("%s %s", p.err.Bold("hint:"), term.Escape(term.OneLine(hint)))
+			p.Err.Line("%s %s", p.Err.Bold("hint:"), term.Escape(term.OneLine(hint)))
 		}
 	}
 	return nil
 }
 
 // total tells the sum.
-func (c *importCmd) total(p *Program, sum *importSum, stopped bool) error {
+func (c *importCmd) total(p *command.Program, sum *importSum, stopped bool) error {
 	if c.JSON {
-		return p.out.JSON(struct {
+		return p.Out.JSON(struct {
 			Summary *importSum `json:"summary"`
 		}{sum}, false)
 	}
@@ -239,9 +240,9 @@ func (c *importCmd) total(p *Program, sum *importSum, stopped bool) error {
 			words = append(words, fmt.Sprintf("%d %s", n.n, n.what))
 		}
 	}
-	p.err.Line("%s", strings.Join(words, ", "))
+	p.Err.Line("%s", strings.Join(words, ", "))
 	if stopped {
-		p.err.Line("stopped: the same command goes on where it was")
+		p.Err.Line("stopped: the same command goes on where it was")
 	}
 	return nil
 }
@@ -257,8 +258,8 @@ type importBar struct {
 	since time.Time
 }
 
-func newImportBar(p *Program, found *convert.Found) *importBar {
-	b := &importBar{s: p.err.Progress(), total: found.Bytes, files: len(found.Sources), since: time.Now()}
+func newImportBar(p *command.Program, found *convert.Found) *importBar {
+	b := &importBar{s: p.Err.Progress(), total: found.Bytes, files: len(found.Sources), since: time.Now()}
 	b.s.Detail(func() string { return b.text(time.Since(b.since)) })
 	b.s.Show("importing")
 	return b

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/holdfast-dev/holdfast/internal/cli/command"
+	"github.com/holdfast-dev/holdfast/internal/outcome"
 	"github.com/holdfast-dev/holdfast/internal/term"
 	"github.com/holdfast-dev/holdfast/session"
 )
@@ -21,23 +23,23 @@ type listCmd struct {
 	Trash  bool
 	Limit  int
 	Cursor string
-	storeFlags
-	jsonFlag
+	command.StoreFlags
+	command.JSONFlag
 }
 
-func (c *listCmd) declare(b *builder) {
-	b.flag(&c.All, "all", "a", "", "Sessions of all projects.")
-	b.flag(&c.CWD, "cwd", "", "FOLDER", "The project of this folder; default the current one.")
-	b.flag(&c.Space, "workspace", "w", "SLUG", "Those of this workspace.")
-	b.flag(&c.Tag, "tag", "", "TAG", "Only sessions with this tag.")
-	b.flag(&c.Parent, "parent", "", "ID", "Only forks of this session.")
-	b.flag(&c.Agents, "agents", "", "", "Also those of sub-agents, which 'sessions show' of the one they work for names.")
-	b.flag(&c.Trash, "trash", "", "", "Sessions that are in the trash.")
+func (c *listCmd) Declare(b *command.Builder) {
+	b.Flag(&c.All, "all", "a", "", "Sessions of all projects.")
+	b.Flag(&c.CWD, "cwd", "", "FOLDER", "The project of this folder; default the current one.")
+	b.Flag(&c.Space, "workspace", "w", "SLUG", "Those of this workspace.")
+	b.Flag(&c.Tag, "tag", "", "TAG", "Only sessions with this tag.")
+	b.Flag(&c.Parent, "parent", "", "ID", "Only forks of this session.")
+	b.Flag(&c.Agents, "agents", "", "", "Also those of sub-agents, which 'sessions show' of the one they work for names.")
+	b.Flag(&c.Trash, "trash", "", "", "Sessions that are in the trash.")
 	c.Limit = 50
-	b.flag(&c.Limit, "limit", "n", "N", "At most this many; default 50, 0 for all.")
-	b.flag(&c.Cursor, "cursor", "", "CURSOR", "Go on where a list ended.")
-	b.include(&c.storeFlags)
-	b.include(&c.jsonFlag)
+	b.Flag(&c.Limit, "limit", "n", "N", "At most this many; default 50, 0 for all.")
+	b.Flag(&c.Cursor, "cursor", "", "CURSOR", "Go on where a list ended.")
+	b.Include(&c.StoreFlags)
+	b.Include(&c.JSONFlag)
 }
 
 type listDoc struct {
@@ -52,14 +54,14 @@ type listedDoc struct {
 	Since  *time.Time      `json:"held_since,omitempty"`
 }
 
-func (c *listCmd) run(ctx context.Context, p *Program) error {
+func (c *listCmd) Run(ctx context.Context, p *command.Program) error {
 	switch {
 	case c.Limit < 0:
-		return usage("--limit must not be negative", "")
+		return outcome.Invalid("--limit must not be negative", "")
 	case c.Space != "" && (c.All || c.CWD != ""):
-		return usage("--workspace cannot be used with --all or --cwd", "")
+		return outcome.Invalid("--workspace cannot be used with --all or --cwd", "")
 	}
-	sessions, closeStore, err := p.openStore(ctx, c.Store)
+	sessions, closeStore, err := p.OpenStore(ctx, c.Store)
 	if err != nil {
 		return err
 	}
@@ -89,26 +91,26 @@ func (c *listCmd) run(ctx context.Context, p *Program) error {
 		doc.Sessions = append(doc.Sessions, d)
 	}
 	if c.JSON {
-		return p.out.JSON(doc, p.out.TTY)
+		return p.Out.JSON(doc, p.Out.TTY)
 	}
 	c.table(p, doc)
 	return nil
 }
 
 // project is that of the sessions that are meant; "" is any.
-func (c *listCmd) project(ctx context.Context, p *Program) (string, error) {
+func (c *listCmd) project(ctx context.Context, p *command.Program) (string, error) {
 	if c.All {
 		return "", nil
 	}
 	if c.Space != "" {
-		in, err := p.openSpace(ctx, c.Space, "")
+		in, err := openSpace(p, ctx, c.Space, "")
 		if err != nil {
 			return "", err
 		}
 		defer in.Close()
 		return in.Settings.SessionProject(), nil
 	}
-	cwd, err := p.folder(c.CWD)
+	cwd, err := p.Folder(c.CWD)
 	if err != nil {
 		return "", err
 	}
@@ -116,15 +118,15 @@ func (c *listCmd) project(ctx context.Context, p *Program) (string, error) {
 	return project, err
 }
 
-func (c *listCmd) table(p *Program, doc listDoc) {
+func (c *listCmd) table(p *command.Program, doc listDoc) {
 	if len(doc.Sessions) == 0 {
 		where := "here"
 		if c.Trash {
 			where = "of this project in the trash"
 		}
-		p.err.Line("no sessions %s", where)
+		p.Err.Line("no sessions %s", where)
 		if !c.All {
-			p.err.Line("%s holdfast sessions list --all", p.err.Bold("hint:"))
+			p.Err.Line("%s holdfast sessions list --all", p.Err.Bold("hint:"))
 		}
 		return
 	}
@@ -138,9 +140,9 @@ func (c *listCmd) table(p *Program, doc listDoc) {
 			d.ID, title, fmt.Sprint(d.MessageCount), term.Age(p.Now().Sub(d.UpdatedAt)), cmp.Or(d.GitBranch, "-"), cmp.Or(d.Model, "-"), stateWord(d),
 		})
 	}
-	p.out.Table(rows, 1)
+	p.Out.Table(rows, 1)
 	if doc.Next != "" {
-		p.err.Line("%s more: holdfast sessions list --cursor %s", p.err.Dim("·"), term.Quote(doc.Next))
+		p.Err.Line("%s more: holdfast sessions list --cursor %s", p.Err.Dim("·"), term.Quote(doc.Next))
 	}
 }
 

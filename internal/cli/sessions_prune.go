@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/holdfast-dev/holdfast/internal/cli/command"
 	"github.com/holdfast-dev/holdfast/internal/compose/stores"
+	"github.com/holdfast-dev/holdfast/internal/outcome"
 	"github.com/holdfast-dev/holdfast/internal/settings"
 	"github.com/holdfast-dev/holdfast/internal/term"
 	"github.com/holdfast-dev/holdfast/session"
@@ -22,21 +24,21 @@ type pruneCmd struct {
 	EmptyTrash bool
 	DryRun     bool
 	Yes        bool
-	storeFlags
-	jsonFlag
+	command.StoreFlags
+	command.JSONFlag
 }
 
-func (c *pruneCmd) declare(b *builder) {
-	b.flag(&c.OlderThan, "older-than", "", "TIME", "What nobody changed for so long (30d, 12h), or since a day; default cleanupPeriodDays of your settings.")
-	b.flag(&c.All, "all", "a", "", "Sessions of all projects.")
-	b.flag(&c.CWD, "cwd", "", "FOLDER", "The project of this folder; default the current one.")
-	b.flag(&c.Tag, "tag", "", "TAG", "Only sessions with this tag.")
-	b.flag(&c.KeepTagged, "keep-tagged", "", "", "Keep sessions that have a tag.")
-	b.flag(&c.EmptyTrash, "empty-trash", "", "", "Delete for good what has been in the trash for so long.")
-	b.flag(&c.DryRun, "dry-run", "n", "", "Only say what would be done.")
-	b.flag(&c.Yes, "yes", "y", "", "Do not ask before deleting.")
-	b.include(&c.storeFlags)
-	b.include(&c.jsonFlag)
+func (c *pruneCmd) Declare(b *command.Builder) {
+	b.Flag(&c.OlderThan, "older-than", "", "TIME", "What nobody changed for so long (30d, 12h), or since a day; default cleanupPeriodDays of your settings.")
+	b.Flag(&c.All, "all", "a", "", "Sessions of all projects.")
+	b.Flag(&c.CWD, "cwd", "", "FOLDER", "The project of this folder; default the current one.")
+	b.Flag(&c.Tag, "tag", "", "TAG", "Only sessions with this tag.")
+	b.Flag(&c.KeepTagged, "keep-tagged", "", "", "Keep sessions that have a tag.")
+	b.Flag(&c.EmptyTrash, "empty-trash", "", "", "Delete for good what has been in the trash for so long.")
+	b.Flag(&c.DryRun, "dry-run", "n", "", "Only say what would be done.")
+	b.Flag(&c.Yes, "yes", "y", "", "Do not ask before deleting.")
+	b.Include(&c.StoreFlags)
+	b.Include(&c.JSONFlag)
 }
 
 // Help says more than one line.
@@ -61,12 +63,12 @@ type prunedDoc struct {
 	Why     string    `json:"why,omitempty"`
 }
 
-func (c *pruneCmd) run(ctx context.Context, p *Program) error {
+func (c *pruneCmd) Run(ctx context.Context, p *command.Program) error {
 	o, err := c.options(p)
 	if err != nil {
 		return err
 	}
-	sessions, closeStore, err := p.openWith(ctx, c.Store, &stores.Options{Mirror: true})
+	sessions, closeStore, err := p.OpenStoreWith(ctx, c.Store, &stores.Options{Mirror: true})
 	if err != nil {
 		return err
 	}
@@ -104,24 +106,24 @@ func (c *pruneCmd) run(ctx context.Context, p *Program) error {
 		}
 	}
 	if !c.JSON {
-		p.err.Line("%s%s %s, %s", dry, c.verb(), term.Count(done, "session"), term.Size(bytes))
+		p.Err.Line("%s%s %s, %s", dry, c.verb(), term.Count(done, "session"), term.Size(bytes))
 		if done > 0 && !c.EmptyTrash && !c.DryRun {
-			p.err.Line("%s holdfast sessions restore SESSION brings one back", p.err.Dim("·"))
+			p.Err.Line("%s holdfast sessions restore SESSION brings one back", p.Err.Dim("·"))
 		}
 	}
 	return nil
 }
 
-func (c *pruneCmd) options(p *Program) (session.PruneOptions, error) {
+func (c *pruneCmd) options(p *command.Program) (session.PruneOptions, error) {
 	o := session.PruneOptions{Tag: c.Tag, KeepTagged: c.KeepTagged, Empty: c.EmptyTrash}
 	text := c.OlderThan
 	if text == "" {
-		days, err := p.cleanupDays()
+		days, err := cleanupDays(p)
 		if err != nil {
 			return o, err
 		}
 		if days == 0 {
-			return o, usage("how old is not said", "holdfast sessions prune --older-than 90d --dry-run")
+			return o, outcome.Invalid("how old is not said", "holdfast sessions prune --older-than 90d --dry-run")
 		}
 		text = fmt.Sprintf("%dd", days)
 	}
@@ -132,7 +134,7 @@ func (c *pruneCmd) options(p *Program) (session.PruneOptions, error) {
 	if c.All {
 		return o, nil
 	}
-	cwd, err := p.folder(c.CWD)
+	cwd, err := p.Folder(c.CWD)
 	if err != nil {
 		return o, err
 	}
@@ -141,16 +143,16 @@ func (c *pruneCmd) options(p *Program) (session.PruneOptions, error) {
 }
 
 // cleanupDays is cleanupPeriodDays of the user's settings.
-func (p *Program) cleanupDays() (int, error) {
-	home, err := p.home()
+func cleanupDays(p *command.Program) (int, error) {
+	home, err := p.Home()
 	if err != nil {
 		return 0, err
 	}
-	return settings.LoadCleanup(&settings.Options{Home: home, User: p.userHome(), Managed: p.Managed})
+	return settings.LoadCleanup(&settings.Options{Home: home, User: p.UserHome(), Managed: p.Managed})
 }
 
 // confirm asks before anything is deleted.
-func (c *pruneCmd) confirm(ctx context.Context, p *Program, list []session.Pruned) error {
+func (c *pruneCmd) confirm(ctx context.Context, p *command.Program, list []session.Pruned) error {
 	if !c.EmptyTrash || c.Yes || c.DryRun {
 		return nil
 	}
@@ -163,25 +165,25 @@ func (c *pruneCmd) confirm(ctx context.Context, p *Program, list []session.Prune
 	if n == 0 {
 		return nil
 	}
-	a := p.asker()
+	a := newAsker(p)
 	if a == nil {
-		return usage("deleting needs a yes, and nobody is at a terminal to say it", "add --yes, or look first with --dry-run")
+		return outcome.Invalid("deleting needs a yes, and nobody is at a terminal to say it", "add --yes, or look first with --dry-run")
 	}
 	defer a.Close()
 	ok, err := a.Yes(ctx, fmt.Sprintf("delete %s for good?", term.Count(n, "session")))
 	if err != nil || ok {
 		return err
 	}
-	return usage("nothing was deleted", "")
+	return outcome.Invalid("nothing was deleted", "")
 }
 
-func (c *pruneCmd) tell(p *Program, f *session.Pruned) error {
+func (c *pruneCmd) tell(p *command.Program, f *session.Pruned) error {
 	d := prunedDoc{Session: f.Meta.ID, Title: cmp.Or(f.Meta.Title, f.Meta.FirstPrompt), Updated: f.Meta.UpdatedAt, Bytes: f.Meta.Size, Why: f.Kept, Done: c.verb(), DryRun: c.DryRun}
 	if f.Kept != "" {
 		d.Done = "kept"
 	}
 	if c.JSON {
-		return p.out.JSON(d, false)
+		return p.Out.JSON(d, false)
 	}
 	word := d.Done
 	if c.DryRun && f.Kept == "" {
@@ -191,7 +193,7 @@ func (c *pruneCmd) tell(p *Program, f *session.Pruned) error {
 	if d.Why != "" {
 		line += "  (" + term.Escape(d.Why) + ")"
 	}
-	p.out.Line("%s", line)
+	p.Out.Line("%s", line)
 	return nil
 }
 
@@ -205,18 +207,18 @@ func (c *pruneCmd) verb() string {
 // restoreCmd is `holdfast sessions restore`.
 type restoreCmd struct {
 	sessionArg
-	storeFlags
-	jsonFlag
+	command.StoreFlags
+	command.JSONFlag
 }
 
-func (c *restoreCmd) declare(b *builder) {
-	b.include(&c.sessionArg)
-	b.include(&c.storeFlags)
-	b.include(&c.jsonFlag)
+func (c *restoreCmd) Declare(b *command.Builder) {
+	b.Include(&c.sessionArg)
+	b.Include(&c.StoreFlags)
+	b.Include(&c.JSONFlag)
 }
 
-func (c *restoreCmd) run(ctx context.Context, p *Program) error {
-	sessions, closeStore, err := p.openStore(ctx, c.Store)
+func (c *restoreCmd) Run(ctx context.Context, p *command.Program) error {
+	sessions, closeStore, err := p.OpenStore(ctx, c.Store)
 	if err != nil {
 		return err
 	}
@@ -228,5 +230,5 @@ func (c *restoreCmd) run(ctx context.Context, p *Program) error {
 	if err := sessions.Untrash(ctx, m.ID); err != nil {
 		return err
 	}
-	return p.changed(ctx, sessions, m.ID, c.JSON, "session "+m.ID+" is out of the trash")
+	return printChanged(p, ctx, sessions, m.ID, c.JSON, "session "+m.ID+" is out of the trash")
 }

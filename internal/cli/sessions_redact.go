@@ -10,7 +10,9 @@ import (
 	"strings"
 
 	"github.com/holdfast-dev/holdfast/audit/secret"
+	"github.com/holdfast-dev/holdfast/internal/cli/command"
 	"github.com/holdfast-dev/holdfast/internal/compose/stores"
+	"github.com/holdfast-dev/holdfast/internal/outcome"
 	"github.com/holdfast-dev/holdfast/internal/term"
 	"github.com/holdfast-dev/holdfast/session"
 )
@@ -24,20 +26,20 @@ type redactCmd struct {
 	Reason  string
 	DryRun  bool
 	Yes     bool
-	storeFlags
-	jsonFlag
+	command.StoreFlags
+	command.JSONFlag
 }
 
-func (c *redactCmd) declare(b *builder) {
-	b.include(&c.sessionArg)
-	b.words(&c.Seq, "seq", "", "N[-M]", "Erase these records whole; sessions show --records has the numbers.")
-	b.flag(&c.Match, "match", "", "REGEXP", "Erase what this regular expression finds in any text of the session.")
-	b.flag(&c.Secrets, "secrets", "", "", "Mask keys, tokens and private keys.")
-	b.flag(&c.Reason, "reason", "", "TEXT", "Why; it is kept in the log.")
-	b.flag(&c.DryRun, "dry-run", "", "", "Only show what would be erased.")
-	b.flag(&c.Yes, "yes", "y", "", "Do not ask.")
-	b.include(&c.storeFlags)
-	b.include(&c.jsonFlag)
+func (c *redactCmd) Declare(b *command.Builder) {
+	b.Include(&c.sessionArg)
+	b.Words(&c.Seq, "seq", "", "N[-M]", "Erase these records whole; sessions show --records has the numbers.")
+	b.Flag(&c.Match, "match", "", "REGEXP", "Erase what this regular expression finds in any text of the session.")
+	b.Flag(&c.Secrets, "secrets", "", "", "Mask keys, tokens and private keys.")
+	b.Flag(&c.Reason, "reason", "", "TEXT", "Why; it is kept in the log.")
+	b.Flag(&c.DryRun, "dry-run", "", "", "Only show what would be erased.")
+	b.Flag(&c.Yes, "yes", "y", "", "Do not ask.")
+	b.Include(&c.StoreFlags)
+	b.Include(&c.JSONFlag)
 }
 
 type redactDoc struct {
@@ -72,12 +74,12 @@ When it is cut short, the same command does the rest. docs/erasure.md has the li
   holdfast sessions redact --seq 12-14 SESSION`
 }
 
-func (c *redactCmd) run(ctx context.Context, p *Program) error {
+func (c *redactCmd) Run(ctx context.Context, p *command.Program) error {
 	o, err := c.options(p)
 	if err != nil {
 		return err
 	}
-	s, closeStore, err := p.openWith(ctx, c.Store, &stores.Options{Mirror: true})
+	s, closeStore, err := p.OpenStoreWith(ctx, c.Store, &stores.Options{Mirror: true})
 	if err != nil {
 		return err
 	}
@@ -106,9 +108,9 @@ func redactable(ctx context.Context, s *session.Sessions, name string) (session.
 	return m, err
 }
 
-func (c *redactCmd) redact(ctx context.Context, p *Program, s *session.Sessions, m session.Meta, o session.RedactOptions) error {
-	if !c.DryRun && !c.Yes && p.wouldNotAsk() {
-		return usage("erasing is for good and nobody is there to confirm it",
+func (c *redactCmd) redact(ctx context.Context, p *command.Program, s *session.Sessions, m session.Meta, o session.RedactOptions) error {
+	if !c.DryRun && !c.Yes && wouldNotAsk(p) {
+		return outcome.Invalid("erasing is for good and nobody is there to confirm it",
 			"holdfast sessions redact --dry-run … "+term.Quote(m.ID)+" shows what would be erased, --yes erases it")
 	}
 	dry := o
@@ -133,8 +135,8 @@ func (c *redactCmd) redact(ctx context.Context, p *Program, s *session.Sessions,
 }
 
 // options says what is to be erased.
-func (c *redactCmd) options(p *Program) (session.RedactOptions, error) {
-	o := session.RedactOptions{Reason: c.Reason, By: cmp.Or(p.env("USER"), "person")}
+func (c *redactCmd) options(p *command.Program) (session.RedactOptions, error) {
+	o := session.RedactOptions{Reason: c.Reason, By: cmp.Or(p.Getenv("USER"), "person")}
 	ways := 0
 	for _, given := range []bool{len(c.Seq) > 0, c.Match != "", c.Secrets} {
 		if given {
@@ -142,7 +144,7 @@ func (c *redactCmd) options(p *Program) (session.RedactOptions, error) {
 		}
 	}
 	if ways != 1 {
-		return o, usage("say what to erase: one of --seq, --match and --secrets", "holdfast sessions redact --secrets --dry-run SESSION")
+		return o, outcome.Invalid("say what to erase: one of --seq, --match and --secrets", "holdfast sessions redact --secrets --dry-run SESSION")
 	}
 	var (
 		m   *secret.Masker
@@ -152,10 +154,10 @@ func (c *redactCmd) options(p *Program) (session.RedactOptions, error) {
 	case c.Match != "":
 		m, err = secret.New(&secret.Options{Alone: true, Patterns: []secret.Pattern{{ID: "match", Expr: c.Match, Show: session.Erased}}})
 		if err != nil {
-			return o, usage("--match: "+err.Error(), "to erase whole records use --seq")
+			return o, outcome.Invalid("--match: "+err.Error(), "to erase whole records use --seq")
 		}
 	case c.Secrets:
-		if m, err = p.secrets(); err != nil {
+		if m, err = newMasker(p); err != nil {
 			return o, err
 		}
 	default:
@@ -170,9 +172,9 @@ func (c *redactCmd) options(p *Program) (session.RedactOptions, error) {
 	return o, nil
 }
 
-// secrets is the masker of the settings here, also when they switch masking off.
-func (p *Program) secrets() (*secret.Masker, error) {
-	s, err := p.settingsOf("")
+// newMasker is the masker of the settings here, also when they switch masking off.
+func newMasker(p *command.Program) (*secret.Masker, error) {
+	s, err := p.FolderSettings("")
 	if err != nil {
 		return nil, err
 	}
@@ -180,8 +182,23 @@ func (p *Program) secrets() (*secret.Masker, error) {
 	return s.Masker()
 }
 
-// masked is what a person wrote, without its secrets, for the log.
-func (p *Program) masked(text string) (string, error) { return p.environment().Masked(text) }
+// maskText is a text of a person's without secrets, for the log. With settings that
+// cannot be read the built-in patterns count.
+func maskText(p *command.Program, text string) (string, error) {
+	if text == "" {
+		return "", nil
+	}
+	var m *secret.Masker
+	s, err := p.FolderSettings("")
+	if err == nil {
+		m, err = s.Masker()
+	}
+	if err != nil {
+		m, err = secret.New(nil)
+	}
+	text, _ = m.Text(text)
+	return text, err
+}
 
 // maxSeqs bounds how many records a range names, so that a slip of the finger does
 // not fill the memory.
@@ -198,7 +215,7 @@ func seqs(given []string) ([]int64, error) {
 			b, err = strconv.ParseInt(strings.TrimSpace(to), 10, 64)
 		}
 		if err != nil || a < 1 || b < a || b-a >= maxSeqs {
-			return nil, usage(fmt.Sprintf("--seq %q is neither a number nor a range", s), "write --seq 12-14,20")
+			return nil, outcome.Invalid(fmt.Sprintf("--seq %q is neither a number nor a range", s), "write --seq 12-14,20")
 		}
 		for ; a <= b; a++ {
 			list = append(list, a)
@@ -208,8 +225,8 @@ func seqs(given []string) ([]int64, error) {
 }
 
 // wouldNotAsk reports whether nobody can be asked.
-func (p *Program) wouldNotAsk() bool {
-	a := p.asker()
+func wouldNotAsk(p *command.Program) bool {
+	a := newAsker(p)
 	if a == nil {
 		return true
 	}
@@ -218,10 +235,10 @@ func (p *Program) wouldNotAsk() bool {
 }
 
 // confirm shows what will be erased and asks the person at the terminal.
-func (c *redactCmd) confirm(ctx context.Context, p *Program, m session.Meta, plan *session.Redaction) error {
-	a := p.asker()
+func (c *redactCmd) confirm(ctx context.Context, p *command.Program, m session.Meta, plan *session.Redaction) error {
+	a := newAsker(p)
 	if a == nil {
-		return usage("erasing is for good and nobody is there to confirm it", "holdfast sessions redact --yes … "+term.Quote(m.ID))
+		return outcome.Invalid("erasing is for good and nobody is there to confirm it", "holdfast sessions redact --yes … "+term.Quote(m.ID))
 	}
 	defer a.Close()
 	a.Out.Line("session %s  %s", term.Escape(m.ID), term.Escape(term.Fit(cmp.Or(m.Title, m.FirstPrompt), 60)))
@@ -230,7 +247,7 @@ func (c *redactCmd) confirm(ctx context.Context, p *Program, m session.Meta, pla
 	if err != nil || ok {
 		return err
 	}
-	return usage("nothing was erased", "")
+	return outcome.Invalid("nothing was erased", "")
 }
 
 func (c *redactCmd) amount(r *session.Redaction) string {
@@ -293,7 +310,7 @@ func around(payload string) string {
 	return "…" + strings.ToValidUTF8(payload[at-80:], "")
 }
 
-func (c *redactCmd) tell(p *Program, id string, r *session.Redaction, what string) error {
+func (c *redactCmd) tell(p *command.Program, id string, r *session.Redaction, what string) error {
 	if c.JSON {
 		d := redactDoc{Session: id, DryRun: c.DryRun, Erased: []erasedDoc{}}
 		for _, e := range r.Erased {
@@ -303,31 +320,31 @@ func (c *redactCmd) tell(p *Program, id string, r *session.Redaction, what strin
 		for _, l := range r.Left {
 			d.Left = append(d.Left, leftDoc(l))
 		}
-		return p.out.JSON(d, false)
+		return p.Out.JSON(d, false)
 	}
 	if c.DryRun || c.Yes {
-		c.rows(id, r, p.out.Line)
+		c.rows(id, r, p.Out.Line)
 	}
 	text := term.Count(len(r.Erased), "record")
 	if n := removed(r); n > 0 {
 		text += " and " + term.Count(n, "file")
 	}
-	p.err.Line("session %s: %s %s", term.Escape(id), text, what)
+	p.Err.Line("session %s: %s %s", term.Escape(id), text, what)
 	for _, h := range r.Copies {
 		if h.Stays != "" {
-			p.warn("session %s: %s %s stays: %s", h.Session, h.What, h.Place, h.Stays)
+			p.Warn("session %s: %s %s stays: %s", h.Session, h.What, h.Place, h.Stays)
 		}
 	}
 	for _, l := range r.Left {
 		if len(c.Seq) > 0 && l.Session == id { // within a range
-			p.err.Line("record %d (%s) stays: %s", l.Seq, l.Kind, l.Why)
+			p.Err.Line("record %d (%s) stays: %s", l.Seq, l.Kind, l.Why)
 			continue
 		}
 		if l.Seq == 0 {
-			p.warn("session %s: %s", l.Session, l.Why)
+			p.Warn("session %s: %s", l.Session, l.Why)
 			continue
 		}
-		p.warn("session %s, record %d (%s) has it and keeps it: %s", l.Session, l.Seq, l.Kind, l.Why)
+		p.Warn("session %s, record %d (%s) has it and keeps it: %s", l.Session, l.Seq, l.Kind, l.Why)
 	}
 	return nil
 }

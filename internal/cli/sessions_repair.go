@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/holdfast-dev/holdfast/internal/cli/command"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
 	"github.com/holdfast-dev/holdfast/internal/term"
 	"github.com/holdfast-dev/holdfast/session"
@@ -16,17 +17,17 @@ type repairCmd struct {
 	All     bool
 	Salvage bool
 	DryRun  bool
-	storeFlags
-	jsonFlag
+	command.StoreFlags
+	command.JSONFlag
 }
 
-func (c *repairCmd) declare(b *builder) {
-	b.optional(&c.Session, "session", "An id, a title, or the beginning of an id.")
-	b.flag(&c.All, "all", "a", "", "Every session of the store.")
-	b.flag(&c.Salvage, "salvage", "", "", "Make a new session of what can be read of one that is damaged in the middle; the damaged one stays.")
-	b.flag(&c.DryRun, "dry-run", "n", "", "Only say what is wrong.")
-	b.include(&c.storeFlags)
-	b.include(&c.jsonFlag)
+func (c *repairCmd) Declare(b *command.Builder) {
+	b.Optional(&c.Session, "session", "An id, a title, or the beginning of an id.")
+	b.Flag(&c.All, "all", "a", "", "Every session of the store.")
+	b.Flag(&c.Salvage, "salvage", "", "", "Make a new session of what can be read of one that is damaged in the middle; the damaged one stays.")
+	b.Flag(&c.DryRun, "dry-run", "n", "", "Only say what is wrong.")
+	b.Include(&c.StoreFlags)
+	b.Include(&c.JSONFlag)
 }
 
 // Help says more than one line.
@@ -52,8 +53,8 @@ type repairDoc struct {
 	Error    string     `json:"error,omitempty"` // why it could not be looked at
 }
 
-func (c *repairCmd) run(ctx context.Context, p *Program) error {
-	return p.eachSession(ctx, c.Store, c.Session, c.All, "holdfast sessions repair --all", func(s *session.Sessions, m session.Meta) (bool, error) {
+func (c *repairCmd) Run(ctx context.Context, p *command.Program) error {
+	return eachSession(p, ctx, c.Store, c.Session, c.All, "holdfast sessions repair --all", func(s *session.Sessions, m session.Meta) (bool, error) {
 		d, err := c.repair(ctx, s, m)
 		if err != nil && (!c.All || ctx.Err() != nil) {
 			return false, err
@@ -67,11 +68,11 @@ func (c *repairCmd) run(ctx context.Context, p *Program) error {
 
 // eachSession opens the store and calls do for one session, or for all; when do says
 // of any that it is damaged, the outcome is that.
-func (p *Program) eachSession(ctx context.Context, store, name string, all bool, hint string, do func(*session.Sessions, session.Meta) (ok bool, err error)) error {
+func eachSession(p *command.Program, ctx context.Context, store, name string, all bool, hint string, do func(*session.Sessions, session.Meta) (ok bool, err error)) error {
 	if (name == "") != all {
-		return usage("name a session, or say --all", hint)
+		return outcome.Invalid("name a session, or say --all", hint)
 	}
-	sessions, closeStore, err := p.openStore(ctx, store)
+	sessions, closeStore, err := p.OpenStore(ctx, store)
 	if err != nil {
 		return err
 	}
@@ -103,11 +104,11 @@ func (p *Program) eachSession(ctx context.Context, store, name string, all bool,
 			bad++
 		}
 	}
-	if !p.json && all {
-		p.err.Line("%s checked, %d damaged", term.Count(len(list), "session"), bad)
+	if !p.JSON && all {
+		p.Err.Line("%s checked, %d damaged", term.Count(len(list), "session"), bad)
 	}
 	if bad > 0 {
-		return ended{outcome.Corrupt}
+		return command.End(outcome.Corrupt)
 	}
 	return nil
 }
@@ -160,11 +161,11 @@ func (c *repairCmd) recover(ctx context.Context, s *session.Sessions, m session.
 	return l.Close()
 }
 
-func (c *repairCmd) tell(p *Program, d *repairDoc) error {
+func (c *repairCmd) tell(p *command.Program, d *repairDoc) error {
 	if c.JSON {
-		return p.out.JSON(d, false)
+		return p.Out.JSON(d, false)
 	}
-	t := p.out.Style
+	t := p.Out.Style
 	word := t.Green("ok      ")
 	switch {
 	case d.Salvaged != "":
@@ -174,24 +175,24 @@ func (c *repairCmd) tell(p *Program, d *repairDoc) error {
 	case d.Rebuilt || d.Cut > 0:
 		word = t.Green("repaired")
 	}
-	p.out.Line("%s  %s", word, term.Escape(d.Session))
+	p.Out.Line("%s  %s", word, term.Escape(d.Session))
 	for _, f := range d.Faults {
-		p.out.Line("          %s", faultLine(f))
+		p.Out.Line("          %s", faultLine(f))
 	}
 	if d.Error != "" {
-		p.out.Line("          %s", term.Escape(d.Error))
+		p.Out.Line("          %s", term.Escape(d.Error))
 	}
 	if d.Rebuilt {
-		p.out.Line("          what the list shows was computed anew from the log")
+		p.Out.Line("          what the list shows was computed anew from the log")
 	}
 	if d.Cut > 0 {
-		p.out.Line("          %s behind the last record were cut and kept in %s", term.Size(d.Cut), term.Escape(d.Kept))
+		p.Out.Line("          %s behind the last record were cut and kept in %s", term.Size(d.Cut), term.Escape(d.Kept))
 	}
 	switch {
 	case d.Salvaged != "":
-		p.out.Line("          %s went over to session %s", term.Count(d.Records, "record"), d.Salvaged)
+		p.Out.Line("          %s went over to session %s", term.Count(d.Records, "record"), d.Salvaged)
 	case len(d.Faults) > 0:
-		p.err.Line("%s holdfast sessions repair --salvage %s", p.err.Bold("hint:"), d.Session)
+		p.Err.Line("%s holdfast sessions repair --salvage %s", p.Err.Bold("hint:"), d.Session)
 	}
 	return nil
 }

@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/holdfast-dev/holdfast/internal/cli/command"
 	"github.com/holdfast-dev/holdfast/internal/compose/stores"
+	"github.com/holdfast-dev/holdfast/internal/outcome"
 	"github.com/holdfast-dev/holdfast/internal/term"
 	"github.com/holdfast-dev/holdfast/session"
 )
@@ -24,26 +26,26 @@ type searchCmd struct {
 	Limit      int
 	Cursor     string
 	PlainIndex bool
-	storeFlags
-	jsonFlag
+	command.StoreFlags
+	command.JSONFlag
 }
 
-func (c *searchCmd) declare(b *builder) {
-	b.arg(&c.Words, "words", `All of them must be in one item; "a phrase" stands together, dep* is the beginning of a word.`)
-	b.flag(&c.Tool, "tool", "", "TOOL", "Only in uses and results of this tool.")
-	b.flag(&c.Role, "role", "", "ROLE", "Only in items of user, assistant or tool.", "user", "assistant", "tool")
-	b.flag(&c.Since, "since", "", "TIME", "Only from then on: 2026-11-20, 2026-11-20T15:04:05Z, or 2h, 7d ago.")
-	b.flag(&c.Until, "until", "", "TIME", "Only before then.")
-	b.flag(&c.Session, "session", "s", "SESSION", "Only in this session.")
-	b.flag(&c.All, "all", "a", "", "Sessions of all projects.")
-	b.flag(&c.CWD, "cwd", "", "FOLDER", "The project of this folder; default the current one.")
-	b.flag(&c.Trash, "trash", "", "", "In the trash, too.")
+func (c *searchCmd) Declare(b *command.Builder) {
+	b.Arg(&c.Words, "words", `All of them must be in one item; "a phrase" stands together, dep* is the beginning of a word.`)
+	b.Flag(&c.Tool, "tool", "", "TOOL", "Only in uses and results of this tool.")
+	b.Flag(&c.Role, "role", "", "ROLE", "Only in items of user, assistant or tool.", "user", "assistant", "tool")
+	b.Flag(&c.Since, "since", "", "TIME", "Only from then on: 2026-11-20, 2026-11-20T15:04:05Z, or 2h, 7d ago.")
+	b.Flag(&c.Until, "until", "", "TIME", "Only before then.")
+	b.Flag(&c.Session, "session", "s", "SESSION", "Only in this session.")
+	b.Flag(&c.All, "all", "a", "", "Sessions of all projects.")
+	b.Flag(&c.CWD, "cwd", "", "FOLDER", "The project of this folder; default the current one.")
+	b.Flag(&c.Trash, "trash", "", "", "In the trash, too.")
 	c.Limit = 20
-	b.flag(&c.Limit, "limit", "n", "N", "At most this many; default 20.")
-	b.flag(&c.Cursor, "cursor", "", "CURSOR", "Go on where a search ended.")
-	b.flag(&c.PlainIndex, "plain-index", "", "", "Search an encrypted store, too: the index that is made for that holds its words as they are.")
-	b.include(&c.storeFlags)
-	b.include(&c.jsonFlag)
+	b.Flag(&c.Limit, "limit", "n", "N", "At most this many; default 20.")
+	b.Flag(&c.Cursor, "cursor", "", "CURSOR", "Go on where a search ended.")
+	b.Flag(&c.PlainIndex, "plain-index", "", "", "Search an encrypted store, too: the index that is made for that holds its words as they are.")
+	b.Include(&c.StoreFlags)
+	b.Include(&c.JSONFlag)
 }
 
 // Help says more than one line.
@@ -56,9 +58,9 @@ holdfast sessions show --records SESSION shows what is around it.
   holdfast sessions search --all 'deploy*' staging`
 }
 
-func (c *searchCmd) run(ctx context.Context, p *Program) error {
+func (c *searchCmd) Run(ctx context.Context, p *command.Program) error {
 	if c.Limit < 1 {
-		return usage("--limit must be at least 1", "")
+		return outcome.Invalid("--limit must be at least 1", "")
 	}
 	q := session.Search{Words: phrase(c.Words), Tool: c.Tool, Role: c.Role, Limit: c.Limit, After: c.Cursor}
 	var err error
@@ -71,7 +73,7 @@ func (c *searchCmd) run(ctx context.Context, p *Program) error {
 	if c.Trash {
 		q.Trash = session.TrashToo
 	}
-	sessions, closeStore, err := p.openStore(ctx, c.Store)
+	sessions, closeStore, err := p.OpenStore(ctx, c.Store)
 	if err != nil {
 		return err
 	}
@@ -84,7 +86,7 @@ func (c *searchCmd) run(ctx context.Context, p *Program) error {
 		}
 		q.Session, q.Trash = m.ID, session.TrashToo
 	case !c.All:
-		cwd, err := p.folder(c.CWD)
+		cwd, err := p.Folder(c.CWD)
 		if err != nil {
 			return err
 		}
@@ -92,16 +94,16 @@ func (c *searchCmd) run(ctx context.Context, p *Program) error {
 			return err
 		}
 	}
-	ref, err := stores.Parse(p.environment(), c.Store)
+	ref, err := stores.Parse(p.Environment(), c.Store)
 	if err != nil {
 		return err
 	}
-	found, err := stores.Search(ctx, p.environment(), ref, sessions.Store(), q, c.PlainIndex)
+	found, err := stores.Search(ctx, p.Environment(), ref, sessions.Store(), q, c.PlainIndex)
 	if err != nil {
 		return err
 	}
 	if c.JSON {
-		return p.out.JSON(found, p.out.TTY)
+		return p.Out.JSON(found, p.Out.TTY)
 	}
 	c.tell(p, found)
 	return nil
@@ -120,30 +122,30 @@ func phrase(args []string) string {
 	return b.String()
 }
 
-func (c *searchCmd) tell(p *Program, found *session.Hits) {
+func (c *searchCmd) tell(p *command.Program, found *session.Hits) {
 	if len(found.Hits) == 0 {
-		p.err.Line("nothing found")
+		p.Err.Line("nothing found")
 		if !c.All && c.Session == "" {
-			p.err.Line("%s holdfast sessions search --all %s", p.err.Bold("hint:"), term.Quote(strings.TrimSpace(phrase(c.Words))))
+			p.Err.Line("%s holdfast sessions search --all %s", p.Err.Bold("hint:"), term.Quote(strings.TrimSpace(phrase(c.Words))))
 		}
 		return
 	}
-	t := p.out.Style
+	t := p.Out.Style
 	last := ""
 	for i := range found.Hits {
 		h := &found.Hits[i]
 		if h.Session != last {
 			last = h.Session
-			p.out.Line("%s  %s", t.Bold(term.Escape(h.Session)), term.Fit(term.Escape(h.Title), 80))
+			p.Out.Line("%s  %s", t.Bold(term.Escape(h.Session)), term.Fit(term.Escape(h.Title), 80))
 		}
 		who := h.Role
 		if h.Tool != "" {
 			who = h.Tool
 		}
-		p.out.Line("  %s  %s  %s", t.Dim(fmt.Sprintf("%6d  %s", h.Seq, h.Time.Local().Format("2006-01-02 15:04"))), term.Column(term.Escape(who), 9), marked(h, t))
+		p.Out.Line("  %s  %s  %s", t.Dim(fmt.Sprintf("%6d  %s", h.Seq, h.Time.Local().Format("2006-01-02 15:04"))), term.Column(term.Escape(who), 9), marked(h, t))
 	}
 	if found.Next != "" {
-		p.err.Line("%s more: --cursor %s", p.err.Dim("·"), term.Quote(found.Next))
+		p.Err.Line("%s more: --cursor %s", p.Err.Dim("·"), term.Quote(found.Next))
 	}
 }
 

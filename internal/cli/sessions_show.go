@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/holdfast-dev/holdfast/internal/cli/command"
+	"github.com/holdfast-dev/holdfast/internal/outcome"
 	"github.com/holdfast-dev/holdfast/internal/term"
 	"github.com/holdfast-dev/holdfast/internal/workspace"
 	"github.com/holdfast-dev/holdfast/session"
@@ -24,21 +26,21 @@ type showCmd struct {
 	At       int64
 	Tail     int
 	Full     bool
-	storeFlags
-	jsonFlag
+	command.StoreFlags
+	command.JSONFlag
 }
 
-func (c *showCmd) declare(b *builder) {
-	b.include(&c.sessionArg)
-	b.flag(&c.Records, "records", "", "", "The records of the log instead of the transcript.")
-	b.flag(&c.Rewrites, "rewrites", "", "", "How the transcript was rewritten: compacted, cut, mended.")
-	b.flag(&c.Before, "before-compaction", "", "", "The transcript as it was before the newest compaction.")
-	b.flag(&c.At, "at", "", "N", "The transcript as it was right after record N.")
-	b.flag(&c.Tail, "tail", "n", "N", "Only the last N items or records.")
-	b.flag(&c.Full, "full", "", "", "Do not shorten long tool results.")
-	b.include(&c.storeFlags)
-	b.include(&c.jsonFlag)
-	b.exclusive("records", "rewrites", "before-compaction", "at")
+func (c *showCmd) Declare(b *command.Builder) {
+	b.Include(&c.sessionArg)
+	b.Flag(&c.Records, "records", "", "", "The records of the log instead of the transcript.")
+	b.Flag(&c.Rewrites, "rewrites", "", "", "How the transcript was rewritten: compacted, cut, mended.")
+	b.Flag(&c.Before, "before-compaction", "", "", "The transcript as it was before the newest compaction.")
+	b.Flag(&c.At, "at", "", "N", "The transcript as it was right after record N.")
+	b.Flag(&c.Tail, "tail", "n", "N", "Only the last N items or records.")
+	b.Flag(&c.Full, "full", "", "", "Do not shorten long tool results.")
+	b.Include(&c.StoreFlags)
+	b.Include(&c.JSONFlag)
+	b.Exclusive("records", "rewrites", "before-compaction", "at")
 }
 
 type showDoc struct {
@@ -48,9 +50,9 @@ type showDoc struct {
 	Notices []string          `json:"notices,omitempty"`
 }
 
-func (c *showCmd) run(ctx context.Context, p *Program) error {
+func (c *showCmd) Run(ctx context.Context, p *command.Program) error {
 	if c.Tail < 0 {
-		return usage("--tail must not be negative", "")
+		return outcome.Invalid("--tail must not be negative", "")
 	}
 	return c.with(ctx, p, c.Store, func(s *session.Sessions, m session.Meta) error {
 		switch {
@@ -78,7 +80,7 @@ func (c *showCmd) run(ctx context.Context, p *Program) error {
 			for _, it := range loaded.Items {
 				d.Items = append(d.Items, json.RawMessage(it.JSON))
 			}
-			return p.out.JSON(d, p.out.TTY)
+			return p.Out.JSON(d, p.Out.TTY)
 		}
 		c.head(p, loaded.Meta, st, lease)
 		if err := c.runs(ctx, p, s, loaded.Meta); err != nil {
@@ -88,13 +90,13 @@ func (c *showCmd) run(ctx context.Context, p *Program) error {
 			c.item(p, it)
 		}
 		for _, n := range loaded.Notices {
-			p.warn("%s", n)
+			p.Warn("%s", n)
 		}
 		return nil
 	})
 }
 
-func (c *showCmd) records(ctx context.Context, p *Program, s *session.Sessions, m session.Meta) error {
+func (c *showCmd) records(ctx context.Context, p *command.Program, s *session.Sessions, m session.Meta) error {
 	var recs []session.Record
 	r := session.Range{}
 	if c.Tail > 0 {
@@ -127,9 +129,9 @@ func (c *showCmd) records(ctx context.Context, p *Program, s *session.Sessions, 
 	return bad
 }
 
-func (c *showCmd) record(p *Program, r session.Record) error {
+func (c *showCmd) record(p *command.Program, r session.Record) error {
 	if c.JSON {
-		return p.out.JSON(docOf(r), false)
+		return p.Out.JSON(docOf(r), false)
 	}
 	payload := string(r.Payload)
 	switch {
@@ -141,16 +143,16 @@ func (c *showCmd) record(p *Program, r session.Record) error {
 	if !c.Full {
 		payload = term.Clip(payload, 160)
 	}
-	t := p.out.Style
-	p.out.Line("%s  %s  %s  %s", t.Dim(fmt.Sprintf("%5d", r.Seq)), t.Dim(r.Time.Local().Format("15:04:05.000")), term.Column(string(r.Kind), 17), term.Escape(payload))
+	t := p.Out.Style
+	p.Out.Line("%s  %s  %s  %s", t.Dim(fmt.Sprintf("%5d", r.Seq)), t.Dim(r.Time.Local().Format("15:04:05.000")), term.Column(string(r.Kind), 17), term.Escape(payload))
 	return nil
 }
 
-func (c *showCmd) head(p *Program, m session.Meta, st string, lease *session.Lease) {
-	t := p.out.Style
+func (c *showCmd) head(p *command.Program, m session.Meta, st string, lease *session.Lease) {
+	t := p.Out.Style
 	row := func(name, value string) {
 		if value != "" {
-			p.out.Line("%s %s", t.Dim(term.Column(name, 9)), term.Escape(value))
+			p.Out.Line("%s %s", t.Dim(term.Column(name, 9)), term.Escape(value))
 		}
 	}
 	row("session", m.ID)
@@ -176,33 +178,33 @@ func (c *showCmd) head(p *Program, m session.Meta, st string, lease *session.Lea
 }
 
 // item prints an item the way a run shows it, under its id.
-func (c *showCmd) item(p *Program, e transcript.Encoded) {
+func (c *showCmd) item(p *command.Program, e transcript.Encoded) {
 	it, err := e.Decode()
 	if err != nil {
-		p.warn("item %s cannot be read: %v", e.ID(), err)
+		p.Warn("item %s cannot be read: %v", e.ID(), err)
 		return
 	}
-	t := p.out.Style
-	p.out.Line("")
-	p.out.Line("%s %s", t.Bold(string(it.Role)), t.Dim(term.Escape(it.ID)))
+	t := p.Out.Style
+	p.Out.Line("")
+	p.Out.Line("%s %s", t.Bold(string(it.Role)), t.Dim(term.Escape(it.ID)))
 	for _, part := range it.Parts {
 		c.part(p, part)
 	}
 	switch it.Finish {
 	case "", transcript.FinishStop, transcript.FinishToolUse:
 	default:
-		p.out.Line("%s", t.Yellow("("+string(it.Finish)+")"))
+		p.Out.Line("%s", t.Yellow("("+string(it.Finish)+")"))
 	}
 }
 
-func (c *showCmd) part(p *Program, part transcript.Part) {
-	t := p.out.Style
+func (c *showCmd) part(p *command.Program, part transcript.Part) {
+	t := p.Out.Style
 	switch part := part.(type) {
 	case transcript.Text:
-		p.out.Line("%s", term.Escape(strings.TrimRight(part.Text, "\n")))
+		p.Out.Line("%s", term.Escape(strings.TrimRight(part.Text, "\n")))
 	case transcript.Thinking:
 		for l := range strings.Lines(cmp.Or(part.Text, "(hidden thinking)")) {
-			p.out.Line("%s", t.Dim("~ "+term.Escape(strings.TrimRight(l, "\n"))))
+			p.Out.Line("%s", t.Dim("~ "+term.Escape(strings.TrimRight(l, "\n"))))
 		}
 	case transcript.ToolUse:
 		var in bytes.Buffer
@@ -210,27 +212,27 @@ func (c *showCmd) part(p *Program, part transcript.Part) {
 			in.Reset()
 			in.Write(part.Input)
 		}
-		p.out.Line("%s %s  %s", t.Cyan("●"), t.Bold(term.Escape(part.Name)), term.Escape(in.String()))
+		p.Out.Line("%s %s  %s", t.Cyan("●"), t.Bold(term.Escape(part.Name)), term.Escape(in.String()))
 	case transcript.ToolResult:
 		word := t.Dim("  ⎿ result")
 		if part.IsError {
 			word = t.Red("  ⎿ error")
 		}
-		p.out.Line("%s %s", word, t.Dim(term.Escape(part.UseID)))
+		p.Out.Line("%s %s", word, t.Dim(term.Escape(part.UseID)))
 		c.body(p, part.Text())
 	case transcript.Media:
-		p.out.Line("%s", t.Dim(fmt.Sprintf("[%s, %s]", term.Escape(part.MIME), term.Size(int64(len(part.Data))))))
+		p.Out.Line("%s", t.Dim(fmt.Sprintf("[%s, %s]", term.Escape(part.MIME), term.Size(int64(len(part.Data))))))
 	case transcript.File:
-		p.out.Line("%s", t.Dim(fmt.Sprintf("[file %s, %s]", term.Escape(part.Name), term.Size(int64(len(part.Data))))))
+		p.Out.Line("%s", t.Dim(fmt.Sprintf("[file %s, %s]", term.Escape(part.Name), term.Size(int64(len(part.Data))))))
 	case transcript.Structured:
-		p.out.Line("%s", term.Escape(string(part.Value)))
+		p.Out.Line("%s", term.Escape(string(part.Value)))
 	case transcript.Custom:
-		p.out.Line("%s", t.Dim(fmt.Sprintf("[%s]", term.Escape(part.Kind))))
+		p.Out.Line("%s", t.Dim(fmt.Sprintf("[%s]", term.Escape(part.Kind))))
 	}
 }
 
 // body prints a tool's output, shortened in the middle.
-func (c *showCmd) body(p *Program, text string) {
+func (c *showCmd) body(p *command.Program, text string) {
 	text = strings.TrimRight(text, "\n")
 	if text == "" {
 		return
@@ -240,6 +242,6 @@ func (c *showCmd) body(p *Program, text string) {
 		lines = slices.Concat(lines[:12], []string{fmt.Sprintf("… %s, --full shows them", term.Count(cut, "line"))}, lines[len(lines)-8:])
 	}
 	for _, l := range lines {
-		p.out.Line("    %s", term.Escape(l))
+		p.Out.Line("    %s", term.Escape(l))
 	}
 }

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/holdfast-dev/holdfast/internal/cli/command"
+	"github.com/holdfast-dev/holdfast/internal/outcome"
 	"github.com/holdfast-dev/holdfast/internal/term"
 	"github.com/holdfast-dev/holdfast/session"
 )
@@ -43,11 +45,11 @@ func (c *showCmd) compaction(ctx context.Context, s *session.Sessions, m session
 	if len(all) > 0 {
 		hint = "holdfast sessions show --rewrites " + m.ID
 	}
-	return usage("the session was not compacted", hint)
+	return outcome.Invalid("the session was not compacted", hint)
 }
 
 // rewrites lists how the transcript was rewritten.
-func (c *showCmd) rewrites(ctx context.Context, p *Program, s *session.Sessions, m session.Meta) error {
+func (c *showCmd) rewrites(ctx context.Context, p *command.Program, s *session.Sessions, m session.Meta) error {
 	all, err := s.Rewrites(ctx, m.ID)
 	if err != nil {
 		return err
@@ -55,10 +57,10 @@ func (c *showCmd) rewrites(ctx context.Context, p *Program, s *session.Sessions,
 	if c.Tail > 0 {
 		all = all[max(0, len(all)-c.Tail):]
 	}
-	t := p.out.Style
+	t := p.Out.Style
 	for _, r := range all {
 		if c.JSON {
-			if err := p.out.JSON(r, false); err != nil {
+			if err := p.Out.JSON(r, false); err != nil {
 				return err
 			}
 			continue
@@ -70,10 +72,10 @@ func (c *showCmd) rewrites(ctx context.Context, p *Program, s *session.Sessions,
 		if len(r.Notes) > 0 {
 			line += ": " + strings.Join(r.Notes, "; ")
 		}
-		p.out.Line("%s  %s  %s", t.Dim(fmt.Sprintf("%5d", r.Seq)), t.Dim(r.Time.Local().Format("2006-01-02 15:04:05")), term.Escape(term.Clip(line, 160)))
+		p.Out.Line("%s  %s  %s", t.Dim(fmt.Sprintf("%5d", r.Seq)), t.Dim(r.Time.Local().Format("2006-01-02 15:04:05")), term.Escape(term.Clip(line, 160)))
 	}
 	if !c.JSON && len(all) > 0 {
-		p.err.Line("back to before one: holdfast sessions rewind %s--to-rewrite %d %s", storeArg(c.Store), all[len(all)-1].Seq, term.Quote(m.ID))
+		p.Err.Line("back to before one: holdfast sessions rewind %s--to-rewrite %d %s", storeArg(c.Store), all[len(all)-1].Seq, term.Quote(m.ID))
 	}
 	return nil
 }

@@ -8,17 +8,18 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/holdfast-dev/holdfast/internal/cli/command"
 	"github.com/holdfast-dev/holdfast/internal/daemon/wire"
 	"github.com/holdfast-dev/holdfast/internal/term"
 	"github.com/holdfast-dev/holdfast/session"
 )
 
 // runs prints what became of the session's run, when it had one.
-func (c *showCmd) runs(ctx context.Context, p *Program, s *session.Sessions, m session.Meta) error {
+func (c *showCmd) runs(ctx context.Context, p *command.Program, s *session.Sessions, m session.Meta) error {
 	if m.Run == "" {
 		return c.agents(ctx, p, s, m)
 	}
-	t := p.out.Style
+	t := p.Out.Style
 	for r, err := range s.Effective(ctx, m.ID, session.Range{After: m.ParentSeq}) {
 		if err != nil {
 			if !isCorrupt(err) {
@@ -30,14 +31,14 @@ func (c *showCmd) runs(ctx context.Context, p *Program, s *session.Sessions, m s
 			if !c.Full {
 				text = term.Clip(text, 160)
 			}
-			p.out.Line("%s %s  %s", term.Column("", 9), t.Dim(r.Time.Local().Format("15:04:05")), term.Escape(text))
+			p.Out.Line("%s %s  %s", term.Column("", 9), t.Dim(r.Time.Local().Format("15:04:05")), term.Escape(text))
 		}
 	}
 	return c.agents(ctx, p, s, m)
 }
 
 // agents prints the sessions in which the agents of a run work, when they have their own.
-func (c *showCmd) agents(ctx context.Context, p *Program, s *session.Sessions, m session.Meta) error {
+func (c *showCmd) agents(ctx context.Context, p *command.Program, s *session.Sessions, m session.Meta) error {
 	page, err := s.List(ctx, session.Query{Owner: m.ID})
 	if err != nil {
 		return err
@@ -52,7 +53,7 @@ func (c *showCmd) agents(ctx context.Context, p *Program, s *session.Sessions, m
 		if what != "" {
 			what = "  " + term.Escape(term.Fit(what, 60))
 		}
-		p.out.Line("%s %s  %d items, %s%s", p.out.Dim(term.Column("agent", 9)), term.Escape(a.ID), a.MessageCount, st, what)
+		p.Out.Line("%s %s  %d items, %s%s", p.Out.Dim(term.Column("agent", 9)), term.Escape(a.ID), a.MessageCount, st, what)
 	}
 	return nil
 }

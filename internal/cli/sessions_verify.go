@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 
+	"github.com/holdfast-dev/holdfast/internal/cli/command"
 	"github.com/holdfast-dev/holdfast/internal/term"
 	"github.com/holdfast-dev/holdfast/session"
 )
@@ -12,15 +13,15 @@ import (
 type verifyCmd struct {
 	Session string
 	All     bool
-	storeFlags
-	jsonFlag
+	command.StoreFlags
+	command.JSONFlag
 }
 
-func (c *verifyCmd) declare(b *builder) {
-	b.optional(&c.Session, "session", "An id, a title, or the beginning of an id.")
-	b.flag(&c.All, "all", "a", "", "Every session of the store.")
-	b.include(&c.storeFlags)
-	b.include(&c.jsonFlag)
+func (c *verifyCmd) Declare(b *command.Builder) {
+	b.Optional(&c.Session, "session", "An id, a title, or the beginning of an id.")
+	b.Flag(&c.All, "all", "a", "", "Every session of the store.")
+	b.Include(&c.StoreFlags)
+	b.Include(&c.JSONFlag)
 }
 
 type verifyDoc struct {
@@ -39,8 +40,8 @@ type faultDoc struct {
 	Detail string `json:"detail"`
 }
 
-func (c *verifyCmd) run(ctx context.Context, p *Program) error {
-	return p.eachSession(ctx, c.Store, c.Session, c.All, "holdfast sessions verify --all", func(s *session.Sessions, m session.Meta) (bool, error) {
+func (c *verifyCmd) Run(ctx context.Context, p *command.Program) error {
+	return eachSession(p, ctx, c.Store, c.Session, c.All, "holdfast sessions verify --all", func(s *session.Sessions, m session.Meta) (bool, error) {
 		d, err := c.verify(ctx, s, m.ID)
 		if err != nil {
 			return false, err
@@ -61,27 +62,27 @@ func (c *verifyCmd) verify(ctx context.Context, s *session.Sessions, id string) 
 	return d, nil
 }
 
-func (c *verifyCmd) tell(p *Program, d verifyDoc) error {
+func (c *verifyCmd) tell(p *command.Program, d verifyDoc) error {
 	if c.JSON {
-		return p.out.JSON(d, false)
+		return p.Out.JSON(d, false)
 	}
-	t := p.out.Style
+	t := p.Out.Style
 	word := t.Green("ok     ")
 	if !d.OK {
 		word = t.Red("damaged")
 	}
-	p.out.Line("%s  %s  %s, %s", word, term.Escape(d.Session), term.Count(d.Records, "record"), term.Count(d.Items, "item"))
+	p.Out.Line("%s  %s  %s, %s", word, term.Escape(d.Session), term.Count(d.Records, "record"), term.Count(d.Items, "item"))
 	for _, f := range d.Faults {
-		p.out.Line("         %s", faultLine(f))
+		p.Out.Line("         %s", faultLine(f))
 	}
 	if d.MetaDiffers {
-		p.out.Line("         the list does not show what the log says")
+		p.Out.Line("         the list does not show what the log says")
 	}
 	if !d.OK {
-		p.err.Line("%s holdfast sessions repair %s", p.err.Bold("hint:"), d.Session)
+		p.Err.Line("%s holdfast sessions repair %s", p.Err.Bold("hint:"), d.Session)
 	}
 	for _, n := range d.Notices {
-		p.out.Line("         %s", t.Dim(term.Escape(n)))
+		p.Out.Line("         %s", t.Dim(term.Escape(n)))
 	}
 	return nil
 }

@@ -24,7 +24,7 @@ func TestManagedSettings(t *testing.T) {
 	} {
 		p, out, errs := program(t, dir, tt.args...)
 		p.Managed = filepath.Join(dir, "managed.json")
-		if code := p.Run(t.Context()); code != tt.code || !strings.Contains(out.String()+errs.String(), tt.want) {
+		if code := Run(t.Context(), p); code != tt.code || !strings.Contains(out.String()+errs.String(), tt.want) {
 			t.Errorf("%v: code %d, want %d with %q\n%s%s", tt.args, code, tt.code, tt.want, out, errs)
 		}
 		if _, err := os.Stat(filepath.Join(dir, "made")); err == nil {
@@ -34,7 +34,7 @@ func TestManagedSettings(t *testing.T) {
 	write(t, dir, "managed.json", "{")
 	p, _, errs := program(t, dir, "run", "-m", "scripted/play.yaml", "go")
 	p.Managed = filepath.Join(dir, "managed.json")
-	if code := p.Run(t.Context()); code != 2 || !strings.Contains(errs.String(), "managed.json:1:1: not JSON") {
+	if code := Run(t.Context(), p); code != 2 || !strings.Contains(errs.String(), "managed.json:1:1: not JSON") {
 		t.Errorf("code %d: %s", code, errs)
 	}
 }

@@ -5,27 +5,26 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/spf13/cobra"
-
+	"github.com/holdfast-dev/holdfast/internal/cli/command"
 	"github.com/holdfast-dev/holdfast/internal/compose/tools"
 	"github.com/holdfast-dev/holdfast/internal/term"
 	"github.com/holdfast-dev/holdfast/internal/tool/skills"
 )
 
-func newSkillsCmd(p *Program) *cobra.Command {
-	return p.group("skills", "List skills and commands.",
-		p.command(&skillsListCmd{}, "list", "List skills and commands, and what is wrong with those that are not offered.", "ls"),
+func newSkillsCmd(p *command.Program) *command.Command {
+	return p.Group("skills", "List skills and commands.",
+		p.Command(&skillsListCmd{}, "list", "List skills and commands, and what is wrong with those that are not offered.", "ls"),
 	)
 }
 
 type skillsListCmd struct {
 	CWD string
-	jsonFlag
+	command.JSONFlag
 }
 
-func (c *skillsListCmd) declare(b *builder) {
-	b.flag(&c.CWD, "cwd", "", "FOLDER", "Of a session in this folder; default the current one.")
-	b.include(&c.jsonFlag)
+func (c *skillsListCmd) Declare(b *command.Builder) {
+	b.Flag(&c.CWD, "cwd", "", "FOLDER", "Of a session in this folder; default the current one.")
+	b.Include(&c.JSONFlag)
 }
 
 type skillsDoc struct {
@@ -36,12 +35,12 @@ type skillsDoc struct {
 	Untrusted bool `json:"untrusted"`
 }
 
-func (c *skillsListCmd) run(_ context.Context, p *Program) error {
-	s, err := p.settingsOf(c.CWD)
+func (c *skillsListCmd) Run(_ context.Context, p *command.Program) error {
+	s, err := p.FolderSettings(c.CWD)
 	if err != nil {
 		return err
 	}
-	f, err := tools.FindSkills(p.environment(), s)
+	f, err := tools.FindSkills(p.Environment(), s)
 	if err != nil {
 		return err
 	}
@@ -50,27 +49,27 @@ func (c *skillsListCmd) run(_ context.Context, p *Program) error {
 		Problems: append([]skills.Problem{}, f.All.Problems...), Untrusted: f.Untrusted(),
 	}
 	if c.JSON {
-		return p.out.JSON(d, p.out.TTY)
+		return p.Out.JSON(d, p.Out.TTY)
 	}
 	for _, sk := range d.Skills {
-		p.out.Line("%s  %s", term.Column(term.Escape(skillName(sk)), 24), term.Escape(sk.Description))
-		p.out.Line("%s  %s", term.Column("", 24), p.out.Dim(term.Escape(skillFacts(sk, d.Untrusted))))
+		p.Out.Line("%s  %s", term.Column(term.Escape(skillName(sk)), 24), term.Escape(sk.Description))
+		p.Out.Line("%s  %s", term.Column("", 24), p.Out.Dim(term.Escape(skillFacts(sk, d.Untrusted))))
 	}
 	for _, sk := range d.Shadowed {
-		p.err.Line("%s: %s counts in its place", term.Escape(sk.File), term.Escape(sk.Shadowed))
+		p.Err.Line("%s: %s counts in its place", term.Escape(sk.File), term.Escape(sk.Shadowed))
 	}
 	for _, pr := range d.Problems {
-		p.warn("%v", pr)
+		p.Warn("%v", pr)
 		if pr.Hint != "" {
-			p.err.Line("%s %s", p.err.Bold("hint:"), term.Escape(pr.Hint))
+			p.Err.Line("%s %s", p.Err.Bold("hint:"), term.Escape(pr.Hint))
 		}
 	}
 	if len(d.Skills)+len(d.Problems) == 0 {
-		p.err.Line("there are no skills")
+		p.Err.Line("there are no skills")
 	}
 	if d.Untrusted {
-		p.warn("%s", f.Notice())
-		p.err.Line("%s %s", p.err.Bold("hint:"), "holdfast trust")
+		p.Warn("%s", f.Notice())
+		p.Err.Line("%s %s", p.Err.Bold("hint:"), "holdfast trust")
 	}
 	return nil
 }

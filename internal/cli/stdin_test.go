@@ -7,6 +7,7 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"github.com/holdfast-dev/holdfast/internal/cli/command"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
 )
 
@@ -25,13 +26,13 @@ func TestASignalEndsTheWaitForInput(t *testing.T) {
 				in, typed := io.Pipe()
 				ctx, cancel := context.WithCancelCause(t.Context())
 				code := make(chan int, 1)
-				p := &Program{
+				p := &command.Program{
 					Args: args, Env: []string{"HOME=" + home, "HOLDFAST_HOME=" + home, "HOLDFAST_NO_DAEMON=1"}, Stdin: in,
 					Getwd: func() (string, error) { return dir, nil },
 				}
-				go func() { code <- p.Run(ctx) }()
+				go func() { code <- Run(ctx, p) }()
 				synctest.Wait()
-				cancel(Stopped{Signal: signal, By: by})
+				cancel(command.Stopped{Signal: signal, By: by})
 				synctest.Wait()
 				select {
 				case got := <-code:

@@ -5,16 +5,16 @@ import (
 	"fmt"
 	"sync/atomic"
 
-	"github.com/spf13/cobra"
-
+	"github.com/holdfast-dev/holdfast/internal/cli/command"
+	"github.com/holdfast-dev/holdfast/internal/outcome"
 	"github.com/holdfast-dev/holdfast/internal/term"
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-func newStoreCmd(p *Program) *cobra.Command {
-	return p.group("store", "Copy sessions from one store to another; make keys for encrypted ones.",
-		p.command(&storeCopyCmd{}, "copy", "Copy all sessions of a store into another one, and compare them."),
-		p.command(&storeKeyCmd{}, "key", "Make a key for encrypted stores."),
+func newStoreCmd(p *command.Program) *command.Command {
+	return p.Group("store", "Copy sessions from one store to another; make keys for encrypted ones.",
+		p.Command(&storeCopyCmd{}, "copy", "Copy all sessions of a store into another one, and compare them."),
+		p.Command(&storeKeyCmd{}, "key", "Make a key for encrypted stores."),
 	)
 }
 
@@ -23,14 +23,14 @@ type storeCopyCmd struct {
 	From   string
 	To     string
 	DryRun bool
-	jsonFlag
+	command.JSONFlag
 }
 
-func (c *storeCopyCmd) declare(b *builder) {
-	b.arg(&c.From, "from", "The store to copy from: a URL as --store takes it.")
-	b.arg(&c.To, "to", "The store to copy to. What it has besides stays.")
-	b.flag(&c.DryRun, "dry-run", "n", "", "Only say what would be copied.")
-	b.include(&c.jsonFlag)
+func (c *storeCopyCmd) Declare(b *command.Builder) {
+	b.Arg(&c.From, "from", "The store to copy from: a URL as --store takes it.")
+	b.Arg(&c.To, "to", "The store to copy to. What it has besides stays.")
+	b.Flag(&c.DryRun, "dry-run", "n", "", "Only say what would be copied.")
+	b.Include(&c.JSONFlag)
 }
 
 // Help says more than one line.
@@ -61,16 +61,16 @@ type copyDoc struct {
 	Hint    string `json:"hint,omitempty"`
 }
 
-func (c *storeCopyCmd) run(ctx context.Context, p *Program) error {
+func (c *storeCopyCmd) Run(ctx context.Context, p *command.Program) error {
 	if c.From == "" || c.To == "" || c.From == c.To {
-		return usage("a copy needs two stores", "holdfast store copy sqlite:A file:B")
+		return outcome.Invalid("a copy needs two stores", "holdfast store copy sqlite:A file:B")
 	}
-	from, closeFrom, err := p.openStore(ctx, c.From)
+	from, closeFrom, err := p.OpenStore(ctx, c.From)
 	if err != nil {
 		return err
 	}
 	defer closeFrom()
-	to, closeTo, err := p.openStore(ctx, c.To)
+	to, closeTo, err := p.OpenStore(ctx, c.To)
 	if err != nil {
 		return err
 	}
@@ -89,9 +89,9 @@ func (c *storeCopyCmd) run(ctx context.Context, p *Program) error {
 }
 
 // copy copies, with a line of progress on a terminal.
-func (c *storeCopyCmd) copy(ctx context.Context, p *Program, from, to session.Store) (*session.CopyReport, error) {
+func (c *storeCopyCmd) copy(ctx context.Context, p *command.Program, from, to session.Store) (*session.CopyReport, error) {
 	var done atomic.Pointer[session.CopyReport]
-	line := p.err.Progress()
+	line := p.Err.Progress()
 	line.Detail(func() string {
 		r := done.Load()
 		if r == nil {
@@ -110,7 +110,7 @@ func (c *storeCopyCmd) copy(ctx context.Context, p *Program, from, to session.St
 	}})
 }
 
-func (c *storeCopyCmd) tell(p *Program, r *session.CopyReport) error {
+func (c *storeCopyCmd) tell(p *command.Program, r *session.CopyReport) error {
 	if c.JSON {
 		d := copiedDoc{
 			Sessions: r.Sessions, Changed: r.Changed, Records: r.Records, Bytes: r.Bytes, Erased: r.Erased,
@@ -119,21 +119,21 @@ func (c *storeCopyCmd) tell(p *Program, r *session.CopyReport) error {
 		for _, f := range r.Faults {
 			d.Faults = append(d.Faults, copyDoc{f.Session, f.Err.Error(), session.Hint(f.Err)})
 		}
-		return p.out.JSON(d, false)
+		return p.Out.JSON(d, false)
 	}
 	for _, f := range r.Faults {
-		p.out.Line("%s  %s: %s", p.out.Red("failed"), term.Escape(f.Session), term.Escape(f.Err.Error()))
+		p.Out.Line("%s  %s: %s", p.Out.Red("failed"), term.Escape(f.Session), term.Escape(f.Err.Error()))
 		if h := session.Hint(f.Err); h != "" {
-			p.out.Line("        %s", p.out.Dim("hint: "+h))
+			p.Out.Line("        %s", p.Out.Dim("hint: "+h))
 		}
 	}
 	does := "copied"
 	if c.DryRun {
 		does = "would be copied"
 	}
-	p.out.Line("%s of %s %s: %d records, %s", term.Count(r.Changed, "session"), fmt.Sprint(r.Sessions), does, r.Records, term.Size(r.Bytes))
+	p.Out.Line("%s of %s %s: %d records, %s", term.Count(r.Changed, "session"), fmt.Sprint(r.Sessions), does, r.Records, term.Size(r.Bytes))
 	if !c.DryRun {
-		p.out.Line("%d records were read again and are the same", r.Verified)
+		p.Out.Line("%d records were read again and are the same", r.Verified)
 	}
 	return nil
 }

@@ -10,6 +10,7 @@ import (
 
 	ident "filippo.io/age"
 
+	"github.com/holdfast-dev/holdfast/internal/cli/command"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
 	"github.com/holdfast-dev/holdfast/internal/term"
 	"github.com/holdfast-dev/holdfast/session/encrypted"
@@ -21,9 +22,9 @@ type storeKeyCmd struct {
 	Keychain string
 }
 
-func (c *storeKeyCmd) declare(b *builder) {
-	b.optional(&c.File, "file", "Where to write it; there must be no such file.")
-	b.flag(&c.Keychain, "keychain", "", "NAME", "Put it into the system's keychain under this name instead.")
+func (c *storeKeyCmd) Declare(b *command.Builder) {
+	b.Optional(&c.File, "file", "Where to write it; there must be no such file.")
+	b.Flag(&c.Keychain, "keychain", "", "NAME", "Put it into the system's keychain under this name instead.")
 }
 
 // Help says more than one line.
@@ -36,15 +37,15 @@ elsewhere. It is an age identity (age-encryption.org); age-keygen makes the same
   holdfast run --store encrypted+sqlite:private.db PROMPT`
 }
 
-func (c *storeKeyCmd) run(_ context.Context, p *Program) error {
+func (c *storeKeyCmd) Run(_ context.Context, p *command.Program) error {
 	switch {
 	case (c.File == "") == (c.Keychain == ""):
-		return usage("name a file or a keychain entry", "holdfast store key FILE")
+		return outcome.Invalid("name a file or a keychain entry", "holdfast store key FILE")
 	case c.Keychain != "":
 		if _, err := encrypted.NewKeychain(c.Keychain); err != nil {
 			return err
 		}
-		p.err.Line("the key is in the keychain; use it: export HOLDFAST_STORE_KEY=%s", term.Quote("keychain:"+c.Keychain))
+		p.Err.Line("the key is in the keychain; use it: export HOLDFAST_STORE_KEY=%s", term.Quote("keychain:"+c.Keychain))
 		return nil
 	}
 	wd, err := p.Getwd()
@@ -61,7 +62,7 @@ func (c *storeKeyCmd) run(_ context.Context, p *Program) error {
 	}
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if errors.Is(err, fs.ErrExist) {
-		return &failure{msg: path + " is there already", out: outcome.Usage, err: err, hint: "a key that is lost cannot be made again: name another file"}
+		return &outcome.Failure{Message: path + " is there already", Result: outcome.Usage, Cause: err, Advice: "a key that is lost cannot be made again: name another file"}
 	}
 	if err != nil {
 		return err
@@ -70,7 +71,7 @@ func (c *storeKeyCmd) run(_ context.Context, p *Program) error {
 	if err := errors.Join(err, f.Sync(), f.Close()); err != nil {
 		return err
 	}
-	p.out.Line("%s", id.Recipient())
-	p.err.Line("the key is in %s; use it: export HOLDFAST_STORE_KEY=%s", term.Escape(path), term.Quote(path))
+	p.Out.Line("%s", id.Recipient())
+	p.Err.Line("the key is in %s; use it: export HOLDFAST_STORE_KEY=%s", term.Escape(path), term.Quote(path))
 	return nil
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/holdfast-dev/holdfast/event"
+	"github.com/holdfast-dev/holdfast/internal/cli/command"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
 	"github.com/holdfast-dev/holdfast/internal/settings"
 	"github.com/holdfast-dev/holdfast/internal/tool/mcp"
@@ -22,7 +23,7 @@ import (
 // line, or only the last one, the result. Fields of our own are item_id, seq,
 // stop and exit_code.
 type streamView struct {
-	p       *Program
+	p       *command.Program
 	all     bool // every event; otherwise the result alone
 	partial bool // stream_event lines
 	began   time.Time
@@ -118,7 +119,7 @@ func (v *streamView) system(subtype string, fields map[string]any) error {
 	}
 	fields["type"], fields["subtype"] = "system", subtype
 	fields["session_id"], fields["uuid"] = v.id, uuid.NewString()
-	return v.p.out.JSON(fields, false)
+	return v.p.Out.JSON(fields, false)
 }
 
 func (v *streamView) opened(e event.SessionOpened) error {
@@ -148,7 +149,7 @@ func (v *streamView) emit(event any) error {
 	if !v.all {
 		return nil
 	}
-	return v.p.out.JSON(event, false)
+	return v.p.Out.JSON(event, false)
 }
 
 func (v *streamView) emitEvent(event any) error {
@@ -278,7 +279,7 @@ func (v *streamView) result(r event.Result) error {
 		w.Errors = []string{why}
 		w.Hint = outcome.Hint(r.Err)
 	}
-	return v.p.out.JSON(w, false)
+	return v.p.Out.JSON(w, false)
 }
 
 // failed writes the result of a run that never got one.
@@ -293,8 +294,8 @@ func (v *streamView) failed(err error) error {
 	if w.PermissionDenials == nil {
 		w.PermissionDenials = []wireDenial{}
 	}
-	if werr := v.p.out.JSON(w, false); werr != nil {
+	if werr := v.p.Out.JSON(w, false); werr != nil {
 		return err // Stdout is gone; Stderr is all there is
 	}
-	return ended{out}
+	return command.End(out)
 }

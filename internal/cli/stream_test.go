@@ -10,15 +10,17 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/holdfast-dev/holdfast/internal/cli/command"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files")
 
 // program returns a Program in a folder of its own, and what it prints.
-func program(t *testing.T, dir string, args ...string) (p *Program, out, errs *bytes.Buffer) {
+func program(t *testing.T, dir string, args ...string) (p *command.Program, out, errs *bytes.Buffer) {
 	t.Helper()
 	out, errs = &bytes.Buffer{}, &bytes.Buffer{}
-	return &Program{
+	return &command.Program{
 		Args: args, Env: []string{"HOLDFAST_HOME=" + filepath.Join(dir, "home"), "HOME=" + dir, "PATH=" + os.Getenv("PATH")},
 		Stdout: out, Stderr: errs, Getwd: func() (string, error) { return dir, nil },
 		Now: func() time.Time { return time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC) },
@@ -87,7 +89,7 @@ func TestStreamGolden(t *testing.T) {
 				args = append(args, "--session-id", "golden")
 			}
 			p, out, errs := program(t, dir, append(args, "go")...)
-			if code := p.Run(t.Context()); code != tt.code {
+			if code := Run(t.Context(), p); code != tt.code {
 				t.Errorf("exit code %d, want %d; stderr: %s", code, tt.code, errs)
 			}
 			if errs.Len() > 0 {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/holdfast-dev/holdfast/agent"
 	"github.com/holdfast-dev/holdfast/event"
+	"github.com/holdfast-dev/holdfast/internal/cli/command"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
 	"github.com/holdfast-dev/holdfast/internal/term"
 	"github.com/holdfast-dev/holdfast/policy"
@@ -21,7 +22,7 @@ import (
 // A terminal sees the answer as it is written; a file or a pipe gets it when it
 // is durable, so that nothing void is in it.
 type textView struct {
-	p              *Program
+	p              *command.Program
 	quiet, verbose bool
 	scene          scene
 
@@ -40,11 +41,11 @@ type textView struct {
 func (v *textView) begin(s scene) {
 	v.scene = s
 	v.names, v.waits = map[string]string{}, map[string]transcript.Use{}
-	v.p.err.Progress().Show("starting")
+	v.p.Err.Progress().Show("starting")
 }
 
 func (v *textView) failed(err error) error {
-	v.p.out.EndLine()
+	v.p.Out.EndLine()
 	return err
 }
 
@@ -53,15 +54,15 @@ func (v *textView) show(e event.Event) error {
 	case event.SessionOpened:
 		v.sessionOpened(e)
 	case event.TurnStarted:
-		v.p.err.Progress().Show("waiting for " + term.Escape(v.scene.model))
+		v.p.Err.Progress().Show("waiting for " + term.Escape(v.scene.model))
 	case event.TextDelta:
-		if v.p.out.TTY {
+		if v.p.Out.TTY {
 			v.say(e.Text)
 		}
 	case event.ThinkingDelta:
 		v.think(e.Text)
 	case event.ToolInputDelta:
-		v.p.err.Progress().Show("writing a call of " + term.Escape(e.Tool))
+		v.p.Err.Progress().Show("writing a call of " + term.Escape(e.Tool))
 	case event.ItemAppended:
 		v.item(e.Item)
 	case event.ToolStarted:
@@ -77,7 +78,7 @@ func (v *textView) show(e event.Event) error {
 	case event.ApprovalAsked:
 		v.asked = e.Question.Use
 		delete(v.waits, v.asked)
-		v.p.err.Progress().Show("")
+		v.p.Err.Progress().Show("")
 	case event.ApprovalResolved:
 		v.resolved("", e)
 	case event.PolicyChanged:
@@ -87,7 +88,7 @@ func (v *textView) show(e event.Event) error {
 	case event.ModelSwitched:
 		v.note("%s does not answer (%v); going on with %s", e.From, e.Err, e.To)
 	case event.Compacting:
-		v.p.err.Progress().Show("compacting")
+		v.p.Err.Progress().Show("compacting")
 	case event.MutationFinished:
 		v.rewritten(e)
 	case event.HookRan:
@@ -106,7 +107,7 @@ func (v *textView) show(e event.Event) error {
 
 // rewritten tells that the transcript is another now.
 func (v *textView) rewritten(e event.MutationFinished) {
-	v.p.err.Progress().Show("")
+	v.p.Err.Progress().Show("")
 	if e.Moment == string(agent.AtStart) {
 		return // the opening has said what was repaired
 	}
@@ -144,31 +145,31 @@ func (v *textView) say(text string) {
 		if text == "" {
 			return
 		}
-		v.p.out.EndLine()
-		if v.wrote && v.p.out.TTY {
-			v.p.out.Text("\n")
+		v.p.Out.EndLine()
+		if v.wrote && v.p.Out.TTY {
+			v.p.Out.Text("\n")
 		}
 	}
 	v.said, v.wrote = true, true
-	v.p.out.Text(term.Escape(text))
+	v.p.Out.Text(term.Escape(text))
 }
 
 func (v *textView) think(text string) {
 	if !v.verbose || v.quiet {
-		v.p.err.Progress().Show("thinking")
+		v.p.Err.Progress().Show("thinking")
 		return
 	}
 	if !v.thinking {
 		v.thinking = true
-		v.p.err.EndLine()
+		v.p.Err.EndLine()
 	}
-	v.p.err.Text(v.p.err.Dim(term.Escape(text)))
+	v.p.Err.Text(v.p.Err.Dim(term.Escape(text)))
 }
 
 func (v *textView) endThinking() {
 	if v.thinking {
 		v.thinking = false
-		v.p.err.EndLine()
+		v.p.Err.EndLine()
 	}
 }
 
@@ -185,7 +186,7 @@ func (v *textView) item(it transcript.Encoded) {
 		v.say(text)
 	}
 	if v.said {
-		v.p.out.EndLine()
+		v.p.Out.EndLine()
 	}
 	if it.Finish() == transcript.FinishCancelled {
 		v.note("the answer was cut off here")
@@ -207,7 +208,7 @@ func (v *textView) neverRan(e transcript.Encoded) {
 		r, ok := part.(transcript.ToolResult)
 		if u, waits := v.waits[r.UseID]; ok && waits && r.IsError {
 			v.call(u.Name, v.names[u.ID])
-			v.p.err.Line("%s", v.p.err.Dim("  ⎿ ")+v.p.err.Red("error"))
+			v.p.Err.Line("%s", v.p.Err.Dim("  ⎿ ")+v.p.Err.Red("error"))
 			v.output(r.Text())
 		}
 		delete(v.waits, r.UseID)
@@ -226,30 +227,30 @@ func (v *textView) toolStarted(e event.ToolStarted) {
 	v.call(e.Tool, line)
 	if v.asked != e.Use { // then the person has just seen it
 		for _, l := range v.change(e) {
-			v.p.err.Line("    %s", l)
+			v.p.Err.Line("    %s", l)
 		}
 	}
-	v.p.err.Progress().Show(term.Escape(e.Tool))
+	v.p.Err.Progress().Show(term.Escape(e.Tool))
 }
 
 // call prints what a tool is called with.
 func (v *textView) call(name, line string) {
-	t := v.p.err.Style
+	t := v.p.Err.Style
 	if t.TTY && !v.abreast {
-		v.p.err.Line("")
+		v.p.Err.Line("")
 	}
-	v.p.err.Line("%s", strings.TrimRight(fmt.Sprintf("%s %s  %s", t.Cyan("●"), t.Bold(term.Escape(name)), term.Fit(line, t.Columns()-len(name)-5)), " "))
+	v.p.Err.Line("%s", strings.TrimRight(fmt.Sprintf("%s %s  %s", t.Cyan("●"), t.Bold(term.Escape(name)), term.Fit(line, t.Columns()-len(name)-5)), " "))
 }
 
 func (v *textView) toolFinished(e event.ToolFinished) {
 	v.open = slices.DeleteFunc(v.open, func(id string) bool { return id == e.Use })
 	if len(v.open) == 0 {
-		v.p.err.Progress().Show("waiting for " + term.Escape(v.scene.model))
+		v.p.Err.Progress().Show("waiting for " + term.Escape(v.scene.model))
 	}
 	if v.quiet {
 		return
 	}
-	t := v.p.err.Style
+	t := v.p.Err.Style
 	state, say := "ok", t.Dim
 	switch {
 	case e.Result.ExitCode != nil && *e.Result.ExitCode != 0:
@@ -261,9 +262,9 @@ func (v *textView) toolFinished(e event.ToolFinished) {
 	if v.abreast {
 		of = term.Fit(e.Tool+" "+v.names[e.Use], t.Columns()/2) + ": "
 	}
-	v.p.err.Line("%s", t.Dim("  ⎿ "+of)+say(state)+t.Dim("  "+term.Elapsed(e.Took)))
+	v.p.Err.Line("%s", t.Dim("  ⎿ "+of)+say(state)+t.Dim("  "+term.Elapsed(e.Took)))
 	for _, n := range e.Result.Notes {
-		v.p.err.Line("    %s", t.Yellow(term.Escape(term.OneLine(n))))
+		v.p.Err.Line("    %s", t.Yellow(term.Escape(term.OneLine(n))))
 	}
 	if v.verbose || state != "ok" {
 		v.output(resultText(e.Result))
@@ -284,12 +285,12 @@ func (v *textView) toolDetached(e event.ToolDetached) {
 	if v.quiet {
 		return
 	}
-	t := v.p.err.Style
+	t := v.p.Err.Style
 	of := ""
 	if v.abreast {
 		of = term.Fit(e.Tool+" "+v.names[e.Use], t.Columns()/2) + ": "
 	}
-	v.p.err.Line("%s", t.Dim("  ⎿ "+of+"goes on in the background"))
+	v.p.Err.Line("%s", t.Dim("  ⎿ "+of+"goes on in the background"))
 }
 
 // subagent shows what a sub-agent does: the calls that it makes and those that it may not.
@@ -297,15 +298,15 @@ func (v *textView) subagent(e event.SubagentEvent) {
 	if v.quiet {
 		return
 	}
-	t := v.p.err.Style
+	t := v.p.Err.Style
 	who := "    " + term.Escape(e.Name) + ": "
 	switch of := e.Event.(type) {
 	case event.ToolStarted:
 		line := headline(of.Tool, of.Input, v.scene.cwd)
-		v.p.err.Line("%s", t.Dim(who+of.Tool+"  "+term.Fit(line, t.Columns()-len(who)-len(of.Tool)-2)))
+		v.p.Err.Line("%s", t.Dim(who+of.Tool+"  "+term.Fit(line, t.Columns()-len(who)-len(of.Tool)-2)))
 	case event.Decided:
 		if of.Decision.Effect == policy.Deny {
-			v.p.err.Line("%s%s", t.Yellow(who+"not allowed: "), term.Escape(term.OneLine(fmt.Sprintf("%s (%s)", of.Decision.Tool, cmp.Or(of.Decision.Reason, of.Decision.By)))))
+			v.p.Err.Line("%s%s", t.Yellow(who+"not allowed: "), term.Escape(term.OneLine(fmt.Sprintf("%s (%s)", of.Decision.Tool, cmp.Or(of.Decision.Reason, of.Decision.By)))))
 		}
 	case event.ApprovalResolved:
 		v.resolved(e.Name+": ", of)
@@ -325,13 +326,13 @@ func (v *textView) block(text string, keep int) {
 		return
 	}
 	lines := strings.Split(text, "\n")
-	t := v.p.err.Style
+	t := v.p.Err.Style
 	if cut := len(lines) - keep; cut > 0 {
-		v.p.err.Line("%s", t.Dim(fmt.Sprintf("    … %s above, --verbose shows them", term.Count(cut, "line"))))
+		v.p.Err.Line("%s", t.Dim(fmt.Sprintf("    … %s above, --verbose shows them", term.Count(cut, "line"))))
 		lines = lines[cut:]
 	}
 	for _, l := range lines {
-		v.p.err.Line("%s", t.Dim("    "+term.Escape(l)))
+		v.p.Err.Line("%s", t.Dim("    "+term.Escape(l)))
 	}
 }
 
@@ -344,11 +345,11 @@ func (v *textView) decided(d policy.Decision) {
 		return
 	}
 	delete(v.waits, d.Use)
-	t := v.p.err.Style
+	t := v.p.Err.Style
 	if line := v.names[d.Use]; line != "" && v.asked != d.Use { // then the person has just seen it
 		v.call(d.Tool, line)
 	}
-	v.p.err.Line("%s %s", t.Yellow("  ⎿ not allowed:"), term.Escape(term.OneLine(fmt.Sprintf("%s (%s)", d.Tool, cmp.Or(d.Reason, d.By)))))
+	v.p.Err.Line("%s %s", t.Yellow("  ⎿ not allowed:"), term.Escape(term.OneLine(fmt.Sprintf("%s (%s)", d.Tool, cmp.Or(d.Reason, d.By)))))
 }
 
 // resolved tells of an answer that was not given at this terminal.
@@ -384,7 +385,7 @@ func (v *textView) policyChanged(e event.PolicyChanged) {
 
 func (v *textView) retrying(e event.Retrying) {
 	if v.said {
-		v.p.out.EndLine()
+		v.p.Out.EndLine()
 		v.note("what stands above is void, the model broke off")
 	}
 	v.said = false
@@ -397,32 +398,32 @@ func (v *textView) note(format string, args ...any) {
 		return
 	}
 	v.endThinking()
-	v.p.err.Line("%s", v.p.err.Dim("· "+term.Escape(term.OneLine(fmt.Sprintf(format, args...)))))
+	v.p.Err.Line("%s", v.p.Err.Dim("· "+term.Escape(term.OneLine(fmt.Sprintf(format, args...)))))
 }
 
 func (v *textView) result(r event.Result) {
 	v.endThinking()
-	v.p.out.EndLine()
-	v.p.err.Stop()
-	if r.Reason == event.ReasonInterrupted && v.p.err.TTY {
-		v.p.err.Echoed() // the terminal has echoed ^C
+	v.p.Out.EndLine()
+	v.p.Err.Stop()
+	if r.Reason == event.ReasonInterrupted && v.p.Err.TTY {
+		v.p.Err.Echoed() // the terminal has echoed ^C
 	}
 	if why := whyEnded(r); why != "" {
-		v.p.err.Line("%s %s", v.p.err.Red("holdfast:"), term.Escape(term.OneLine(why)))
+		v.p.Err.Line("%s %s", v.p.Err.Red("holdfast:"), term.Escape(term.OneLine(why)))
 		if hint := outcome.Hint(r.Err); hint != "" {
-			v.p.err.Line("%s %s", v.p.err.Bold("hint:"), term.Escape(term.OneLine(hint)))
+			v.p.Err.Line("%s %s", v.p.Err.Bold("hint:"), term.Escape(term.OneLine(hint)))
 		}
 	}
 	if v.quiet {
 		return
 	}
-	t := v.p.err.Style
+	t := v.p.Err.Style
 	if t.TTY {
-		v.p.err.Line("")
+		v.p.Err.Line("")
 	}
 	if n := slices.DeleteFunc(slices.Clone(r.Denials), answered); len(n) > 0 {
-		v.p.err.Line("%s %s", t.Yellow("not allowed:"), term.Escape(denied(n)))
-		v.p.err.Line("%s %s", t.Bold("hint:"), term.Escape(allowHint(&n[0])))
+		v.p.Err.Line("%s %s", t.Yellow("not allowed:"), term.Escape(denied(n)))
+		v.p.Err.Line("%s %s", t.Bold("hint:"), term.Escape(allowHint(&n[0])))
 	}
 	facts := []string{"session " + r.SessionID, term.Count(r.Turns, "turn"), tokens(r.Usage)}
 	if r.SessionID == "" {
@@ -432,9 +433,9 @@ func (v *textView) result(r event.Result) {
 		facts = append(facts, term.Dollars(r.CostUSD))
 	}
 	facts = append(facts, term.Elapsed(r.Took.Round(time.Millisecond)))
-	v.p.err.Line("%s", t.Dim(term.Escape(strings.Join(facts, " · "))))
+	v.p.Err.Line("%s", t.Dim(term.Escape(strings.Join(facts, " · "))))
 	if r.SessionID != "" && v.scene.again {
-		v.p.err.Line("%s", t.Dim("go on: holdfast run "+v.scene.args+`-c "…"`))
+		v.p.Err.Line("%s", t.Dim("go on: holdfast run "+v.scene.args+`-c "…"`))
 	}
 }
 

@@ -41,7 +41,7 @@ func (v *textView) change(e event.ToolStarted) []string {
 	if v.verbose {
 		limit = len(lines)
 	}
-	return term.PaintDiff(v.p.err.Style, lines, limit)
+	return term.PaintDiff(v.p.Err.Style, lines, limit)
 }
 
 type editPair struct {

@@ -41,9 +41,9 @@ func (v *textView) hookRan(e event.HookRan) {
 
 // terminal sends what hooks want sent to a terminal: it was checked to move nothing.
 func (v *textView) terminal(e event.TerminalSequences) {
-	if v.p.err.TTY && !v.p.err.Dumb {
+	if v.p.Err.TTY && !v.p.Err.Dumb {
 		for _, seq := range e.Sequences {
-			_ = v.p.err.Bytes([]byte(seq))
+			_ = v.p.Err.Bytes([]byte(seq))
 		}
 	}
 }
@@ -67,7 +67,7 @@ func (v *textView) notice(ran session.HookRanPayload, n session.HookNotice) {
 	}
 	v.note("hook %s: %s", hookLabel(n.By), first)
 	for line := range strings.Lines(rest) {
-		v.p.err.Line("%s", v.p.err.Dim("    "+term.Escape(strings.TrimRight(line, "\r\n"))))
+		v.p.Err.Line("%s", v.p.Err.Dim("    "+term.Escape(strings.TrimRight(line, "\r\n"))))
 	}
 }
 
@@ -103,7 +103,7 @@ func (v *textView) notified(e event.Notified) {
 	if e.By != "" {
 		text += " (hook " + hookLabel(e.By) + ")"
 	}
-	t := v.p.err.Style
+	t := v.p.Err.Style
 	style := t.Dim
 	switch e.Level {
 	case "warning":
@@ -112,7 +112,7 @@ func (v *textView) notified(e event.Notified) {
 		style = t.Red
 	}
 	v.endThinking()
-	v.p.err.Line("%s", style("· "+term.Escape(term.OneLine(text))))
+	v.p.Err.Line("%s", style("· "+term.Escape(term.OneLine(text))))
 }
 
 // reasonOf says by which hook and why.

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/holdfast-dev/holdfast/event"
+	"github.com/holdfast-dev/holdfast/internal/cli/command"
 	"github.com/holdfast-dev/holdfast/internal/term"
 	"github.com/holdfast-dev/holdfast/model"
 	"github.com/holdfast-dev/holdfast/policy"
@@ -18,14 +19,14 @@ import (
 )
 
 // screen is one terminal that both streams write to.
-func screen(t *testing.T, tty bool) (*Program, *bytes.Buffer) {
+func screen(t *testing.T, tty bool) (*command.Program, *bytes.Buffer) {
 	t.Helper()
 	var b bytes.Buffer
-	p := &Program{}
-	p.fill()
+	p := &command.Program{}
+	p.Fill()
 	style := term.Style{TTY: tty, Width: 60}
-	p.out, p.err = term.NewPrinter(&b, style), term.NewPrinter(&b, style)
-	p.err.Share(p.out)
+	p.Out, p.Err = term.NewPrinter(&b, style), term.NewPrinter(&b, style)
+	p.Err.Share(p.Out)
 	return p, &b
 }
 
@@ -140,7 +141,7 @@ func TestTextView(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			p.err.Stop()
+			p.Err.Stop()
 			if got := out.String(); got != tt.want {
 				t.Errorf("got\n%q\nwant\n%q", got, tt.want)
 			}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/holdfast-dev/holdfast/internal/cli/command"
 	"github.com/holdfast-dev/holdfast/internal/compose/tools"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
 	"github.com/holdfast-dev/holdfast/internal/settings"
@@ -16,15 +17,15 @@ type trustCmd struct {
 	Dir    string
 	List   bool
 	Revoke bool
-	jsonFlag
+	command.JSONFlag
 }
 
-func (c *trustCmd) declare(b *builder) {
-	b.optional(&c.Dir, "dir", "The folder, or one inside it; default the current one.")
-	b.flag(&c.List, "list", "", "", "List the folders that are trusted.")
-	b.flag(&c.Revoke, "revoke", "", "", "Trust the folder no longer.")
-	b.include(&c.jsonFlag)
-	b.exclusive("list", "revoke")
+func (c *trustCmd) Declare(b *command.Builder) {
+	b.Optional(&c.Dir, "dir", "The folder, or one inside it; default the current one.")
+	b.Flag(&c.List, "list", "", "", "List the folders that are trusted.")
+	b.Flag(&c.Revoke, "revoke", "", "", "Trust the folder no longer.")
+	b.Include(&c.JSONFlag)
+	b.Exclusive("list", "revoke")
 }
 
 // Help says more than one line.
@@ -45,21 +46,21 @@ type trustDoc struct {
 	Texts bool                   `json:"texts,omitempty"`
 }
 
-func (c *trustCmd) run(_ context.Context, p *Program) error {
-	list, err := p.trust()
+func (c *trustCmd) Run(_ context.Context, p *command.Program) error {
+	list, err := p.Trust()
 	if err != nil {
 		return err
 	}
 	if c.List {
 		if c.Dir != "" {
-			return usage("--list takes no folder", "")
+			return outcome.Invalid("--list takes no folder", "")
 		}
 		return c.list(p, list)
 	}
 	if c.Revoke {
 		return c.revoke(p, list)
 	}
-	s, err := p.settingsOf(c.Dir)
+	s, err := p.FolderSettings(c.Dir)
 	if err != nil {
 		return err
 	}
@@ -67,12 +68,12 @@ func (c *trustCmd) run(_ context.Context, p *Program) error {
 	if err != nil {
 		return err
 	}
-	texts, err := tools.TrustTexts(p.environment(), list, s)
+	texts, err := tools.TrustTexts(p.Environment(), list, s)
 	if err != nil {
 		return err
 	}
 	if !ok && texts == nil {
-		return usage(s.Project+" brings no settings along that could be trusted", "its settings would be in "+s.Project+"/.holdfast/settings.json")
+		return outcome.Invalid(s.Project+" brings no settings along that could be trusted", "its settings would be in "+s.Project+"/.holdfast/settings.json")
 	}
 	hooks := broughtHooks(s)
 	d := trustDoc{Folder: s.Project, Hooks: trustedHooks(hooks), Gains: texts}
@@ -82,28 +83,28 @@ func (c *trustCmd) run(_ context.Context, p *Program) error {
 		}
 	}
 	if c.JSON {
-		return p.out.JSON(d, p.out.TTY)
+		return p.Out.JSON(d, p.Out.TTY)
 	}
-	p.err.Line("%s is trusted with what its settings say now", term.Escape(s.Project))
+	p.Err.Line("%s is trusted with what its settings say now", term.Escape(s.Project))
 	for _, g := range d.Gains {
-		p.err.Line("  %s", term.Escape(g))
+		p.Err.Line("  %s", term.Escape(g))
 	}
 	for _, h := range hooks {
 		if h.Digest == "" {
-			p.warn("%s: this hook is not trusted: %s", settings.Where(h.Origin), h.Why)
+			p.Warn("%s: this hook is not trusted: %s", settings.Where(h.Origin), h.Why)
 		}
 	}
-	p.showHooks(s, hooks)
+	showHooks(p, s, hooks)
 	return nil
 }
 
-func (c *trustCmd) list(p *Program, list *settings.Trust) error {
+func (c *trustCmd) list(p *command.Program, list *settings.Trust) error {
 	docs := []trustDoc{}
 	for _, f := range list.List() {
 		docs = append(docs, trustDoc{Folder: f.Folder, Digest: f.Digest, At: &f.At, Hooks: f.Hooks, Texts: f.Texts})
 	}
 	if c.JSON {
-		return p.out.JSON(docs, p.out.TTY)
+		return p.Out.JSON(docs, p.Out.TTY)
 	}
 	for _, d := range docs {
 		more := ""
@@ -115,21 +116,21 @@ func (c *trustCmd) list(p *Program, list *settings.Trust) error {
 		case len(d.Hooks) > 0:
 			more = "  (with " + term.Count(len(d.Hooks), "hook") + ")"
 		}
-		p.out.Line("%s  %s%s", d.At.Local().Format("2006-01-02 15:04"), term.Escape(d.Folder), p.out.Dim(more))
+		p.Out.Line("%s  %s%s", d.At.Local().Format("2006-01-02 15:04"), term.Escape(d.Folder), p.Out.Dim(more))
 	}
 	if len(docs) == 0 {
-		p.err.Line("no folder is trusted")
+		p.Err.Line("no folder is trusted")
 	}
 	return nil
 }
 
 // revoke takes a folder off the list; the folder need not be there any more.
-func (c *trustCmd) revoke(p *Program, list *settings.Trust) error {
-	home, err := p.home()
+func (c *trustCmd) revoke(p *command.Program, list *settings.Trust) error {
+	home, err := p.Home()
 	if err != nil {
 		return err
 	}
-	dir, err := p.anyFolder(c.Dir)
+	dir, err := anyFolder(p, c.Dir)
 	if err != nil {
 		return err
 	}
@@ -144,11 +145,11 @@ func (c *trustCmd) revoke(p *Program, list *settings.Trust) error {
 		return err
 	}
 	if !ok {
-		return &failure{msg: dir + " is not trusted", hint: "holdfast trust --list", out: outcome.NotFound}
+		return &outcome.Failure{Message: dir + " is not trusted", Advice: "holdfast trust --list", Result: outcome.NotFound}
 	}
 	if c.JSON {
-		return p.out.JSON(trustDoc{Folder: dir}, p.out.TTY)
+		return p.Out.JSON(trustDoc{Folder: dir}, p.Out.TTY)
 	}
-	p.err.Line("%s is trusted no longer", term.Escape(dir))
+	p.Err.Line("%s is trusted no longer", term.Escape(dir))
 	return nil
 }

@@ -3,20 +3,21 @@ package cli
 import (
 	"context"
 
+	"github.com/holdfast-dev/holdfast/internal/cli/command"
 	"github.com/holdfast-dev/holdfast/internal/version"
 )
 
 // versionCmd is `holdfast version`.
-type versionCmd struct{ jsonFlag }
+type versionCmd struct{ command.JSONFlag }
 
-func (c *versionCmd) declare(b *builder) {
-	b.include(&c.jsonFlag)
+func (c *versionCmd) Declare(b *command.Builder) {
+	b.Include(&c.JSONFlag)
 }
 
-func (c *versionCmd) run(_ context.Context, p *Program) error {
+func (c *versionCmd) Run(_ context.Context, p *command.Program) error {
 	if c.JSON {
-		return p.out.JSON(version.Of(), false)
+		return p.Out.JSON(version.Of(), false)
 	}
-	p.out.Line("%s", version.Of().String())
+	p.Out.Line("%s", version.Of().String())
 	return nil
 }

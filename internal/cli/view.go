@@ -2,6 +2,7 @@ package cli
 
 import (
 	"github.com/holdfast-dev/holdfast/event"
+	"github.com/holdfast-dev/holdfast/internal/cli/command"
 	"github.com/holdfast-dev/holdfast/internal/compose/tools"
 	"github.com/holdfast-dev/holdfast/policy"
 )
@@ -28,7 +29,7 @@ type scene struct {
 	args                  string // what it must repeat
 }
 
-func (c *runCmd) view(p *Program) view {
+func (c *runCmd) view(p *command.Program) view {
 	switch c.OutputFormat {
 	case "json", "stream-json":
 		return &streamView{p: p, all: c.OutputFormat == "stream-json", partial: c.IncludePartialMessages, began: p.Now()}

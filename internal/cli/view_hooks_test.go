@@ -10,6 +10,7 @@ import (
 
 	"github.com/holdfast-dev/holdfast/event"
 	"github.com/holdfast-dev/holdfast/hook"
+	"github.com/holdfast-dev/holdfast/internal/cli/command"
 	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/session"
 	"github.com/holdfast-dev/holdfast/transcript"
@@ -108,8 +109,8 @@ func TestHookName(t *testing.T) {
 
 func TestHooksInTheStream(t *testing.T) {
 	var out bytes.Buffer
-	p := &Program{Stdout: &out}
-	p.fill()
+	p := &command.Program{Stdout: &out}
+	p.Fill()
 	v := &streamView{p: p, all: true, began: time.Now()}
 	v.begin(scene{mode: func() policy.Mode { return policy.ModeDefault }})
 	use := transcript.MustEncode(transcript.Item{ID: "1", Role: transcript.RoleAssistant, Parts: []transcript.Part{

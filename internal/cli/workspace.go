@@ -5,25 +5,24 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/spf13/cobra"
-
+	"github.com/holdfast-dev/holdfast/internal/cli/command"
 	"github.com/holdfast-dev/holdfast/internal/term"
 	"github.com/holdfast-dev/holdfast/internal/workspace"
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-func newWorkspaceCmd(p *Program) *cobra.Command {
-	return p.group("workspace", "Create, list, change and delete workspaces: persistent agent containers.",
-		p.command(&workspaceCreateCmd{}, "create", "Make a workspace: a project, a home and a container for agents."),
-		p.command(&workspaceListCmd{}, "list", "List the workspaces and how their containers are.", "ls"),
-		p.command(&workspaceShowCmd{}, "show", "Print the settings of a workspace, and how its container is."),
-		p.command(&workspaceSetCmd{}, "set", "Change the settings of a workspace."),
-		p.command(&workspaceStartCmd{}, "start", "Make or start the container of a workspace."),
-		p.command(&workspaceStopCmd{}, "stop", "Stop the container of a workspace; it is kept."),
-		p.command(&workspaceExecCmd{}, "exec", "Run a command in the container of a workspace."),
-		p.command(&workspaceDuCmd{}, "du", "Say how much of the disk workspaces use."),
+func newWorkspaceCmd(p *command.Program) *command.Command {
+	return p.Group("workspace", "Create, list, change and delete workspaces: persistent agent containers.",
+		p.Command(&workspaceCreateCmd{}, "create", "Make a workspace: a project, a home and a container for agents."),
+		p.Command(&workspaceListCmd{}, "list", "List the workspaces and how their containers are.", "ls"),
+		p.Command(&workspaceShowCmd{}, "show", "Print the settings of a workspace, and how its container is."),
+		p.Command(&workspaceSetCmd{}, "set", "Change the settings of a workspace."),
+		p.Command(&workspaceStartCmd{}, "start", "Make or start the container of a workspace."),
+		p.Command(&workspaceStopCmd{}, "stop", "Stop the container of a workspace; it is kept."),
+		p.Command(&workspaceExecCmd{}, "exec", "Run a command in the container of a workspace."),
+		p.Command(&workspaceDuCmd{}, "du", "Say how much of the disk workspaces use."),
 		newWorkspaceImageCmd(p),
-		p.command(&workspaceDeleteCmd{}, "delete", "Delete a workspace with its container and its home; sessions stay.", "rm"),
+		p.Command(&workspaceDeleteCmd{}, "delete", "Delete a workspace with its container and its home; sessions stay.", "rm"),
 	)
 }
 
@@ -32,14 +31,14 @@ type slugArg struct {
 	Slug string
 }
 
-func (c *slugArg) declare(b *builder) {
-	b.arg(&c.Slug, "slug", "The workspace's name: a to z, 0 to 9 and dashes.")
+func (c *slugArg) Declare(b *command.Builder) {
+	b.Arg(&c.Slug, "slug", "The workspace's name: a to z, 0 to 9 and dashes.")
 }
 
-// spaces opens the workspaces of this home. With a store their sessions can be told
+// openSpaces opens the workspaces of this home. With a store their sessions can be told
 // what becomes of them.
-func (p *Program) spaces(sessions *session.Sessions) (*workspace.Workspaces, error) {
-	home, err := p.home()
+func openSpaces(p *command.Program, sessions *session.Sessions) (*workspace.Workspaces, error) {
+	home, err := p.Home()
 	if err != nil {
 		return nil, err
 	}
@@ -47,8 +46,8 @@ func (p *Program) spaces(sessions *session.Sessions) (*workspace.Workspaces, err
 }
 
 // withSpaces calls do with the workspaces of this home.
-func (p *Program) withSpaces(do func(*workspace.Workspaces) error) error {
-	w, err := p.spaces(nil)
+func withSpaces(p *command.Program, do func(*workspace.Workspaces) error) error {
+	w, err := openSpaces(p, nil)
 	if err != nil {
 		return err
 	}
@@ -57,24 +56,24 @@ func (p *Program) withSpaces(do func(*workspace.Workspaces) error) error {
 }
 
 // with checks the name and calls do.
-func (a slugArg) with(p *Program, do func(*workspace.Workspaces) error) error {
+func (a slugArg) with(p *command.Program, do func(*workspace.Workspaces) error) error {
 	if err := workspace.CheckSlug(a.Slug); err != nil {
 		return err
 	}
-	return p.withSpaces(do)
+	return withSpaces(p, do)
 }
 
 // tellSpace prints a workspace: as JSON, or a sentence.
-func (p *Program) tellSpace(ctx context.Context, w *workspace.Workspaces, slug string, asJSON bool, format string, args ...any) error {
+func tellSpace(p *command.Program, ctx context.Context, w *workspace.Workspaces, slug string, asJSON bool, format string, args ...any) error {
 	if !asJSON {
-		p.err.Line("%s", term.Escape(fmt.Sprintf(format, args...)))
+		p.Err.Line("%s", term.Escape(fmt.Sprintf(format, args...)))
 		return nil
 	}
 	o, err := w.Overview(ctx, slug)
 	if err != nil {
 		return err
 	}
-	return p.out.JSON(o, p.out.TTY)
+	return p.Out.JSON(o, p.Out.TTY)
 }
 
 // agentWords are the agent of a workspace as people read it.

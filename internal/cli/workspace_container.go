@@ -3,6 +3,8 @@ package cli
 import (
 	"context"
 
+	"github.com/holdfast-dev/holdfast/internal/cli/command"
+	"github.com/holdfast-dev/holdfast/internal/outcome"
 	"github.com/holdfast-dev/holdfast/internal/term"
 	"github.com/holdfast-dev/holdfast/internal/workspace"
 )
@@ -10,20 +12,20 @@ import (
 // workspaceStartCmd is `holdfast workspace start`.
 type workspaceStartCmd struct {
 	slugArg
-	jsonFlag
+	command.JSONFlag
 }
 
-func (c *workspaceStartCmd) declare(b *builder) {
-	b.include(&c.slugArg)
-	b.include(&c.jsonFlag)
+func (c *workspaceStartCmd) Declare(b *command.Builder) {
+	b.Include(&c.slugArg)
+	b.Include(&c.JSONFlag)
 }
 
-func (c *workspaceStartCmd) run(ctx context.Context, p *Program) error {
+func (c *workspaceStartCmd) Run(ctx context.Context, p *command.Program) error {
 	return c.with(p, func(w *workspace.Workspaces) error {
-		p.err.Progress().Show("starting " + term.Escape(c.Slug))
+		p.Err.Progress().Show("starting " + term.Escape(c.Slug))
 		began := p.Now()
 		made, err := w.Ensure(ctx, c.Slug)
-		p.err.Progress().Show("")
+		p.Err.Progress().Show("")
 		if err != nil {
 			return err
 		}
@@ -34,7 +36,7 @@ func (c *workspaceStartCmd) run(ctx context.Context, p *Program) error {
 		if err := made.Close(); err != nil {
 			return err
 		}
-		return p.tellSpace(ctx, w, c.Slug, c.JSON, "workspace %s runs in %s (%s)%s", c.Slug, made.Name, term.Elapsed(p.Now().Sub(began)), more)
+		return tellSpace(p, ctx, w, c.Slug, c.JSON, "workspace %s runs in %s (%s)%s", c.Slug, made.Name, term.Elapsed(p.Now().Sub(began)), more)
 	})
 }
 
@@ -42,13 +44,13 @@ func (c *workspaceStartCmd) run(ctx context.Context, p *Program) error {
 type workspaceStopCmd struct {
 	Slug string
 	All  bool
-	jsonFlag
+	command.JSONFlag
 }
 
-func (c *workspaceStopCmd) declare(b *builder) {
-	b.optional(&c.Slug, "slug", "The workspace's name.")
-	b.flag(&c.All, "all", "a", "", "The containers of all workspaces.")
-	b.include(&c.jsonFlag)
+func (c *workspaceStopCmd) Declare(b *command.Builder) {
+	b.Optional(&c.Slug, "slug", "The workspace's name.")
+	b.Flag(&c.All, "all", "a", "", "The containers of all workspaces.")
+	b.Include(&c.JSONFlag)
 }
 
 // Help says more than one line.
@@ -57,19 +59,19 @@ func (c *workspaceStopCmd) Help() string {
 The container is kept, and started again when it is needed.`
 }
 
-func (c *workspaceStopCmd) run(ctx context.Context, p *Program) error {
+func (c *workspaceStopCmd) Run(ctx context.Context, p *command.Program) error {
 	if c.All == (c.Slug != "") {
-		return usage("name one workspace, or say --all", "holdfast workspace list")
+		return outcome.Invalid("name one workspace, or say --all", "holdfast workspace list")
 	}
 	if c.All {
-		return p.withSpaces(func(w *workspace.Workspaces) error {
+		return withSpaces(p, func(w *workspace.Workspaces) error {
 			if err := w.StopAll(ctx); err != nil {
 				return err
 			}
 			if c.JSON {
-				return p.out.JSON(map[string]any{"stopped": "all"}, p.out.TTY)
+				return p.Out.JSON(map[string]any{"stopped": "all"}, p.Out.TTY)
 			}
-			p.err.Line("all containers of workspaces are stopped")
+			p.Err.Line("all containers of workspaces are stopped")
 			return nil
 		})
 	}
@@ -77,12 +79,12 @@ func (c *workspaceStopCmd) run(ctx context.Context, p *Program) error {
 		if _, err := w.Get(ctx, c.Slug); err != nil {
 			return err
 		}
-		p.err.Progress().Show("stopping " + term.Escape(c.Slug))
+		p.Err.Progress().Show("stopping " + term.Escape(c.Slug))
 		err := w.Stop(ctx, c.Slug)
-		p.err.Progress().Show("")
+		p.Err.Progress().Show("")
 		if err != nil {
 			return err
 		}
-		return p.tellSpace(ctx, w, c.Slug, c.JSON, "the container of workspace %s is stopped", c.Slug)
+		return tellSpace(p, ctx, w, c.Slug, c.JSON, "the container of workspace %s is stopped", c.Slug)
 	})
 }

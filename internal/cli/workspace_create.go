@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/holdfast-dev/holdfast/internal/cli/command"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
 	"github.com/holdfast-dev/holdfast/internal/term"
 	"github.com/holdfast-dev/holdfast/internal/workspace"
@@ -30,24 +31,24 @@ type workspaceFlags struct {
 	Credential  []string
 }
 
-func (c *workspaceFlags) declare(b *builder) {
-	b.flag(&c.Project, "project", "", "FOLDER", "The folder that is /work inside; an empty text makes one that belongs to the workspace.")
-	b.flag(&c.Image, "image", "", "NAME", "What the container is made of; default what workspace image build makes.")
-	b.flag(&c.Agent, "agent", "", "KIND", "Who works there: holdfast, claude, codex or acp.", "holdfast", "claude", "codex", "acp")
-	b.flag(&c.Command, "command", "", "WORD", "What starts the agent instead of its own program: a program and its arguments, one flag for each.")
-	b.flag(&c.Model, "model", "", "NAME", "The agent's name of its model.")
-	b.flag(&c.Memory, "memory", "", "SIZE", "What all of the container may use: 512m, 2g; default 2g.")
-	b.flag(&c.CPUs, "cpus", "", "N", "Processors; default 2.")
-	b.flag(&c.PIDs, "pids", "", "N", "Processes and threads; default 512.")
-	b.flag(&c.Disk, "disk", "", "SIZE", "What the home may hold, or none; default 20g. Looked at before each turn.")
-	b.flag(&c.Network, "network", "", "MODE", "none, or proxy: the domains that are allowed, through a proxy. Default none.", "none", "proxy")
-	b.flag(&c.AllowDomain, "allow-domain", "", "DOMAIN", "Let this domain through, and set --network proxy; may be repeated.")
-	b.flag(&c.Mount, "mount", "", "HOST:AT[:ro]", "Another folder or file of this machine; may be repeated.")
-	b.flag(&c.Credential, "credential", "", "NAME", "A variable of your environment whose value an agent gets when it starts, and nobody keeps; may be repeated.")
+func (c *workspaceFlags) Declare(b *command.Builder) {
+	b.Flag(&c.Project, "project", "", "FOLDER", "The folder that is /work inside; an empty text makes one that belongs to the workspace.")
+	b.Flag(&c.Image, "image", "", "NAME", "What the container is made of; default what workspace image build makes.")
+	b.Flag(&c.Agent, "agent", "", "KIND", "Who works there: holdfast, claude, codex or acp.", "holdfast", "claude", "codex", "acp")
+	b.Flag(&c.Command, "command", "", "WORD", "What starts the agent instead of its own program: a program and its arguments, one flag for each.")
+	b.Flag(&c.Model, "model", "", "NAME", "The agent's name of its model.")
+	b.Flag(&c.Memory, "memory", "", "SIZE", "What all of the container may use: 512m, 2g; default 2g.")
+	b.Flag(&c.CPUs, "cpus", "", "N", "Processors; default 2.")
+	b.Flag(&c.PIDs, "pids", "", "N", "Processes and threads; default 512.")
+	b.Flag(&c.Disk, "disk", "", "SIZE", "What the home may hold, or none; default 20g. Looked at before each turn.")
+	b.Flag(&c.Network, "network", "", "MODE", "none, or proxy: the domains that are allowed, through a proxy. Default none.", "none", "proxy")
+	b.Flag(&c.AllowDomain, "allow-domain", "", "DOMAIN", "Let this domain through, and set --network proxy; may be repeated.")
+	b.Flag(&c.Mount, "mount", "", "HOST:AT[:ro]", "Another folder or file of this machine; may be repeated.")
+	b.Flag(&c.Credential, "credential", "", "NAME", "A variable of your environment whose value an agent gets when it starts, and nobody keeps; may be repeated.")
 }
 
 // apply changes settings to what the flags say. Lists are replaced as a whole.
-func (f *workspaceFlags) apply(p *Program, s *workspace.Settings) error {
+func (f *workspaceFlags) apply(p *command.Program, s *workspace.Settings) error {
 	if err := f.places(p, s); err != nil {
 		return err
 	}
@@ -69,7 +70,7 @@ func (f *workspaceFlags) apply(p *Program, s *workspace.Settings) error {
 	}
 	if f.AllowDomain != nil {
 		if f.Network != nil && *f.Network == workspace.NetworkNone {
-			return usage("--allow-domain and --network none exclude each other", "leave one of them out")
+			return outcome.Invalid("--allow-domain and --network none exclude each other", "leave one of them out")
 		}
 		s.Network = workspace.Network{Mode: workspace.NetworkProxy, Domains: f.AllowDomain}
 	}
@@ -96,16 +97,16 @@ func (f *workspaceFlags) limits(s *workspace.Settings) error {
 		}
 		n, err := workspace.ParseBytes(*l.given)
 		if err != nil {
-			return usage(fmt.Sprintf("%s %q is no number of bytes", l.flag, *l.given), "write 512m or 2g")
+			return outcome.Invalid(fmt.Sprintf("%s %q is no number of bytes", l.flag, *l.given), "write 512m or 2g")
 		}
 		if n == 0 {
-			return usage(l.flag+" cannot be 0", "leave it out for the default")
+			return outcome.Invalid(l.flag+" cannot be 0", "leave it out for the default")
 		}
 		*l.to = n
 	}
 	for flag, zero := range map[string]bool{"--cpus": f.CPUs != nil && *f.CPUs == 0, "--pids": f.PIDs != nil && *f.PIDs == 0} {
 		if zero {
-			return usage(flag+" cannot be 0", "leave it out for the default")
+			return outcome.Invalid(flag+" cannot be 0", "leave it out for the default")
 		}
 	}
 	put(&s.Limits.CPUs, f.CPUs)
@@ -114,11 +115,11 @@ func (f *workspaceFlags) limits(s *workspace.Settings) error {
 }
 
 // places are the folders of this machine: absolute, and without links.
-func (f *workspaceFlags) places(p *Program, s *workspace.Settings) error {
+func (f *workspaceFlags) places(p *command.Program, s *workspace.Settings) error {
 	if f.Project != nil {
 		s.Project = ""
 		if *f.Project != "" {
-			dir, err := p.folder(*f.Project)
+			dir, err := p.Folder(*f.Project)
 			if err != nil {
 				return err
 			}
@@ -142,14 +143,14 @@ func (f *workspaceFlags) places(p *Program, s *workspace.Settings) error {
 }
 
 // mount reads HOST:AT or HOST:AT:ro. AT has no colon, HOST may have some.
-func (f *workspaceFlags) mount(p *Program, text string) (workspace.Mount, error) {
+func (f *workspaceFlags) mount(p *command.Program, text string) (workspace.Mount, error) {
 	rest, readOnly := strings.CutSuffix(text, ":ro")
 	if !readOnly {
 		rest = strings.TrimSuffix(rest, ":rw")
 	}
 	i := strings.LastIndex(rest, ":")
 	if i <= 0 || i == len(rest)-1 {
-		return workspace.Mount{}, usage(fmt.Sprintf("--mount %q is not HOST:AT", text), "such as --mount ./data:/mnt/data:ro")
+		return workspace.Mount{}, outcome.Invalid(fmt.Sprintf("--mount %q is not HOST:AT", text), "such as --mount ./data:/mnt/data:ro")
 	}
 	m := workspace.Mount{Host: rest[:i], At: rest[i+1:], ReadOnly: readOnly}
 	if !filepath.IsAbs(m.Host) {
@@ -161,7 +162,7 @@ func (f *workspaceFlags) mount(p *Program, text string) (workspace.Mount, error)
 	}
 	host, err := filepath.EvalSymlinks(m.Host)
 	if err != nil {
-		return m, usage(fmt.Sprintf("--mount %s: there is no %s", text, m.Host), "")
+		return m, outcome.Invalid(fmt.Sprintf("--mount %s: there is no %s", text, m.Host), "")
 	}
 	m.Host = host
 	return m, nil
@@ -171,13 +172,13 @@ func (f *workspaceFlags) mount(p *Program, text string) (workspace.Mount, error)
 type workspaceCreateCmd struct {
 	slugArg
 	workspaceFlags
-	jsonFlag
+	command.JSONFlag
 }
 
-func (c *workspaceCreateCmd) declare(b *builder) {
-	b.include(&c.slugArg)
-	b.include(&c.workspaceFlags)
-	b.include(&c.jsonFlag)
+func (c *workspaceCreateCmd) Declare(b *command.Builder) {
+	b.Include(&c.slugArg)
+	b.Include(&c.workspaceFlags)
+	b.Include(&c.JSONFlag)
 }
 
 // Help says more than one line.
@@ -190,7 +191,7 @@ of its own, which is deleted with it; another folder stays.
   holdfast run --workspace blog "what is here?"`
 }
 
-func (c *workspaceCreateCmd) run(ctx context.Context, p *Program) error {
+func (c *workspaceCreateCmd) Run(ctx context.Context, p *command.Program) error {
 	return c.with(p, func(w *workspace.Workspaces) error {
 		s := workspace.Settings{Slug: c.Slug}
 		if err := c.apply(p, &s); err != nil {
@@ -201,13 +202,13 @@ func (c *workspaceCreateCmd) run(ctx context.Context, p *Program) error {
 			return err
 		}
 		if err := w.MayWork(ctx, made.Slug); err != nil {
-			p.warn("%s", err.Error())
+			p.Warn("%s", err.Error())
 			if hint := outcome.Hint(err); hint != "" {
-				p.err.Line("%s %s", p.err.Bold("hint:"), term.Escape(term.OneLine(hint)))
+				p.Err.Line("%s %s", p.Err.Bold("hint:"), term.Escape(term.OneLine(hint)))
 			}
 		}
 		work := cmp.Or(made.Project, w.ProjectFolder(made)+", a folder of its own")
-		return p.tellSpace(ctx, w, c.Slug, c.JSON, "workspace %s is made for %s; go on: holdfast run --workspace %s PROMPT", made.Slug, work, made.Slug)
+		return tellSpace(p, ctx, w, c.Slug, c.JSON, "workspace %s is made for %s; go on: holdfast run --workspace %s PROMPT", made.Slug, work, made.Slug)
 	})
 }
 
@@ -216,14 +217,14 @@ type workspaceSetCmd struct {
 	slugArg
 	workspaceFlags
 	Clear []string
-	jsonFlag
+	command.JSONFlag
 }
 
-func (c *workspaceSetCmd) declare(b *builder) {
-	b.include(&c.slugArg)
-	b.include(&c.workspaceFlags)
-	b.flag(&c.Clear, "clear", "", "WHAT", "Empty a setting: image, command, model, domains, mounts or credentials; may be repeated.", "image", "command", "model", "domains", "mounts", "credentials")
-	b.include(&c.jsonFlag)
+func (c *workspaceSetCmd) Declare(b *command.Builder) {
+	b.Include(&c.slugArg)
+	b.Include(&c.workspaceFlags)
+	b.Flag(&c.Clear, "clear", "", "WHAT", "Empty a setting: image, command, model, domains, mounts or credentials; may be repeated.", "image", "command", "model", "domains", "mounts", "credentials")
+	b.Include(&c.JSONFlag)
 }
 
 // Help says more than one line.
@@ -232,7 +233,7 @@ func (c *workspaceSetCmd) Help() string {
 is made anew when nobody works in it any more.`
 }
 
-func (c *workspaceSetCmd) run(ctx context.Context, p *Program) error {
+func (c *workspaceSetCmd) Run(ctx context.Context, p *command.Program) error {
 	return c.with(p, func(w *workspace.Workspaces) error {
 		changed := false
 		made, err := w.Set(ctx, c.Slug, func(s *workspace.Settings) error {
@@ -248,9 +249,9 @@ func (c *workspaceSetCmd) run(ctx context.Context, p *Program) error {
 			return err
 		}
 		if !changed {
-			return p.tellSpace(ctx, w, c.Slug, c.JSON, "workspace %s stays as it was", made.Slug)
+			return tellSpace(p, ctx, w, c.Slug, c.JSON, "workspace %s stays as it was", made.Slug)
 		}
-		return p.tellSpace(ctx, w, c.Slug, c.JSON, "workspace %s is changed; its container follows when nobody works in it", made.Slug)
+		return tellSpace(p, ctx, w, c.Slug, c.JSON, "workspace %s is changed; its container follows when nobody works in it", made.Slug)
 	})
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/holdfast-dev/holdfast/internal/cli/command"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
 	"github.com/holdfast-dev/holdfast/internal/term"
 	"github.com/holdfast-dev/holdfast/internal/workspace"
@@ -16,16 +17,16 @@ type workspaceDeleteCmd struct {
 	slugArg
 	Yes      bool
 	NoEngine bool
-	storeFlags
-	jsonFlag
+	command.StoreFlags
+	command.JSONFlag
 }
 
-func (c *workspaceDeleteCmd) declare(b *builder) {
-	b.include(&c.slugArg)
-	b.flag(&c.Yes, "yes", "y", "", "Do not ask.")
-	b.flag(&c.NoEngine, "no-engine", "", "", "Leave out the container: for when its engine is gone for good.")
-	b.include(&c.storeFlags)
-	b.include(&c.jsonFlag)
+func (c *workspaceDeleteCmd) Declare(b *command.Builder) {
+	b.Include(&c.slugArg)
+	b.Flag(&c.Yes, "yes", "y", "", "Do not ask.")
+	b.Flag(&c.NoEngine, "no-engine", "", "", "Leave out the container: for when its engine is gone for good.")
+	b.Include(&c.StoreFlags)
+	b.Include(&c.JSONFlag)
 }
 
 // Help says more than one line.
@@ -42,16 +43,16 @@ type deletedDoc struct {
 	Notices  []string `json:"notices,omitempty"`
 }
 
-func (c *workspaceDeleteCmd) run(ctx context.Context, p *Program) error {
+func (c *workspaceDeleteCmd) Run(ctx context.Context, p *command.Program) error {
 	if err := workspace.CheckSlug(c.Slug); err != nil {
 		return err
 	}
-	sessions, closeStore, err := p.openStore(ctx, c.Store)
+	sessions, closeStore, err := p.OpenStore(ctx, c.Store)
 	if err != nil {
 		return err
 	}
 	defer closeStore()
-	w, err := p.spaces(sessions)
+	w, err := openSpaces(p, sessions)
 	if err != nil {
 		return err
 	}
@@ -59,22 +60,22 @@ func (c *workspaceDeleteCmd) run(ctx context.Context, p *Program) error {
 	if err := c.confirm(ctx, p, w, sessions); err != nil {
 		return err
 	}
-	p.err.Progress().Show("deleting " + term.Escape(c.Slug))
+	p.Err.Progress().Show("deleting " + term.Escape(c.Slug))
 	gone, err := w.Delete(ctx, c.Slug, &workspace.DeleteOptions{NoEngine: c.NoEngine})
-	p.err.Progress().Show("")
+	p.Err.Progress().Show("")
 	if err != nil {
 		if errors.Is(err, workspace.ErrNoEngine) {
-			return &failure{msg: err.Error(), hint: "start the engine; or, when it is gone for good: holdfast workspace delete --no-engine " + c.Slug, out: outcome.NoEngine, err: err}
+			return &outcome.Failure{Message: err.Error(), Advice: "start the engine; or, when it is gone for good: holdfast workspace delete --no-engine " + c.Slug, Result: outcome.NoEngine, Cause: err}
 		}
 		return err
 	}
 	if c.JSON {
-		return p.out.JSON(deletedDoc{c.Slug, gone.Entries, gone.Sessions, gone.Notices}, p.out.TTY)
+		return p.Out.JSON(deletedDoc{c.Slug, gone.Entries, gone.Sessions, gone.Notices}, p.Out.TTY)
 	}
 	for _, n := range gone.Notices {
-		p.warn("%s", n)
+		p.Warn("%s", n)
 	}
-	p.err.Line("workspace %s is deleted: %s, %s told", c.Slug, entries(gone.Entries), term.Count(gone.Sessions, "session"))
+	p.Err.Line("workspace %s is deleted: %s, %s told", c.Slug, entries(gone.Entries), term.Count(gone.Sessions, "session"))
 	return nil
 }
 
@@ -86,7 +87,7 @@ func entries(n int64) string {
 }
 
 // confirm says what goes and asks. Without a person, --yes is required.
-func (c *workspaceDeleteCmd) confirm(ctx context.Context, p *Program, w *workspace.Workspaces, sessions *session.Sessions) error {
+func (c *workspaceDeleteCmd) confirm(ctx context.Context, p *command.Program, w *workspace.Workspaces, sessions *session.Sessions) error {
 	s, err := w.Get(ctx, c.Slug)
 	if errors.Is(err, workspace.ErrNotFound) {
 		return err
@@ -94,9 +95,9 @@ func (c *workspaceDeleteCmd) confirm(ctx context.Context, p *Program, w *workspa
 	if c.Yes {
 		return nil
 	}
-	a := p.asker()
+	a := newAsker(p)
 	if a == nil {
-		return usage("deleting is for good and nobody is there to confirm it", "holdfast workspace delete --yes "+c.Slug)
+		return outcome.Invalid("deleting is for good and nobody is there to confirm it", "holdfast workspace delete --yes "+c.Slug)
 	}
 	defer a.Close()
 	if err != nil { // damaged, or half deleted: that is what deleting is for
@@ -111,7 +112,7 @@ func (c *workspaceDeleteCmd) confirm(ctx context.Context, p *Program, w *workspa
 	if err != nil || ok {
 		return err
 	}
-	return usage("nothing was deleted", "")
+	return outcome.Invalid("nothing was deleted", "")
 }
 
 // goes says what goes and what stays.

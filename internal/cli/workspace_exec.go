@@ -9,6 +9,7 @@ import (
 
 	xterm "golang.org/x/term"
 
+	"github.com/holdfast-dev/holdfast/internal/cli/command"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
 	"github.com/holdfast-dev/holdfast/internal/supervisor"
 	"github.com/holdfast-dev/holdfast/internal/term"
@@ -24,13 +25,13 @@ type workspaceExecCmd struct {
 	Command []string
 }
 
-func (c *workspaceExecCmd) declare(b *builder) {
-	b.include(&c.slugArg)
-	b.flag(&c.Dir, "dir", "", "FOLDER", "The folder inside to run in; default /work.")
-	b.flag(&c.Env, "env", "e", "NAME=VALUE", "A variable for the command; may be repeated.")
-	b.flag(&c.NoTTY, "no-tty", "T", "", "Give the command no terminal, also when there is one here.")
-	b.verbatim = true
-	b.arg(&c.Command, "command", "What to run, and its arguments.")
+func (c *workspaceExecCmd) Declare(b *command.Builder) {
+	b.Include(&c.slugArg)
+	b.Flag(&c.Dir, "dir", "", "FOLDER", "The folder inside to run in; default /work.")
+	b.Flag(&c.Env, "env", "e", "NAME=VALUE", "A variable for the command; may be repeated.")
+	b.Flag(&c.NoTTY, "no-tty", "T", "", "Give the command no terminal, also when there is one here.")
+	b.Verbatim = true
+	b.Arg(&c.Command, "command", "What to run, and its arguments.")
 }
 
 // Help says more than one line.
@@ -43,19 +44,19 @@ there is none here either.
   holdfast workspace exec blog bash`
 }
 
-func (c *workspaceExecCmd) run(ctx context.Context, p *Program) error {
+func (c *workspaceExecCmd) Run(ctx context.Context, p *command.Program) error {
 	command := c.Command
 	if len(command) > 0 && command[0] == "--" {
 		command = command[1:]
 	}
 	if len(command) == 0 {
-		return usage("there is no command to run", "holdfast workspace exec "+term.Quote(c.Slug)+" -- COMMAND")
+		return outcome.Invalid("there is no command to run", "holdfast workspace exec "+term.Quote(c.Slug)+" -- COMMAND")
 	}
 	if c.Dir != "" && !strings.HasPrefix(c.Dir, "/") {
-		return usage("--dir "+term.Quote(c.Dir)+" is not absolute", "the project is "+workspace.WorkFolder)
+		return outcome.Invalid("--dir "+term.Quote(c.Dir)+" is not absolute", "the project is "+workspace.WorkFolder)
 	}
 	if err := supervisor.CheckEnv(c.Env); err != nil {
-		return usage("--env: "+err.Error(), "")
+		return outcome.Invalid("--env: "+err.Error(), "")
 	}
 	return c.with(p, func(w *workspace.Workspaces) error {
 		o := workspace.ExecOptions{Args: command, Env: c.Env, Dir: c.Dir, Stdin: p.Stdin, Stdout: p.Stdout, Stderr: p.Stderr}
@@ -71,10 +72,10 @@ func (c *workspaceExecCmd) run(ctx context.Context, p *Program) error {
 
 // terminal gives the command a terminal when this one sits at one. What it returns
 // makes the terminal here what it was.
-func (c *workspaceExecCmd) terminal(p *Program, o *workspace.ExecOptions) (restore func(), err error) {
+func (c *workspaceExecCmd) terminal(p *command.Program, o *workspace.ExecOptions) (restore func(), err error) {
 	restore = func() {}
 	in, isFile := p.Stdin.(*os.File)
-	if c.NoTTY || !isFile || !term.Is(in) || !p.out.TTY {
+	if c.NoTTY || !isFile || !term.Is(in) || !p.Out.TTY {
 		return restore, nil
 	}
 	fd := int(in.Fd())
@@ -88,7 +89,7 @@ func (c *workspaceExecCmd) terminal(p *Program, o *workspace.ExecOptions) (resto
 	}
 	sizes, stop := watchSize(fd)
 	o.Terminal, o.Resize = &supervisor.Size{Rows: clampSize(rows), Cols: clampSize(cols)}, sizes
-	if name := p.env("TERM"); name != "" {
+	if name := p.Getenv("TERM"); name != "" {
 		o.Env = append([]string{"TERM=" + name}, o.Env...)
 	}
 	return func() {
@@ -103,11 +104,11 @@ func clampSize(n int) uint16 { return uint16(min(max(n, 0), 1<<16-1)) }
 func execEnd(exit supervisor.Exit, err error) error {
 	switch {
 	case errors.Is(err, supervisor.ErrNotStarted):
-		return &failure{msg: err.Error(), hint: "the image has no such program, or the folder is not there", out: outcome.ExecMissing, err: err}
+		return &outcome.Failure{Message: err.Error(), Advice: "the image has no such program, or the folder is not there", Result: outcome.ExecMissing, Cause: err}
 	case err != nil && !errors.Is(err, io.ErrClosedPipe):
 		return err
 	case exit.OOM:
 		return workspace.Failure(exit)
 	}
-	return end(outcome.Command(exit.Code))
+	return command.End(outcome.Command(exit.Code))
 }

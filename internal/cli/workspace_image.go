@@ -7,17 +7,16 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/spf13/cobra"
-
+	"github.com/holdfast-dev/holdfast/internal/cli/command"
 	"github.com/holdfast-dev/holdfast/internal/term"
 	"github.com/holdfast-dev/holdfast/internal/workspace"
 	"github.com/holdfast-dev/holdfast/internal/workspace/image"
 )
 
-func newWorkspaceImageCmd(p *Program) *cobra.Command {
-	return p.group("image", "Build and list the images that containers are made of.",
-		p.command(&imageBuildCmd{}, "build", "Build an image; nothing is pulled."),
-		p.command(&imageListCmd{}, "list", "List the images that were built.", "ls"),
+func newWorkspaceImageCmd(p *command.Program) *command.Command {
+	return p.Group("image", "Build and list the images that containers are made of.",
+		p.Command(&imageBuildCmd{}, "build", "Build an image; nothing is pulled."),
+		p.Command(&imageListCmd{}, "list", "List the images that were built.", "ls"),
 	)
 }
 
@@ -32,21 +31,21 @@ type imageBuildCmd struct {
 	Suite        string
 	Mirror       string
 	Fresh        bool
-	jsonFlag
+	command.JSONFlag
 }
 
-func (c *imageBuildCmd) declare(b *builder) {
+func (c *imageBuildCmd) Declare(b *command.Builder) {
 	c.Variant = "scratch"
-	b.flag(&c.Variant, "variant", "", "NAME", "scratch: this program alone, without a shell; or debian. Default scratch.", "scratch", "debian")
-	b.words(&c.With, "with", "", "AGENT", "For debian: claude, codex, each with @VERSION or in the version that was tested; npm gets them.")
-	b.flag(&c.Base, "base", "", "IMAGE", "For debian: an image that the engine has; default what debootstrap makes, which needs root.")
-	b.flag(&c.Tag, "tag", "", "NAME", "The image's name; default holdfast/workspace:VARIANT, and the image of workspaces that name none.")
-	b.flag(&c.Binary, "binary", "", "FILE", "A static holdfast for Linux; default this program.")
-	b.flag(&c.Certificates, "certificates", "", "FILE", "Certificate authorities to trust inside, as PEM.")
-	b.flag(&c.Suite, "suite", "", "NAME", "Debian's, for debootstrap; default bookworm.")
-	b.flag(&c.Mirror, "mirror", "", "URL", "Where debootstrap gets packages; default what apt uses.")
-	b.flag(&c.Fresh, "fresh", "", "", "Build anew what is there.")
-	b.include(&c.jsonFlag)
+	b.Flag(&c.Variant, "variant", "", "NAME", "scratch: this program alone, without a shell; or debian. Default scratch.", "scratch", "debian")
+	b.Words(&c.With, "with", "", "AGENT", "For debian: claude, codex, each with @VERSION or in the version that was tested; npm gets them.")
+	b.Flag(&c.Base, "base", "", "IMAGE", "For debian: an image that the engine has; default what debootstrap makes, which needs root.")
+	b.Flag(&c.Tag, "tag", "", "NAME", "The image's name; default holdfast/workspace:VARIANT, and the image of workspaces that name none.")
+	b.Flag(&c.Binary, "binary", "", "FILE", "A static holdfast for Linux; default this program.")
+	b.Flag(&c.Certificates, "certificates", "", "FILE", "Certificate authorities to trust inside, as PEM.")
+	b.Flag(&c.Suite, "suite", "", "NAME", "Debian's, for debootstrap; default bookworm.")
+	b.Flag(&c.Mirror, "mirror", "", "URL", "Where debootstrap gets packages; default what apt uses.")
+	b.Flag(&c.Fresh, "fresh", "", "", "Build anew what is there.")
+	b.Include(&c.JSONFlag)
 }
 
 // Help says more than one line.
@@ -58,7 +57,7 @@ func (c *imageBuildCmd) Help() string {
   holdfast workspace image build --variant debian --base debian:12`
 }
 
-func (c *imageBuildCmd) run(ctx context.Context, p *Program) error {
+func (c *imageBuildCmd) Run(ctx context.Context, p *command.Program) error {
 	s := image.Spec{
 		Variant: c.Variant, With: c.With, Base: c.Base, Tag: c.Tag, Binary: c.Binary, Certificates: c.Certificates,
 		Suite: c.Suite, Mirror: c.Mirror, Fresh: c.Fresh,
@@ -73,10 +72,10 @@ func (c *imageBuildCmd) run(ctx context.Context, p *Program) error {
 		}
 		*file = filepath.Join(wd, *file)
 	}
-	return p.withSpaces(func(w *workspace.Workspaces) error {
+	return withSpaces(p, func(w *workspace.Workspaces) error {
 		began := p.Now()
 		id, err := w.BuildImage(ctx, s, c.teller(p))
-		p.err.Progress().Show("")
+		p.Err.Progress().Show("")
 		if err != nil {
 			return err
 		}
@@ -85,50 +84,50 @@ func (c *imageBuildCmd) run(ctx context.Context, p *Program) error {
 			return err
 		}
 		if c.JSON {
-			return p.out.JSON(img, p.out.TTY)
+			return p.Out.JSON(img, p.Out.TTY)
 		}
-		p.err.Line("%s, %s, in %s", term.Escape(strings.Join(img.Tags, ", ")), term.Size(img.Size), term.Elapsed(p.Now().Sub(began)))
-		p.out.Line("%s", term.Escape(id))
+		p.Err.Line("%s, %s, in %s", term.Escape(strings.Join(img.Tags, ", ")), term.Size(img.Size), term.Elapsed(p.Now().Sub(began)))
+		p.Out.Line("%s", term.Escape(id))
 		return nil
 	})
 }
 
 // teller shows what a build does: on one line of a terminal that comes and goes, and
 // line by line where there is none.
-func (c *imageBuildCmd) teller(p *Program) func(image.Progress) {
-	line := p.err.Progress()
+func (c *imageBuildCmd) teller(p *command.Program) func(image.Progress) {
+	line := p.Err.Progress()
 	return func(g image.Progress) {
 		switch {
 		case c.JSON || g.Stage == image.Done:
 		case line != nil:
 			line.Show(term.Fit(term.Escape(g.String()), 70))
 		case g.Stage != image.Send:
-			p.err.Line("%s", term.Escape(term.OneLine(g.String())))
+			p.Err.Line("%s", term.Escape(term.OneLine(g.String())))
 		}
 	}
 }
 
 // imageListCmd is `holdfast workspace image list`.
-type imageListCmd struct{ jsonFlag }
+type imageListCmd struct{ command.JSONFlag }
 
-func (c *imageListCmd) declare(b *builder) {
-	b.include(&c.jsonFlag)
+func (c *imageListCmd) Declare(b *command.Builder) {
+	b.Include(&c.JSONFlag)
 }
 
-func (c *imageListCmd) run(ctx context.Context, p *Program) error {
-	return p.withSpaces(func(w *workspace.Workspaces) error {
+func (c *imageListCmd) Run(ctx context.Context, p *command.Program) error {
+	return withSpaces(p, func(w *workspace.Workspaces) error {
 		list, err := w.Images(ctx)
 		if err != nil {
 			return err
 		}
 		if c.JSON {
-			return p.out.JSON(struct {
+			return p.Out.JSON(struct {
 				Images []image.Image `json:"images"`
-			}{append([]image.Image{}, list...)}, p.out.TTY)
+			}{append([]image.Image{}, list...)}, p.Out.TTY)
 		}
 		if len(list) == 0 {
-			p.err.Line("no images")
-			p.err.Line("%s holdfast workspace image build", p.err.Bold("hint:"))
+			p.Err.Line("no images")
+			p.Err.Line("%s holdfast workspace image build", p.Err.Bold("hint:"))
 			return nil
 		}
 		rows := [][]string{{"IMAGE", "VARIANT", "WITH", "VERSION", "SIZE", "ID"}}
@@ -138,7 +137,7 @@ func (c *imageListCmd) run(ctx context.Context, p *Program) error {
 				fmt.Sprintf("%.19s", i.ID),
 			})
 		}
-		p.out.Table(rows, 0)
+		p.Out.Table(rows, 0)
 		return nil
 	})
 }

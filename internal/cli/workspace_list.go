@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/holdfast-dev/holdfast/internal/cli/command"
+	"github.com/holdfast-dev/holdfast/internal/outcome"
 	"github.com/holdfast-dev/holdfast/internal/term"
 	"github.com/holdfast-dev/holdfast/internal/workspace"
 	"github.com/holdfast-dev/holdfast/session"
@@ -15,27 +17,27 @@ import (
 // workspaceListCmd is `holdfast workspace list`.
 type workspaceListCmd struct {
 	Names bool
-	jsonFlag
+	command.JSONFlag
 }
 
-func (c *workspaceListCmd) declare(b *builder) {
-	b.flag(&c.Names, "names", "", "", "Print the names alone; no engine is asked.")
-	b.include(&c.jsonFlag)
+func (c *workspaceListCmd) Declare(b *command.Builder) {
+	b.Flag(&c.Names, "names", "", "", "Print the names alone; no engine is asked.")
+	b.Include(&c.JSONFlag)
 }
 
 type workspaceListDoc struct {
 	Workspaces []workspace.Overview `json:"workspaces"`
 }
 
-func (c *workspaceListCmd) run(ctx context.Context, p *Program) error {
+func (c *workspaceListCmd) Run(ctx context.Context, p *command.Program) error {
 	if c.Names && c.JSON {
-		return usage("--names and --json exclude each other", "leave one of them out")
+		return outcome.Invalid("--names and --json exclude each other", "leave one of them out")
 	}
-	return p.withSpaces(func(w *workspace.Workspaces) error {
+	return withSpaces(p, func(w *workspace.Workspaces) error {
 		if c.Names {
 			list, err := w.List(ctx)
 			for _, l := range list {
-				p.out.Line("%s", l.Slug)
+				p.Out.Line("%s", l.Slug)
 			}
 			return err
 		}
@@ -44,18 +46,18 @@ func (c *workspaceListCmd) run(ctx context.Context, p *Program) error {
 			return err
 		}
 		if c.JSON {
-			return p.out.JSON(workspaceListDoc{append([]workspace.Overview{}, list...)}, p.out.TTY)
+			return p.Out.JSON(workspaceListDoc{append([]workspace.Overview{}, list...)}, p.Out.TTY)
 		}
 		if len(list) == 0 {
-			p.err.Line("no workspaces")
-			p.err.Line("%s holdfast workspace create NAME --project FOLDER", p.err.Bold("hint:"))
+			p.Err.Line("no workspaces")
+			p.Err.Line("%s holdfast workspace create NAME --project FOLDER", p.Err.Bold("hint:"))
 			return nil
 		}
 		rows := [][]string{{"WORKSPACE", "AGENT", "CONTAINER", "IMAGE", "NETWORK", "PROJECT"}}
 		for i := range list {
 			rows = append(rows, spaceRow(&list[i]))
 		}
-		p.out.Table(rows, 5, 3)
+		p.Out.Table(rows, 5, 3)
 		tellProblems(p, list)
 		return nil
 	})
@@ -85,7 +87,7 @@ func containerWord(o *workspace.Overview) string {
 }
 
 // tellProblems tells each problem once, under the table.
-func tellProblems(p *Program, list []workspace.Overview) {
+func tellProblems(p *command.Program, list []workspace.Overview) {
 	told := map[string]bool{}
 	for i := range list {
 		o := &list[i]
@@ -93,9 +95,9 @@ func tellProblems(p *Program, list []workspace.Overview) {
 			continue
 		}
 		told[o.Problem] = true
-		p.warn("%s", o.Problem)
+		p.Warn("%s", o.Problem)
 		if o.Hint != "" {
-			p.err.Line("%s %s", p.err.Bold("hint:"), term.Escape(o.Hint))
+			p.Err.Line("%s %s", p.Err.Bold("hint:"), term.Escape(o.Hint))
 		}
 	}
 }
@@ -111,31 +113,31 @@ func rootText(err error) string {
 // workspaceShowCmd is `holdfast workspace show`.
 type workspaceShowCmd struct {
 	slugArg
-	storeFlags
-	jsonFlag
+	command.StoreFlags
+	command.JSONFlag
 }
 
-func (c *workspaceShowCmd) declare(b *builder) {
-	b.include(&c.slugArg)
-	b.include(&c.storeFlags)
-	b.include(&c.jsonFlag)
+func (c *workspaceShowCmd) Declare(b *command.Builder) {
+	b.Include(&c.slugArg)
+	b.Include(&c.StoreFlags)
+	b.Include(&c.JSONFlag)
 }
 
-func (c *workspaceShowCmd) run(ctx context.Context, p *Program) error {
+func (c *workspaceShowCmd) Run(ctx context.Context, p *command.Program) error {
 	return c.with(p, func(w *workspace.Workspaces) error {
 		o, err := w.Overview(ctx, c.Slug)
 		if err != nil {
 			return err
 		}
 		if c.JSON {
-			return p.out.JSON(o, p.out.TTY)
+			return p.Out.JSON(o, p.Out.TTY)
 		}
 		c.tell(p, o)
 		return c.sessions(ctx, p, o)
 	})
 }
 
-func (c *workspaceShowCmd) tell(p *Program, o *workspace.Overview) {
+func (c *workspaceShowCmd) tell(p *command.Program, o *workspace.Overview) {
 	l := o.Limits
 	facts := [][2]string{
 		{"workspace", o.Slug},
@@ -160,7 +162,7 @@ func (c *workspaceShowCmd) tell(p *Program, o *workspace.Overview) {
 	facts = append(facts, [2]string{"container", containerWords(o)})
 	facts = append(facts, [2]string{"created", o.Created.Local().Format("2006-01-02 15:04")})
 	for _, f := range facts {
-		p.out.Line("%s %s", p.out.Dim(term.Column(f[0], 12)), term.Escape(term.OneLine(f[1])))
+		p.Out.Line("%s %s", p.Out.Dim(term.Column(f[0], 12)), term.Escape(term.OneLine(f[1])))
 	}
 	tellProblems(p, []workspace.Overview{*o})
 }
@@ -181,8 +183,8 @@ func containerWords(o *workspace.Overview) string {
 }
 
 // sessions lists the newest sessions of the workspace.
-func (c *workspaceShowCmd) sessions(ctx context.Context, p *Program, o *workspace.Overview) error {
-	sessions, closeStore, err := p.openStore(ctx, c.Store)
+func (c *workspaceShowCmd) sessions(ctx context.Context, p *command.Program, o *workspace.Overview) error {
+	sessions, closeStore, err := p.OpenStore(ctx, c.Store)
 	if err != nil {
 		return err
 	}
@@ -192,10 +194,10 @@ func (c *workspaceShowCmd) sessions(ctx context.Context, p *Program, o *workspac
 		return err
 	}
 	for _, m := range page.Sessions {
-		p.out.Line("%s %s  %s  %s", p.out.Dim(term.Column("session", 12)), term.Escape(m.ID), term.Age(p.Now().Sub(m.UpdatedAt)), term.Fit(cmp.Or(m.Title, m.FirstPrompt), 50))
+		p.Out.Line("%s %s  %s  %s", p.Out.Dim(term.Column("session", 12)), term.Escape(m.ID), term.Age(p.Now().Sub(m.UpdatedAt)), term.Fit(cmp.Or(m.Title, m.FirstPrompt), 50))
 	}
 	if page.Next != "" {
-		p.out.Line("%s more: holdfast sessions list --workspace %s", p.out.Dim(term.Column("", 12)), o.Slug)
+		p.Out.Line("%s more: holdfast sessions list --workspace %s", p.Out.Dim(term.Column("", 12)), o.Slug)
 	}
 	return nil
 }
@@ -203,12 +205,12 @@ func (c *workspaceShowCmd) sessions(ctx context.Context, p *Program, o *workspac
 // workspaceDuCmd is `holdfast workspace du`.
 type workspaceDuCmd struct {
 	Slug string
-	jsonFlag
+	command.JSONFlag
 }
 
-func (c *workspaceDuCmd) declare(b *builder) {
-	b.optional(&c.Slug, "slug", "One workspace; default all.")
-	b.include(&c.jsonFlag)
+func (c *workspaceDuCmd) Declare(b *command.Builder) {
+	b.Optional(&c.Slug, "slug", "One workspace; default all.")
+	b.Include(&c.JSONFlag)
 }
 
 type usageDoc struct {
@@ -227,35 +229,35 @@ type sizeDoc struct {
 	Unread int64 `json:"unread_folders,omitempty"`
 }
 
-func (c *workspaceDuCmd) run(ctx context.Context, p *Program) error {
+func (c *workspaceDuCmd) Run(ctx context.Context, p *command.Program) error {
 	if c.Slug != "" {
 		if err := workspace.CheckSlug(c.Slug); err != nil {
 			return err
 		}
 	}
-	return p.withSpaces(func(w *workspace.Workspaces) error {
+	return withSpaces(p, func(w *workspace.Workspaces) error {
 		docs, err := c.measure(ctx, p, w)
 		if err != nil {
 			return err
 		}
 		if c.JSON {
-			return p.out.JSON(struct {
+			return p.Out.JSON(struct {
 				Workspaces []usageDoc `json:"workspaces"`
-			}{docs}, p.out.TTY)
+			}{docs}, p.Out.TTY)
 		}
 		if len(docs) == 0 {
-			p.err.Line("no workspaces")
-			p.err.Line("%s holdfast workspace create NAME --project FOLDER", p.err.Bold("hint:"))
+			p.Err.Line("no workspaces")
+			p.Err.Line("%s holdfast workspace create NAME --project FOLDER", p.Err.Bold("hint:"))
 			return nil
 		}
 		rows := [][]string{{"WORKSPACE", "DISK", "FILES", "LIMIT", "HOME", "PROJECT"}}
 		for _, d := range docs {
 			rows = append(rows, d.row())
 		}
-		p.out.Table(rows, 0)
+		p.Out.Table(rows, 0)
 		for _, d := range docs {
 			if d.Problem != "" {
-				p.warn("%s: %s", d.Slug, d.Problem)
+				p.Warn("%s: %s", d.Slug, d.Problem)
 			}
 		}
 		return nil
@@ -277,7 +279,7 @@ func (d *usageDoc) row() []string {
 	return []string{d.Slug, disk, fmt.Sprint(files), d.Limit.String(), term.Size(d.Home.Bytes), project}
 }
 
-func (c *workspaceDuCmd) measure(ctx context.Context, p *Program, w *workspace.Workspaces) ([]usageDoc, error) {
+func (c *workspaceDuCmd) measure(ctx context.Context, p *command.Program, w *workspace.Workspaces) ([]usageDoc, error) {
 	if c.Slug != "" {
 		d, err := diskOf(ctx, w, c.Slug)
 		return []usageDoc{d}, err
@@ -288,7 +290,7 @@ func (c *workspaceDuCmd) measure(ctx context.Context, p *Program, w *workspace.W
 	}
 	docs := []usageDoc{}
 	for _, l := range list {
-		p.err.Progress().Show("measuring " + term.Escape(l.Slug))
+		p.Err.Progress().Show("measuring " + term.Escape(l.Slug))
 		d, err := diskOf(ctx, w, l.Slug)
 		if ctx.Err() != nil {
 			return nil, context.Cause(ctx)
@@ -298,7 +300,7 @@ func (c *workspaceDuCmd) measure(ctx context.Context, p *Program, w *workspace.W
 		}
 		docs = append(docs, d)
 	}
-	p.err.Progress().Show("")
+	p.Err.Progress().Show("")
 	return docs, nil
 }
 

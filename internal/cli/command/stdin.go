@@ -1,13 +1,13 @@
-package cli
+package command
 
 import (
 	"context"
 	"io"
 )
 
-// stdin is standard input whose reads end with ctx: a signal ends also who waits for a line
+// Input is standard input whose reads end with ctx: a signal ends also who waits for a line
 // that does not come. One at a time reads it.
-func (p *Program) stdin(ctx context.Context) io.Reader {
+func (p *Program) Input(ctx context.Context) io.Reader {
 	return &boundReader{ctx: ctx, in: p.Stdin, pieces: make(chan piece)}
 }
 

@@ -1,4 +1,4 @@
-package cli
+package command
 
 import (
 	"errors"
@@ -11,52 +11,52 @@ import (
 	"time"
 )
 
-// value is the variable of a flag.
-type value struct {
-	to          any
+// Value is the variable of a flag.
+type Value struct {
+	To          any
 	text        string // as it was given last
-	placeholder string
-	group       string // heading in the help
-	choices     []string
+	Placeholder string
+	Group       string // heading in the help
+	Choices     []string
 	commas      bool // a list in one value
 	path        bool // made absolute
 }
 
 // String implements pflag.Value.
-func (v *value) String() string { return v.text }
+func (v *Value) String() string { return v.text }
 
 // Type is the placeholder in the help; "" for a switch.
-func (v *value) Type() string { return v.placeholder }
+func (v *Value) Type() string { return v.Placeholder }
 
-func (v *value) isSwitch() bool {
-	_, ok := v.to.(*bool)
+func (v *Value) IsSwitch() bool {
+	_, ok := v.To.(*bool)
 	return ok
 }
 
 // isName reports whether the flag names a session, an item or a workspace. An empty name,
 // such as a shell variable that is not set, must not select another one.
-func (v *value) isName() bool {
-	switch v.placeholder {
+func (v *Value) isName() bool {
+	switch v.Placeholder {
 	case "ID", "ID|NAME", "ITEM", "SESSION", "SLUG":
-		_, ok := v.to.(*string)
+		_, ok := v.To.(*string)
 		return ok
 	}
 	return false
 }
 
 // Set implements pflag.Value.
-func (v *value) Set(s string) (err error) {
+func (v *Value) Set(s string) (err error) {
 	words := []string{s}
 	if v.commas {
 		words = strings.Split(s, ",")
 	}
 	for _, word := range words {
-		if len(v.choices) > 0 && !slices.Contains(v.choices, word) {
-			return errors.New(notOneOf(v.choices, word))
+		if len(v.Choices) > 0 && !slices.Contains(v.Choices, word) {
+			return errors.New(notOneOf(v.Choices, word))
 		}
 	}
 	v.text = s
-	switch to := v.to.(type) {
+	switch to := v.To.(type) {
 	case *string:
 		*to = s
 		if v.path {
@@ -87,7 +87,7 @@ func (v *value) Set(s string) (err error) {
 	case **time.Duration:
 		*to, err = pointer(time.ParseDuration(s))
 	case optionalValue:
-		err = to.set(s)
+		err = to.SetText(s)
 	default:
 		err = fmt.Errorf("a flag cannot set a %T", to)
 	}
@@ -133,20 +133,20 @@ func notOneOf(choices []string, got string) string {
 	return "must be one of " + strings.Join(list, ", ") + " but got " + strconv.Quote(got)
 }
 
-// storeFlags are shared by the commands that open a store.
-type storeFlags struct {
+// StoreFlags are shared by the commands that open a store.
+type StoreFlags struct {
 	Store string
 }
 
-func (c *storeFlags) declare(b *builder) {
-	b.flag(&c.Store, "store", "", "URL", "Where sessions are kept: sqlite:PATH, file:FOLDER, postgres://…, mysql://…, redis://…, s3://BUCKET/PREFIX or memory:; encrypted+URL seals them. Default $HOLDFAST_STORE, else sqlite:$HOLDFAST_HOME/sessions.db.")
+func (c *StoreFlags) Declare(b *Builder) {
+	b.Flag(&c.Store, "store", "", "URL", "Where sessions are kept: sqlite:PATH, file:FOLDER, postgres://…, mysql://…, redis://…, s3://BUCKET/PREFIX or memory:; encrypted+URL seals them. Default $HOLDFAST_STORE, else sqlite:$HOLDFAST_HOME/sessions.db.")
 }
 
-// jsonFlag is shared by the commands that print data.
-type jsonFlag struct {
+// JSONFlag is shared by the commands that print data.
+type JSONFlag struct {
 	JSON bool
 }
 
-func (c *jsonFlag) declare(b *builder) {
-	b.flag(&c.JSON, "json", "", "", "Print JSON; errors too.")
+func (c *JSONFlag) Declare(b *Builder) {
+	b.Flag(&c.JSON, "json", "", "", "Print JSON; errors too.")
 }

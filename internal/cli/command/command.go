@@ -1,4 +1,4 @@
-package cli
+package command
 
 import (
 	"cmp"
@@ -12,54 +12,58 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/holdfast-dev/holdfast/internal/outcome"
 	"github.com/holdfast-dev/holdfast/internal/spelling"
 )
 
-// command is what a command does. A command with flags or arguments has a method
-// declare(*builder); one with a longer help text has a method Help() string.
-type command interface {
-	run(ctx context.Context, p *Program) error
+// Action is what a command does. A command with flags or arguments has a method
+// Declare(*Builder); one with a longer help text has a method Help() string.
+type Action interface {
+	Run(ctx context.Context, p *Program) error
 }
 
-type declarer interface{ declare(b *builder) }
+// Command is a command in the tree of commands.
+type Command = cobra.Command
 
-// command makes the cobra command that runs c.
-func (p *Program) command(c command, name, short string, aliases ...string) *cobra.Command {
+type declarer interface{ Declare(b *Builder) }
+
+// Command makes the cobra command that runs c.
+func (p *Program) Command(c Action, name, short string, aliases ...string) *Command {
 	cmd := newCommand(name, short, aliases)
-	b := &builder{p: p, cmd: cmd, set: cmd.Flags()}
+	b := &Builder{p: p, cmd: cmd, set: cmd.Flags()}
 	if f, ok := c.(declarer); ok {
-		f.declare(b)
+		f.Declare(b)
 	}
 	if h, ok := c.(interface{ Help() string }); ok {
 		cmd.Long = h.Help()
 	}
-	cmd.DisableFlagParsing = b.verbatim
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+	cmd.DisableFlagParsing = b.Verbatim
+	cmd.RunE = func(cmd *Command, args []string) error {
 		switch err := b.take(args); {
 		case err == nil:
-		case b.refused != nil && !errors.Is(err, pflag.ErrHelp):
-			return b.refused(err)
+		case b.Refused != nil && !errors.Is(err, pflag.ErrHelp):
+			return b.Refused(err)
 		default:
 			return err
 		}
-		return c.run(cmd.Context(), p)
+		return c.Run(cmd.Context(), p)
 	}
-	if p.completing {
+	if p.Candidates != nil {
 		b.complete()
 	}
 	return cmd
 }
 
-// group makes a command that only has commands of its own.
-func (p *Program) group(name, short string, commands ...*cobra.Command) *cobra.Command {
+// Group makes a command that only has commands of its own.
+func (p *Program) Group(name, short string, commands ...*Command) *Command {
 	cmd := newCommand(name, short, nil)
-	addCommands(cmd, commands...)
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+	AddCommands(cmd, commands...)
+	cmd.RunE = func(cmd *Command, args []string) error {
 		if len(args) > 0 {
-			return unexpected(cmd, args[0])
+			return Unexpected(cmd, args[0])
 		}
 		var names []string
-		for _, c := range subcommands(cmd) {
+		for _, c := range Subcommands(cmd) {
 			names = append(names, strconv.Quote(c.Name()))
 		}
 		return misuse(cmd, "expected one of "+strings.Join(names, ", "))
@@ -67,8 +71,8 @@ func (p *Program) group(name, short string, commands ...*cobra.Command) *cobra.C
 	return cmd
 }
 
-// addCommands adds commands and keeps their order: cobra sorts them by name.
-func addCommands(cmd *cobra.Command, commands ...*cobra.Command) {
+// AddCommands adds commands and keeps their order: cobra sorts them by name.
+func AddCommands(cmd *Command, commands ...*Command) {
 	cmd.AddCommand(commands...)
 	var names []string
 	for _, c := range commands {
@@ -80,8 +84,8 @@ func addCommands(cmd *cobra.Command, commands ...*cobra.Command) {
 	cmd.Annotations["commands"] = strings.Join(names, " ")
 }
 
-// subcommands returns the commands of a command in the order of the help.
-func subcommands(cmd *cobra.Command) (list []*cobra.Command) {
+// Subcommands returns the commands of a command in the order of the help.
+func Subcommands(cmd *Command) (list []*Command) {
 	for name := range strings.FieldsSeq(cmd.Annotations["commands"]) {
 		for _, c := range cmd.Commands() {
 			if c.Name() == name && !c.Hidden {
@@ -92,8 +96,8 @@ func subcommands(cmd *cobra.Command) (list []*cobra.Command) {
 	return list
 }
 
-func newCommand(name, short string, aliases []string) *cobra.Command {
-	cmd := &cobra.Command{
+func newCommand(name, short string, aliases []string) *Command {
+	cmd := &Command{
 		Use: name, Short: short, Aliases: aliases, Args: cobra.ArbitraryArgs,
 		DisableFlagsInUseLine: true, DisableSuggestions: true, SilenceErrors: true, SilenceUsage: true,
 	}
@@ -102,16 +106,16 @@ func newCommand(name, short string, aliases []string) *cobra.Command {
 	return cmd
 }
 
-// builder declares the flags and arguments of one command.
-type builder struct {
+// Builder declares the flags and arguments of one command.
+type Builder struct {
 	p   *Program
-	cmd *cobra.Command
+	cmd *Command
 	set *pflag.FlagSet
 
-	group    string // heading of the next flags in the help
-	verbatim bool   // the words after the named arguments are not flags of this command
+	Heading  string // heading of the next flags in the help
+	Verbatim bool   // the words after the named arguments are not flags of this command
 
-	refused func(error) error // turns an error about the command line into another; nil does not
+	Refused func(error) error // turns an error about the command line into another; nil does not
 
 	args       []argument
 	exclusives [][]string
@@ -125,70 +129,70 @@ type argument struct {
 	choices  []string
 }
 
-// include declares the flags and arguments of a part.
-func (b *builder) include(part declarer) {
-	group := b.group
-	part.declare(b)
-	b.group = group
+// Include declares the flags and arguments of a part.
+func (b *Builder) Include(part declarer) {
+	group := b.Heading
+	part.Declare(b)
+	b.Heading = group
 }
 
-// flag declares a flag. What to points at decides how it is read; its value is the default.
+// Flag declares a flag. What to points at decides how it is read; its value is the default.
 // A []string takes one value each time the flag is given.
-func (b *builder) flag(to any, name, short, placeholder, help string, choices ...string) {
-	v := &value{to: to, placeholder: placeholder, group: b.group, choices: choices}
+func (b *Builder) Flag(to any, name, short, placeholder, help string, choices ...string) {
+	v := &Value{To: to, Placeholder: placeholder, Group: b.Heading, Choices: choices}
 	f := b.set.VarPF(v, name, short, help)
-	if v.isSwitch() {
+	if v.IsSwitch() {
 		f.NoOptDefVal = "true"
 	} else {
-		v.placeholder = cmp.Or(placeholder, "TEXT")
+		v.Placeholder = cmp.Or(placeholder, "TEXT")
 	}
 	if o, ok := to.(optionalValue); ok {
-		f.NoOptDefVal = o.withoutValue()
+		f.NoOptDefVal = o.WithoutValue()
 	}
 }
 
 // optionalValue is a flag whose value may be left out.
 type optionalValue interface {
-	set(value string) error
-	withoutValue() string // what set is given then
+	SetText(value string) error
+	WithoutValue() string // what SetText is given then
 }
 
-// words declares a flag that takes values separated by commas, and may be repeated.
-func (b *builder) words(to *[]string, name, short, placeholder, help string, choices ...string) {
-	b.flag(to, name, short, placeholder, help, choices...)
+// Words declares a flag that takes values separated by commas, and may be repeated.
+func (b *Builder) Words(to *[]string, name, short, placeholder, help string, choices ...string) {
+	b.Flag(to, name, short, placeholder, help, choices...)
 	b.value(name).commas = true
 }
 
-// path declares a flag that names a file; it is made absolute.
-func (b *builder) path(to *string, name, short, placeholder, help string) {
-	b.flag(to, name, short, placeholder, help)
+// Path declares a flag that names a file; it is made absolute.
+func (b *Builder) Path(to *string, name, short, placeholder, help string) {
+	b.Flag(to, name, short, placeholder, help)
 	b.value(name).path = true
 }
 
-// alias declares another name of a flag, which the help does not show.
-func (b *builder) alias(name, other string) {
+// Alias declares another name of a flag, which the help does not show.
+func (b *Builder) Alias(name, other string) {
 	b.set.AddFlag(&pflag.Flag{Name: other, Usage: b.set.Lookup(name).Usage, Value: b.value(name), Hidden: true})
 }
 
-func (b *builder) value(name string) *value { return b.set.Lookup(name).Value.(*value) }
+func (b *Builder) value(name string) *Value { return b.set.Lookup(name).Value.(*Value) }
 
-// exclusive declares flags of which at most one may be given.
-func (b *builder) exclusive(names ...string) { b.exclusives = append(b.exclusives, names) }
+// Exclusive declares flags of which at most one may be given.
+func (b *Builder) Exclusive(names ...string) { b.exclusives = append(b.exclusives, names) }
 
-// require declares a flag that must be given.
-func (b *builder) require(name string) { b.required = append(b.required, name) }
+// Require declares a flag that must be given.
+func (b *Builder) Require(name string) { b.required = append(b.required, name) }
 
-// arg declares an argument that must be given: a *string, or a *[]string for all that follow.
-func (b *builder) arg(to any, name, help string, choices ...string) {
+// Arg declares an argument that must be given: a *string, or a *[]string for all that follow.
+func (b *Builder) Arg(to any, name, help string, choices ...string) {
 	b.argument(argument{name, to, true, choices}, help)
 }
 
-// optional declares an argument that may be left out.
-func (b *builder) optional(to any, name, help string, choices ...string) {
+// Optional declares an argument that may be left out.
+func (b *Builder) Optional(to any, name, help string, choices ...string) {
 	b.argument(argument{name, to, false, choices}, help)
 }
 
-func (b *builder) argument(a argument, help string) {
+func (b *Builder) argument(a argument, help string) {
 	b.args = append(b.args, a)
 	word := "<" + a.name + ">"
 	if _, list := a.to.(*[]string); list {
@@ -204,8 +208,8 @@ func (b *builder) argument(a argument, help string) {
 	b.cmd.Annotations[word] = help
 }
 
-// arguments are the words of a command's arguments in its usage line, with their help.
-func arguments(cmd *cobra.Command) (list [][2]string) {
+// Arguments are the words of a command's arguments in its usage line, with their help.
+func Arguments(cmd *Command) (list [][2]string) {
 	rest := strings.TrimPrefix(cmd.Use, cmd.Name())
 	for word := range strings.SplitSeq(rest, " ") {
 		if word = strings.TrimSuffix(word, "]"); word == "..." || word == "" {
@@ -221,8 +225,8 @@ func arguments(cmd *cobra.Command) (list [][2]string) {
 }
 
 // take checks the flags that were given and reads the arguments.
-func (b *builder) take(args []string) error {
-	if b.verbatim {
+func (b *Builder) take(args []string) error {
+	if b.Verbatim {
 		var err error
 		if args, err = b.parseVerbatim(args); err != nil {
 			return err
@@ -249,7 +253,7 @@ func (b *builder) take(args []string) error {
 		}
 	}
 	if len(args) > 0 {
-		return unexpected(b.cmd, args[0])
+		return Unexpected(b.cmd, args[0])
 	}
 	return nil
 }
@@ -257,7 +261,7 @@ func (b *builder) take(args []string) error {
 // parseVerbatim reads the flags of a command whose last argument takes the rest of the line
 // as it is. The rest begins with the first word after the other arguments that is not a flag
 // of this command, or after "--".
-func (b *builder) parseVerbatim(args []string) (words []string, err error) {
+func (b *Builder) parseVerbatim(args []string) (words []string, err error) {
 	for len(args) > 0 {
 		last := len(words) == len(b.args)-1
 		n, known := b.flagLength(args)
@@ -266,7 +270,7 @@ func (b *builder) parseVerbatim(args []string) (words []string, err error) {
 			return append(words, args[1:]...), b.helpWanted()
 		case n > 0 && (known || !last):
 			if err := b.set.Parse(args[:n]); err != nil {
-				return nil, flagError(b.cmd, err)
+				return nil, FlagError(b.cmd, err)
 			}
 			args = args[n:]
 		case last:
@@ -279,7 +283,7 @@ func (b *builder) parseVerbatim(args []string) (words []string, err error) {
 }
 
 // helpWanted is the error that makes cobra print the help, if --help was given.
-func (b *builder) helpWanted() error {
+func (b *Builder) helpWanted() error {
 	if help, _ := b.set.GetBool("help"); help {
 		return pflag.ErrHelp
 	}
@@ -287,7 +291,7 @@ func (b *builder) helpWanted() error {
 }
 
 // flagLength is the number of words of the flag at the start of args, 0 if there is none.
-func (b *builder) flagLength(args []string) (n int, known bool) {
+func (b *Builder) flagLength(args []string) (n int, known bool) {
 	word := args[0]
 	if len(word) < 2 || word[0] != '-' || word == "--" {
 		return 0, false
@@ -303,7 +307,7 @@ func (b *builder) flagLength(args []string) (n int, known bool) {
 	return min(2, len(args)), true
 }
 
-func (b *builder) checkFlags() error {
+func (b *Builder) checkFlags() error {
 	for _, names := range b.exclusives {
 		given := slices.DeleteFunc(slices.Clone(names), func(n string) bool { return !b.set.Changed(n) })
 		if len(given) > 1 {
@@ -321,31 +325,33 @@ func (b *builder) checkFlags() error {
 	}
 	var err error
 	b.set.Visit(func(f *pflag.Flag) {
-		if v, ok := f.Value.(*value); ok && v.isName() && v.text == "" && err == nil {
-			err = usage("--"+f.Name+" must not be empty", "give it a value, or leave the flag out")
+		if v, ok := f.Value.(*Value); ok && v.isName() && v.text == "" && err == nil {
+			err = outcome.Invalid("--"+f.Name+" must not be empty", "give it a value, or leave the flag out")
 		}
 	})
 	return err
 }
 
 // misuse is an error about the command line of cmd.
-func misuse(cmd *cobra.Command, msg string) error { return usage(msg, cmd.CommandPath()+" --help") }
+func misuse(cmd *Command, msg string) error {
+	return outcome.Invalid(msg, cmd.CommandPath()+" --help")
+}
 
-// unexpected is the error about an argument that a command does not take.
-func unexpected(cmd *cobra.Command, arg string) error {
+// Unexpected is the error about an argument that a command does not take.
+func Unexpected(cmd *Command, arg string) error {
 	msg := "unexpected argument " + arg
 	if cmd.Name() == "run" && cmd.Parent() == cmd.Root() {
-		return usage(msg, `put the prompt in quotes: holdfast run "what to do"`)
+		return outcome.Invalid(msg, `put the prompt in quotes: holdfast run "what to do"`)
 	}
 	var names []string
-	for _, c := range subcommands(cmd) {
+	for _, c := range Subcommands(cmd) {
 		names = append(append(names, c.Name()), c.Aliases...)
 	}
 	return misuse(cmd, msg+didYouMean(arg, "", names))
 }
 
-// flagError says what is wrong with a flag.
-func flagError(cmd *cobra.Command, err error) error {
+// FlagError says what is wrong with a flag.
+func FlagError(cmd *Command, err error) error {
 	msg := err.Error()
 	if e, ok := errors.AsType[*pflag.NotExistError](err); ok {
 		var names []string

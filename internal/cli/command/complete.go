@@ -1,0 +1,46 @@
+package command
+
+import (
+	"context"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// complete says how the values of a command's flags and its arguments are completed.
+func (b *Builder) complete() {
+	b.set.VisitAll(func(f *pflag.Flag) {
+		if v, ok := f.Value.(*Value); ok && !v.IsSwitch() {
+			_ = b.cmd.RegisterFlagCompletionFunc(f.Name, func(cmd *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
+				return b.candidates(cmd.Context(), v.Placeholder, v.Choices, typed)
+			})
+		}
+	})
+	b.cmd.ValidArgsFunction = func(cmd *cobra.Command, given []string, typed string) ([]string, cobra.ShellCompDirective) {
+		if b.Verbatim || len(b.args) == 0 {
+			return nil, cobra.ShellCompDirectiveDefault
+		}
+		a := b.args[min(len(given), len(b.args)-1)]
+		if _, list := a.to.(*[]string); len(given) >= len(b.args) && !list {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		kind := strings.ToUpper(a.name)
+		if kind == "ID" && cmd.Parent().Name() == "approvals" {
+			kind = "APPROVAL"
+		}
+		return b.candidates(cmd.Context(), kind, a.choices, typed)
+	}
+}
+
+// candidates are the words that complete what was typed, by the kind of value.
+func (b *Builder) candidates(ctx context.Context, kind string, choices []string, typed string) ([]string, cobra.ShellCompDirective) {
+	if len(choices) > 0 {
+		return choices, cobra.ShellCompDirectiveNoFileComp
+	}
+	store := ""
+	if f := b.set.Lookup("store"); f != nil {
+		store = f.Value.String()
+	}
+	return b.p.Candidates(ctx, kind, typed, store)
+}

@@ -1,0 +1,38 @@
+package command
+
+import (
+	"context"
+
+	"github.com/holdfast-dev/holdfast/internal/compose/env"
+	"github.com/holdfast-dev/holdfast/internal/compose/stores"
+	"github.com/holdfast-dev/holdfast/internal/term"
+	"github.com/holdfast-dev/holdfast/session"
+)
+
+// Environment is the environment of the command line: what runs are composed from.
+func (p *Program) Environment() *env.Env {
+	return &env.Env{Vars: p.Env, Getwd: p.Getwd, Managed: p.Managed, Clock: p.Now, Commands: p.CommandEnv, Notify: p.tellNotice}
+}
+
+// tellNotice prints a notice with its hint.
+func (p *Program) tellNotice(n env.Notice) {
+	p.Warn("%s", n.Text)
+	if n.Hint != "" {
+		p.Err.Line("%s %s", p.Err.Bold("hint:"), term.Escape(n.Hint))
+	}
+}
+
+// OpenStore opens the store that a URL names and returns its sessions. The function it
+// returns closes the store.
+func (p *Program) OpenStore(ctx context.Context, url string) (*session.Sessions, func(), error) {
+	return p.OpenStoreWith(ctx, url, nil)
+}
+
+// OpenStoreWith is openStore with something around it.
+func (p *Program) OpenStoreWith(ctx context.Context, url string, with *stores.Options) (*session.Sessions, func(), error) {
+	s, err := stores.Open(ctx, p.Environment(), url, with)
+	if err != nil {
+		return nil, nil, err
+	}
+	return s.Sessions, s.Close, nil
+}

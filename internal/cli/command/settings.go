@@ -1,0 +1,44 @@
+package command
+
+import (
+	"github.com/holdfast-dev/holdfast/internal/compose"
+	"github.com/holdfast-dev/holdfast/internal/compose/env"
+	"github.com/holdfast-dev/holdfast/internal/settings"
+)
+
+// SettingsOptions say where this program's settings are for a session that works in cwd.
+func (p *Program) SettingsOptions(cwd string, files []string) (*settings.Options, error) {
+	return p.Environment().SettingsOptions(cwd, files)
+}
+
+// LoadSettings loads the settings of a session that works in cwd.
+func (p *Program) LoadSettings(cwd string, files []string) (*settings.Settings, error) {
+	return p.Environment().Settings(cwd, files)
+}
+
+// FolderSettings loads the settings of a folder that the command line names, or else of
+// the current one.
+func (p *Program) FolderSettings(folder string) (*settings.Settings, error) {
+	dir, err := p.Folder(folder)
+	if err != nil {
+		return nil, err
+	}
+	return p.LoadSettings(dir, nil)
+}
+
+// Trust is the list of what is trusted, in the program's own folder.
+func (p *Program) Trust() (*settings.Trust, error) { return p.Environment().Trust() }
+
+// UserHome is the person's home folder, or "".
+func (p *Program) UserHome() string { return p.Environment().UserHome() }
+
+// Notices prints notices.
+func (p *Program) Notices(list []env.Notice) { p.Environment().Send(list...) }
+
+// ServerNotices tells which MCP servers are left out.
+func (p *Program) ServerNotices(folder string, list []settings.MCPServer) {
+	p.Notices(compose.ServerNotices(folder, list))
+}
+
+// SettingsNotices tells once what an untrusted folder asks for and does not get.
+func (p *Program) SettingsNotices(s *settings.Settings) { p.Notices(compose.SettingsNotices(s)) }
