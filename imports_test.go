@@ -153,6 +153,7 @@ var floors = map[string]int{
 
 	// how commands of a run are held
 	"internal/compose/isolation": 8,
+	"internal/rewind":            8, // a session is taken back
 	"internal/doctor":            8, // what the machine and the setup offer
 	"internal/daemon/auth":       8,
 

@@ -105,6 +105,17 @@ type Plan struct {
 	head int64 // of the log that was looked at
 }
 
+// Document is a plan and what was done, in JSON.
+type Document struct {
+	*Plan
+	Digest string  `json:"digest"` // of what was shown
+	Head   int64   `json:"head"`   // going back to it takes this back
+	Done   *Result `json:"done,omitempty"`
+}
+
+// Document is the document of a plan that was not carried out.
+func (p *Plan) Document() *Document { return &Document{Plan: p, Digest: p.Digest(), Head: p.head} }
+
 // Result is what [Plan.Apply] has done.
 type Result struct {
 	Files      []File   `json:"files"`             // that were changed

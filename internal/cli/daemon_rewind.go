@@ -9,35 +9,29 @@ import (
 	"github.com/holdfast-dev/holdfast/daemon/api"
 	"github.com/holdfast-dev/holdfast/internal/checkpoint"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
+	"github.com/holdfast-dev/holdfast/internal/rewind"
 )
 
 // rewind takes a session back as `sessions rewind` does: it says what would be done, and
 // does it when it is told the digest of just that.
 func (w *power) rewind(ctx context.Context, id, by string, r api.Rewind) (json.RawMessage, error) {
-	c := rewindCmd{
-		sessionArg: sessionArg{Session: id}, To: r.To, ToRewrite: r.ToRewrite, Files: r.Files, Transcript: r.Transcript,
-		Fork: r.Fork, WithGrants: r.WithGrants, Except: r.Except, Force: r.Force, by: by,
-	}
-	if err := c.check(); err != nil {
+	q := rewind.Request{Rewind: r, By: by}
+	if err := q.Check(id); err != nil {
 		return nil, err
 	}
 	m, err := w.sessions.Get(ctx, id)
 	if err != nil {
 		return nil, err
 	}
-	o, closeFolders, err := c.options(ctx, w.p, w.sessions, m)
+	plan, closeFolders, err := rewind.Plan(ctx, w.p.Environment(), w.sessions, m, &q)
 	if err != nil {
 		return nil, err
 	}
 	defer closeFolders()
-	plan, err := checkpoint.New(ctx, w.sessions, id, o)
-	if err != nil {
+	if err := q.CheckExcept(plan, m); err != nil {
 		return nil, err
 	}
-	if err := c.spared(plan, o.Except); err != nil {
-		return nil, err
-	}
-	doc := newRewindDoc(plan)
+	doc := plan.Document()
 	if r.Digest != "" {
 		if doc.Done, err = carryOut(ctx, plan, r.Digest); err != nil {
 			return nil, err

@@ -172,7 +172,7 @@ func (c *redactCmd) options(p *command.Program) (session.RedactOptions, error) {
 	return o, nil
 }
 
-// newMasker is the masker of the settings here, also when they switch masking off.
+// secrets is the masker of the settings here, also when they switch masking off.
 func newMasker(p *command.Program) (*secret.Masker, error) {
 	s, err := p.FolderSettings("")
 	if err != nil {
@@ -182,23 +182,8 @@ func newMasker(p *command.Program) (*secret.Masker, error) {
 	return s.Masker()
 }
 
-// maskText is a text of a person's without secrets, for the log. With settings that
-// cannot be read the built-in patterns count.
-func maskText(p *command.Program, text string) (string, error) {
-	if text == "" {
-		return "", nil
-	}
-	var m *secret.Masker
-	s, err := p.FolderSettings("")
-	if err == nil {
-		m, err = s.Masker()
-	}
-	if err != nil {
-		m, err = secret.New(nil)
-	}
-	text, _ = m.Text(text)
-	return text, err
-}
+// masked is what a person wrote, without its secrets, for the log.
+func maskText(p *command.Program, text string) (string, error) { return p.Environment().Masked(text) }
 
 // maxSeqs bounds how many records a range names, so that a slip of the finger does
 // not fill the memory.

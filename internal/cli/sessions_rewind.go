@@ -3,42 +3,28 @@ package cli
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 
-	"github.com/holdfast-dev/holdfast/audit/secret"
 	"github.com/holdfast-dev/holdfast/internal/checkpoint"
 	"github.com/holdfast-dev/holdfast/internal/cli/command"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
+	"github.com/holdfast-dev/holdfast/internal/rewind"
 	"github.com/holdfast-dev/holdfast/internal/term"
-	"github.com/holdfast-dev/holdfast/internal/workspace"
 	"github.com/holdfast-dev/holdfast/session"
-	"github.com/holdfast-dev/holdfast/tool"
 )
 
 // rewindCmd is `holdfast sessions rewind`.
 type rewindCmd struct {
 	sessionArg
-	To         string
-	ToRewrite  string
-	Files      bool
-	Transcript bool
-	Fork       bool
-	WithGrants bool
-	AddDir     []string
-	Except     []string
-	Force      bool
-	DryRun     bool
-	Yes        bool
+	rewind.Request
+	DryRun bool
+	Yes    bool
 	command.StoreFlags
 	command.JSONFlag
-
-	by string // who wants it; "": the user
 }
 
 func (c *rewindCmd) Declare(b *command.Builder) {
@@ -49,7 +35,7 @@ func (c *rewindCmd) Declare(b *command.Builder) {
 	b.Flag(&c.Transcript, "transcript", "", "", "Only the transcript, unless --files is given, too.")
 	b.Flag(&c.Fork, "fork", "", "", "Leave the transcript as it is, and go on from there in a new session.")
 	b.Flag(&c.WithGrants, "with-grants", "", "", "With --fork: begin with what was decided in the session: mode, grants, denials, changes of policy.")
-	b.Flag(&c.AddDir, "add-dir", "", "FOLDER", "Another folder in which files are put back; may be repeated.")
+	b.Flag(&c.AddDirs, "add-dir", "", "FOLDER", "Another folder in which files are put back; may be repeated.")
 	b.Flag(&c.Except, "except", "", "FILE", "Leave this file as it is; may be repeated.")
 	b.Flag(&c.Force, "force", "", "", "Put back also files that others have changed since, and those that decide what other programs do.")
 	b.Flag(&c.DryRun, "dry-run", "", "", "Only show what would be done.")
@@ -58,53 +44,21 @@ func (c *rewindCmd) Declare(b *command.Builder) {
 	b.Include(&c.JSONFlag)
 }
 
-// rewindDoc is what it prints as JSON: the plan, and what was done.
-type rewindDoc struct {
-	*checkpoint.Plan
-	Digest string             `json:"digest"` // of what was shown
-	Head   int64              `json:"head"`   // going back to it takes this back
-	Done   *checkpoint.Result `json:"done,omitempty"`
-}
-
-func newRewindDoc(plan *checkpoint.Plan) rewindDoc {
-	return rewindDoc{Plan: plan, Digest: plan.Digest(), Head: plan.Head()}
-}
-
-// check completes what is wanted.
-func (c *rewindCmd) check() error {
-	if (c.To == "") == (c.ToRewrite == "") {
-		return outcome.Invalid("say how far: one of --to and --to-rewrite", "holdfast sessions show "+term.Quote(c.Session)+" has the ids, --records and --rewrites the numbers")
-	}
-	if !c.Files && !c.Transcript {
-		c.Transcript, c.Files = true, c.To != ""
-	}
-	if c.WithGrants && !c.Fork {
-		return outcome.Invalid("--with-grants is about the fork", "add --fork")
-	}
-	if c.Fork && !c.Transcript {
-		return outcome.Invalid("--fork is about the transcript", "leave --files out, or add --transcript")
-	}
-	return nil
-}
-
 func (c *rewindCmd) Run(ctx context.Context, p *command.Program) error {
-	if err := c.check(); err != nil {
+	c.By = cmp.Or(p.Getenv("USER"), "person")
+	if err := c.Check(c.Session); err != nil {
 		return err
 	}
 	return c.with(ctx, p, c.Store, func(s *session.Sessions, m session.Meta) error {
-		o, closeFolders, err := c.options(ctx, p, s, m)
+		plan, closeFolders, err := rewind.Plan(ctx, p.Environment(), s, m, &c.Request)
 		if err != nil {
 			return err
 		}
 		defer closeFolders()
-		plan, err := checkpoint.New(ctx, s, m.ID, o)
-		if err != nil {
-			return err
-		}
 		if !c.JSON {
 			c.show(p, m, plan)
 		}
-		if err := c.spared(plan, o.Except); err != nil {
+		if err := c.CheckExcept(plan, m); err != nil {
 			return err
 		}
 		if err := plan.Ready(); err != nil {
@@ -114,7 +68,7 @@ func (c *rewindCmd) Run(ctx context.Context, p *command.Program) error {
 		if err != nil {
 			return err
 		}
-		doc := newRewindDoc(plan)
+		doc := plan.Document()
 		if yes {
 			if doc.Done, err = plan.Apply(ctx); err != nil {
 				return err
@@ -124,118 +78,6 @@ func (c *rewindCmd) Run(ctx context.Context, p *command.Program) error {
 	})
 }
 
-// options find the point, the folders, and what masks secrets.
-func (c *rewindCmd) options(ctx context.Context, p *command.Program, s *session.Sessions, m session.Meta) (o checkpoint.Options, done func(), err error) {
-	done = func() {}
-	o = checkpoint.Options{Transcript: c.Transcript, Fork: c.Fork, Grants: c.WithGrants, Force: c.Force, By: cmp.Or(c.by, cmp.Or(p.Getenv("USER"), "person"))}
-	if o.To, err = c.point(ctx, s, m); err != nil {
-		return o, done, err
-	}
-	mask, err := logMask(p, m.CWD)
-	if err != nil {
-		return o, done, err
-	}
-	o.Mask = func(raw json.RawMessage) json.RawMessage {
-		raw, _ = mask.JSON(raw)
-		return raw
-	}
-	for _, f := range c.Except {
-		if !filepath.IsAbs(f) {
-			f = filepath.Join(m.CWD, f)
-		}
-		o.Except = append(o.Except, filepath.Clean(f))
-	}
-	if !c.Files {
-		return o, done, nil
-	}
-	if err := c.onThisMachine(ctx, s, m); err != nil {
-		return o, done, err
-	}
-	dirs := []string{m.CWD}
-	if m.CWD == "" {
-		dirs = nil
-	}
-	for _, d := range c.AddDir {
-		dir, err := p.Folder(d)
-		if err != nil {
-			return o, done, err
-		}
-		dirs = append(dirs, dir)
-	}
-	if len(dirs) == 0 {
-		return o, done, outcome.Invalid("the session names no folder", "say where its files are: --add-dir FOLDER")
-	}
-	if o.Folders, err = tool.OpenFolders(dirs[0], dirs[1:]...); err != nil {
-		return o, done, &outcome.Failure{Message: err.Error(), Advice: "if the folder was moved: holdfast sessions relocate --cwd FOLDER " + m.ID, Result: outcome.Usage, Cause: err}
-	}
-	return o, func() { _ = o.Folders.Close() }, nil
-}
-
-// spared refuses an --except that spares nothing: what was misspelt would be put back.
-func (c *rewindCmd) spared(plan *checkpoint.Plan, except []string) error {
-	for i, path := range except {
-		if !slices.ContainsFunc(plan.Files, func(f checkpoint.File) bool { return f.Path == path }) {
-			return outcome.Invalid(fmt.Sprintf("--except %s is none of the files that would be put back", term.Quote(c.Except[i])), "--dry-run without it lists them")
-		}
-	}
-	return nil
-}
-
-// logMask is what masks secrets in the log of a session of a folder; nil: its settings
-// mask nothing. With settings that cannot be read the built-in patterns count.
-func logMask(p *command.Program, folder string) (*secret.Masker, error) {
-	if s, err := p.FolderSettings(folder); err == nil {
-		return s.Masker()
-	}
-	return secret.New(nil)
-}
-
-// onThisMachine refuses to write files of a session whose agent works in a container:
-// its log comes from there.
-func (c *rewindCmd) onThisMachine(ctx context.Context, s *session.Sessions, m session.Meta) error {
-	for _, id := range []string{m.ID, m.Owner} {
-		if id == "" {
-			continue
-		}
-		of, err := s.Get(ctx, id)
-		if errors.Is(err, session.ErrNotFound) {
-			continue
-		}
-		if err != nil {
-			return err
-		}
-		if slug, _, ok := workspace.OfProject(of.Project); ok {
-			return outcome.Invalid(fmt.Sprintf("the files of this session are those of workspace %s: they are not put back from outside", slug), "take back the transcript alone: --transcript")
-		}
-	}
-	return nil
-}
-
-// point is the record that is meant.
-func (c *rewindCmd) point(ctx context.Context, s *session.Sessions, m session.Meta) (int64, error) {
-	if c.To != "" {
-		return checkpoint.Find(ctx, s, m.ID, c.To)
-	}
-	all, err := s.Rewrites(ctx, m.ID)
-	if err != nil {
-		return 0, err
-	}
-	if c.ToRewrite == "last" && len(all) > 0 {
-		return all[len(all)-1].Seq - 1, nil
-	}
-	n, err := strconv.ParseInt(c.ToRewrite, 10, 64)
-	for _, r := range all {
-		if err == nil && r.Seq == n {
-			return n - 1, nil
-		}
-	}
-	hint := "its transcript was never rewritten"
-	if len(all) > 0 {
-		hint = "holdfast sessions show --rewrites " + m.ID
-	}
-	return 0, outcome.Invalid(fmt.Sprintf("--to-rewrite %q is the number of no rewrite", c.ToRewrite), hint)
-}
-
 // blocked tells why nothing is done.
 func (c *rewindCmd) blocked(p *command.Program, plan *checkpoint.Plan, err error) error {
 	e, ok := errors.AsType[*checkpoint.BlockedError](err)
@@ -243,7 +85,7 @@ func (c *rewindCmd) blocked(p *command.Program, plan *checkpoint.Plan, err error
 		return err
 	}
 	if c.JSON {
-		if err := p.Out.JSON(newRewindDoc(plan), false); err != nil {
+		if err := p.Out.JSON(plan.Document(), false); err != nil {
 			return err
 		}
 	}
@@ -265,7 +107,7 @@ func (c *rewindCmd) agreed(ctx context.Context, p *command.Program, plan *checkp
 	a := newAsker(p)
 	if a == nil {
 		if c.JSON {
-			if err := p.Out.JSON(newRewindDoc(plan), false); err != nil {
+			if err := p.Out.JSON(plan.Document(), false); err != nil {
 				return false, err
 			}
 		}
@@ -329,7 +171,7 @@ func seenFrom(folder, path string) string {
 	return path
 }
 
-func (c *rewindCmd) tell(p *command.Program, m session.Meta, d rewindDoc) error {
+func (c *rewindCmd) tell(p *command.Program, m session.Meta, d *checkpoint.Document) error {
 	if c.JSON {
 		return p.Out.JSON(d, false)
 	}
@@ -377,7 +219,7 @@ func (c *rewindCmd) tell(p *command.Program, m session.Meta, d rewindDoc) error 
 func (c *rewindCmd) again(p *command.Program) string {
 	var args strings.Builder
 	args.WriteString(storeArg(c.Store))
-	for _, d := range c.AddDir {
+	for _, d := range c.AddDirs {
 		if dir, err := p.Folder(d); err == nil && c.Files {
 			args.WriteString("--add-dir " + term.Quote(dir) + " ")
 		}

@@ -19,11 +19,7 @@ func (p *Program) LoadSettings(cwd string, files []string) (*settings.Settings, 
 // FolderSettings loads the settings of a folder that the command line names, or else of
 // the current one.
 func (p *Program) FolderSettings(folder string) (*settings.Settings, error) {
-	dir, err := p.Folder(folder)
-	if err != nil {
-		return nil, err
-	}
-	return p.LoadSettings(dir, nil)
+	return p.Environment().SettingsOf(folder)
 }
 
 // Trust is the list of what is trusted, in the program's own folder.

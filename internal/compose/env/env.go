@@ -22,6 +22,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/holdfast-dev/holdfast/audit/secret"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
 	"github.com/holdfast-dev/holdfast/internal/settings"
 )
@@ -189,6 +190,39 @@ func (e *Env) Settings(cwd string, files []string) (*settings.Settings, error) {
 		return nil, err
 	}
 	return settings.Load(o)
+}
+
+// SettingsOf loads the settings of a session in a folder that exists; "" is the current one.
+func (e *Env) SettingsOf(folder string) (*settings.Settings, error) {
+	dir, err := e.Folder(folder)
+	if err != nil {
+		return nil, err
+	}
+	return e.Settings(dir, nil)
+}
+
+// Masker masks secrets as the settings of a folder say, "" for the current one; nil: they mask
+// nothing. With settings that cannot be read the built-in patterns count.
+func (e *Env) Masker(folder string) (*secret.Masker, error) {
+	if s, err := e.SettingsOf(folder); err == nil {
+		if m, err := s.Masker(); err == nil {
+			return m, nil
+		}
+	}
+	return secret.New(nil)
+}
+
+// Masked is what a person wrote, without its secrets, for the log.
+func (e *Env) Masked(text string) (string, error) {
+	if text == "" {
+		return "", nil
+	}
+	m, err := e.Masker("")
+	if err != nil {
+		return "", err
+	}
+	text, _ = m.Text(text)
+	return text, nil
 }
 
 // Trust is the list of what the person trusts, in the home folder.
