@@ -174,11 +174,9 @@ func (c *daemonRunCmd) front(p *command.Program, d *daemonParts, told *otel.Tele
 			d.log.Warn("the audit log of logins", "error", err)
 		}
 	})
-	w := &power{p: p, store: d.store.Again(), sessions: d.sessions}
 	d.server, err = daemon.New(&daemon.Options{
 		Sessions: d.sessions, Hub: d.hub, Runs: d.runs, Auth: d.auth, Console: page.Files(), Version: version.Of().Version,
-		Store: d.store.Name, Metrics: told.Handler(), Clock: p.Now, Log: d.log, Power: w.power(),
-		Workspaces: d.spaces,
+		Env: p.Environment(), Store: d.store, Metrics: told.Handler(), Clock: p.Now, Log: d.log, Workspaces: d.spaces,
 	})
 	return err
 }

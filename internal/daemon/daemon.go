@@ -11,14 +11,13 @@
 package daemon
 
 import (
-	"context"
-	"encoding/json"
 	"io/fs"
 	"log/slog"
 	"net/http"
 	"time"
 
-	"github.com/holdfast-dev/holdfast/daemon/api"
+	"github.com/holdfast-dev/holdfast/internal/compose/env"
+	"github.com/holdfast-dev/holdfast/internal/compose/stores"
 	"github.com/holdfast-dev/holdfast/internal/daemon/auth"
 	"github.com/holdfast-dev/holdfast/internal/daemon/feed"
 	"github.com/holdfast-dev/holdfast/internal/daemon/runs"
@@ -34,7 +33,8 @@ type Options struct {
 	Auth     *auth.Auth
 	Console  fs.FS // the page; nil: there is none
 	Version  string
-	Store    string       // the store's URL, for /v1/info
+	Env      *env.Env     // whose daemon it is: home, settings, variables
+	Store    stores.Ref   // where the sessions are
 	Metrics  http.Handler // nil: no /metrics
 	Sockets  int          // WebSocket connections at once; 0 is 4096
 	Clock    func() time.Time
@@ -42,39 +42,4 @@ type Options struct {
 
 	// Workspaces are what /v1/workspaces serves; nil: these routes answer 501.
 	Workspaces *workspace.Workspaces
-
-	// What only the program knows. Nil: the route answers 501.
-	Power Power
-}
-
-// Power is what the daemon's program does for it. Documents are JSON as the command
-// line prints it with --json.
-type Power struct {
-	// Policy is the chain of a folder's settings, in order, with origins.
-	Policy func(ctx context.Context, cwd string) (json.RawMessage, error)
-	// Test says what would happen to a call: {cwd, session?, mode?, tool, input}.
-	Test func(ctx context.Context, request json.RawMessage) (json.RawMessage, error)
-	// Doctor says what the machine and the setup offer.
-	Doctor func(ctx context.Context) (json.RawMessage, error)
-	// Export writes a session in a format: one of those of the route.
-	Export func(ctx context.Context, id, format string, write func([]byte) error) error
-	// Evidence lists entries of the audit, oldest first; next is "" on the last page.
-	Evidence func(ctx context.Context, q EvidenceQuery) (entries []json.RawMessage, next string, err error)
-	// Verify checks one session, or with "" all of them against the trail.
-	Verify func(ctx context.Context, session string) (json.RawMessage, error)
-	// Search finds words in transcripts.
-	Search func(ctx context.Context, q session.Search) (*session.Hits, error)
-	// Rewind takes a session back: it says what would be done, and with the digest of that
-	// does it, for whoever by names.
-	Rewind func(ctx context.Context, id, by string, r api.Rewind) (json.RawMessage, error)
-	// Redact masks secrets in what a client sends for people to read elsewhere.
-	Redact func(text string) string
-}
-
-// EvidenceQuery filters the audit.
-type EvidenceQuery struct {
-	Session string
-	Kind    string
-	After   string
-	Limit   int
 }

@@ -111,10 +111,11 @@ func (c *call) actor() runs.Actor {
 
 // redact masks secrets in what people write for others to read.
 func (a *service) redact(text string) string {
-	if a.o.Power.Redact == nil {
-		return text
+	masked, err := a.o.Env.Masked(text)
+	if err != nil {
+		return "(left out: secrets cannot be told from it)"
 	}
-	return a.o.Power.Redact(text)
+	return masked
 }
 
 // scopes are the scopes of a caller as the page and clients want them.

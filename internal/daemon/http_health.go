@@ -12,6 +12,7 @@ import (
 	"github.com/holdfast-dev/holdfast/daemon/api"
 	"github.com/holdfast-dev/holdfast/internal/daemon/routes"
 	"github.com/holdfast-dev/holdfast/internal/daemon/wire"
+	"github.com/holdfast-dev/holdfast/internal/doctor"
 	"github.com/holdfast-dev/holdfast/internal/session/retry"
 	"github.com/holdfast-dev/holdfast/session"
 )
@@ -139,34 +140,36 @@ func (a *service) info(c *call) error {
 		caller.CSRF = a.o.Auth.CSRF(c.caller)
 	}
 	return c.json(api.Info{
-		Version: a.o.Version, API: "v1", Protocol: wire.Protocol, PID: os.Getpid(), StartedAt: a.started.UTC(), Store: a.o.Store,
+		Version: a.o.Version, API: "v1", Protocol: wire.Protocol, PID: os.Getpid(), StartedAt: a.started.UTC(), Store: a.o.Store.Name,
 		Capabilities: a.capabilities(), Caller: caller,
 	})
 }
 
 func (a *service) capabilities() []string {
-	list := []string{"approvals", "events", "runs", "sessions"}
-	p := &a.o.Power
-	for _, has := range []struct {
-		name string
-		ok   bool
-	}{
-		{"audit", p.Evidence != nil},
-		{"audit.verify", p.Verify != nil},
-		{"console", a.o.Console != nil},
-		{"doctor", p.Doctor != nil},
-		{"export", p.Export != nil},
-		{"metrics", a.o.Metrics != nil},
-		{"policy", p.Policy != nil},
-		{"policy.test", p.Test != nil},
-		{"rewind", p.Rewind != nil},
-		{"workspaces", a.o.Workspaces != nil},
-	} {
-		if has.ok {
-			list = append(list, has.name)
+	list := []string{"approvals", "audit", "audit.verify"}
+	add := func(name string, there bool) {
+		if there {
+			list = append(list, name)
 		}
 	}
+	add("console", a.o.Console != nil)
+	list = append(list, "doctor", "events", "export")
+	add("metrics", a.o.Metrics != nil)
+	list = append(list, "policy", "policy.test", "rewind", "runs", "sessions")
+	add("workspaces", a.o.Workspaces != nil)
 	return list
+}
+
+func (a *service) doctor(c *call) error {
+	return c.document(doctor.Examine(c.ctx(), a.o.Env, &doctor.Options{Store: a.o.Store.Again()}), nil)
+}
+
+// document answers with a document as the command line prints it with --json.
+func (c *call) document(v any, err error) error {
+	if err != nil {
+		return err
+	}
+	return c.made(json.Marshal(v))
 }
 
 // made answers with a document that is there already.

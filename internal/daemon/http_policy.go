@@ -3,14 +3,17 @@ package daemon
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"path/filepath"
 	"slices"
 
 	"github.com/holdfast-dev/holdfast/daemon/api"
+	"github.com/holdfast-dev/holdfast/internal/compose/tools"
 	"github.com/holdfast-dev/holdfast/internal/daemon/runs"
 	"github.com/holdfast-dev/holdfast/internal/daemon/wire"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
+	"github.com/holdfast-dev/holdfast/internal/policycheck"
 	"github.com/holdfast-dev/holdfast/internal/policylog"
 	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/session"
@@ -183,28 +186,69 @@ func (a *service) revokeGrant(c *call) error {
 }
 
 func (a *service) folderPolicy(c *call) error {
-	if a.o.Power.Policy == nil {
-		return notOffered()
-	}
 	cwd := c.query["cwd"]
 	if !filepath.IsAbs(cwd) {
 		return refuse(outcome.Usage, "cwd must be absolute", "")
 	}
-	return c.made(a.o.Power.Policy(c.ctx(), filepath.Clean(cwd)))
+	s, err := a.o.Env.SettingsOf(cwd)
+	if err != nil {
+		return err
+	}
+	d, err := policycheck.Describe(s, nil)
+	return c.document(d, err)
 }
 
+// testPolicy judges a call: by a folder's settings, or with what was decided in a session.
 func (a *service) testPolicy(c *call) error {
-	if a.o.Power.Test == nil {
-		return notOffered()
-	}
 	var q api.PolicyTest
 	if err := c.into(&q); err != nil {
 		return err
 	}
-	if q.Tool == "" || len(q.Input) == 0 || !filepath.IsAbs(q.Cwd) {
+	const example = `send {"cwd": "/w", "tool": "Bash", "input": {"command": "ls"}}`
+	switch {
+	case q.Tool == "" || len(q.Input) == 0 || !filepath.IsAbs(q.Cwd):
 		return refuse(outcome.Usage, "an absolute cwd, a tool and its input are needed", "")
+	case q.Input[0] != '{':
+		return refuse(outcome.Usage, "tool and input are needed; input is an object", example)
 	}
-	return c.made(a.o.Power.Test(c.ctx(), c.body))
+	mode := policy.Mode(q.Mode)
+	if mode != "" {
+		if _, err := policy.ParseMode(q.Mode); err != nil {
+			return refuse(outcome.Usage, err.Error(), example)
+		}
+	}
+	var changes []json.RawMessage
+	if q.Session != "" {
+		m, err := a.o.Sessions.Get(c.ctx(), q.Session)
+		if err != nil {
+			return err
+		}
+		if changes, err = policylog.Changes(c.ctx(), a.o.Sessions, m); err != nil {
+			return err
+		}
+	}
+	s, err := a.o.Env.SettingsOf(q.Cwd)
+	if err != nil {
+		return err
+	}
+	j := policycheck.New(s, a.o.Env.UserHome(), a.o.Env.Get(tools.EnvSearchURL))
+	g, err := j.Guards("", "")
+	if err == nil {
+		err = g.Replay(changes)
+	}
+	if err == nil && mode != "" {
+		if err = s.CheckMode(mode); err == nil {
+			err = g.Apply(policy.Change{Mode: mode})
+		}
+	}
+	if err != nil {
+		return err
+	}
+	d, requests, err := j.Decide(c.ctx(), g, policycheck.Call{Tool: q.Tool, Input: q.Input})
+	if err != nil {
+		return refuse(outcome.Usage, q.Tool+": "+err.Error(), "give the tool's whole input")
+	}
+	return c.document(policycheck.Explain(&d, requests, g.Cwd), nil)
 }
 
 func notOffered() error {

@@ -315,23 +315,3 @@ func (a *service) itemAt(ctx context.Context, m session.Meta, seq int64) (string
 	}
 	return state.Items[len(state.Items)-1].ID(), nil
 }
-
-func (a *service) rewindSession(c *call) error {
-	if a.o.Power.Rewind == nil {
-		return notOffered()
-	}
-	var r api.Rewind
-	if err := c.into(&r); err != nil {
-		return err
-	}
-	m, err := a.meta(c)
-	if err != nil {
-		return err
-	}
-	if r.Digest != "" {
-		if err := a.idle(m); err != nil {
-			return err
-		}
-	}
-	return c.made(a.o.Power.Rewind(c.ctx(), m.ID, c.caller.Name, r))
-}

@@ -1,8 +1,6 @@
 package daemon
 
 import (
-	"context"
-	"encoding/json"
 	"fmt"
 	"net/http"
 	"slices"
@@ -116,18 +114,16 @@ func TestCursor(t *testing.T) {
 }
 
 func TestPatchSession(t *testing.T) {
-	w := newSite(t, func(o *Options) {
-		o.Power.Redact = func(s string) string { return strings.ReplaceAll(s, "sk-secret", "[masked]") }
-	})
+	w := newSite(t)
 	w.session("a", nil, "hello")
 	var s api.Session
-	tag := w.want(200, &s, "PATCH", "/v1/sessions/a", `{"title":"new sk-secret","tag":"t"}`, w.as(api.ScopeRun)).header.Get("ETag")
-	if s.Title != "new [masked]" || s.Tag != "t" || tag != etag(s.Head) {
+	tag := w.want(200, &s, "PATCH", "/v1/sessions/a", `{"title":"new ghp_k3J9xQ2mZ7vB4nL8tR1wY6pD5sF0gHcA9eUb","tag":"t"}`, w.as(api.ScopeRun)).header.Get("ETag")
+	if !strings.HasPrefix(s.Title, "new [secret:") || s.Tag != "t" || tag != etag(s.Head) {
 		t.Errorf("%+v, ETag %s", s, tag)
 	}
 	old := tag
 	tag = w.want(200, &s, "PATCH", "/v1/sessions/a", `{"tag":""}`, "If-Match: "+tag).header.Get("ETag")
-	if s.Tag != "" || s.Title != "new [masked]" || tag == old {
+	if s.Tag != "" || !strings.HasPrefix(s.Title, "new [secret:") || tag == old {
 		t.Errorf("%+v, ETag %s", s, tag)
 	}
 	if p := w.want(412, nil, "PATCH", "/v1/sessions/a", `{"tag":"late"}`, "If-Match: "+old).problem(t); !strings.Contains(p.Detail, tag) {
@@ -295,19 +291,15 @@ func TestSessionsStand(t *testing.T) {
 // Nothing is taken back or deleted under a run that runs, also not by way of an agent of its
 // that has done its work.
 func TestAgentsOfRunsThatRun(t *testing.T) {
-	w := newSite(t, func(o *Options) {
-		o.Power.Rewind = func(context.Context, string, string, api.Rewind) (json.RawMessage, error) {
-			return json.RawMessage(`{}`), nil
-		}
-	})
+	w := newSite(t)
 	w.started("r1")
 	sub, err := w.sessions.Create(t.Context(), session.Opened{SessionID: "sub", Owner: "r1"})
 	must(t, err)
 	must(t, sub.Close())
 	for _, id := range []string{"r1", "sub"} {
-		w.want(200, nil, "POST", "/v1/sessions/"+id+"/rewind", `{"to":"1"}`)
+		w.want(200, nil, "POST", "/v1/sessions/"+id+"/rewind", `{"to":"1","transcript":true}`)
 		for _, p := range []api.Problem{
-			w.want(409, nil, "POST", "/v1/sessions/"+id+"/rewind", `{"to":"1","digest":"d"}`).problem(t),
+			w.want(409, nil, "POST", "/v1/sessions/"+id+"/rewind", `{"to":"1","transcript":true,"digest":"d"}`).problem(t),
 			w.want(409, nil, "DELETE", "/v1/sessions/"+id, "").problem(t),
 		} {
 			if p.Code != "busy" || !strings.Contains(p.Advice, "/v1/runs/r1/stop") {
@@ -317,6 +309,10 @@ func TestAgentsOfRunsThatRun(t *testing.T) {
 	}
 	w.want(200, nil, "POST", "/v1/runs/r1/stop", "")
 	eventually(t, "it is out of memory", func() bool { return !w.runs.Busy("r1") })
-	w.want(200, nil, "POST", "/v1/sessions/sub/rewind", `{"to":"1","digest":"d"}`)
+	const back = `{"to":"1","transcript":true`
+	w.want(409, nil, "POST", "/v1/sessions/sub/rewind", back+`,"digest":"d"}`).problem(t)
+	var plan struct{ Digest string }
+	w.want(200, &plan, "POST", "/v1/sessions/sub/rewind", back+`}`)
+	w.want(200, nil, "POST", "/v1/sessions/sub/rewind", back+`,"digest":"`+plan.Digest+`"}`)
 	w.want(204, nil, "DELETE", "/v1/sessions/sub", "")
 }

@@ -22,6 +22,8 @@ import (
 
 	"github.com/holdfast-dev/holdfast/agent"
 	"github.com/holdfast-dev/holdfast/daemon/api"
+	"github.com/holdfast-dev/holdfast/internal/compose/env"
+	"github.com/holdfast-dev/holdfast/internal/compose/stores"
 	"github.com/holdfast-dev/holdfast/internal/daemon/auth"
 	"github.com/holdfast-dev/holdfast/internal/daemon/feed"
 	"github.com/holdfast-dev/holdfast/internal/daemon/runs"
@@ -89,7 +91,9 @@ func newSiteOn(t testing.TB, around func(session.Store) session.Store, change ..
 	must(t, err)
 	w.auth, err = auth.New(&auth.Options{Dir: filepath.Join(dir, "run"), Refuse: Refuse})
 	must(t, err)
-	o := &Options{Sessions: w.sessions, Hub: w.hub, Runs: w.runs, Auth: w.auth, Version: "1.2.3", Store: "sqlite:x"}
+	o := &Options{Sessions: w.sessions, Hub: w.hub, Runs: w.runs, Auth: w.auth, Version: "1.2.3", Env: &env.Env{Vars: []string{"HOME=" + dir, "HOLDFAST_HOME=" + dir}}}
+	o.Store, err = stores.Parse(o.Env, "")
+	must(t, err)
 	for _, f := range change {
 		f(o)
 	}

@@ -31,10 +31,10 @@ type Server struct {
 	failed error         // what it returns; set before ended is closed
 }
 
-// New returns a server. Sessions, Hub, Runs and Auth must be set.
+// New returns a server. Sessions, Hub, Runs, Auth and Env must be set.
 func New(o *Options) (*Server, error) {
-	if o == nil || o.Sessions == nil || o.Hub == nil || o.Runs == nil || o.Auth == nil {
-		return nil, errors.New("daemon: Options.Sessions, Hub, Runs and Auth must be set")
+	if o == nil || o.Sessions == nil || o.Hub == nil || o.Runs == nil || o.Auth == nil || o.Env == nil {
+		return nil, errors.New("daemon: Options.Sessions, Hub, Runs, Auth and Env must be set")
 	}
 	s := &Server{o: *o, ended: make(chan struct{})}
 	if s.o.Clock == nil {

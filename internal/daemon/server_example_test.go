@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"os"
 
+	"github.com/holdfast-dev/holdfast/internal/compose/env"
 	"github.com/holdfast-dev/holdfast/internal/daemon"
 	"github.com/holdfast-dev/holdfast/internal/daemon/auth"
 	"github.com/holdfast-dev/holdfast/internal/daemon/feed"
@@ -40,7 +41,7 @@ func ExampleNew() {
 	check(err)
 	defer door.Close()
 
-	server, err := daemon.New(&daemon.Options{Sessions: sessions, Hub: hub, Runs: all, Auth: door, Version: "1.0"})
+	server, err := daemon.New(&daemon.Options{Sessions: sessions, Hub: hub, Runs: all, Auth: door, Env: &env.Env{}, Version: "1.0"})
 	check(err)
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	check(err)

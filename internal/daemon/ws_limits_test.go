@@ -374,7 +374,7 @@ func TestNewNeedsItsParts(t *testing.T) {
 	whole := w.server.o
 	for name, without := range map[string]func(*Options){
 		"Sessions": func(o *Options) { o.Sessions = nil }, "Hub": func(o *Options) { o.Hub = nil },
-		"Runs": func(o *Options) { o.Runs = nil }, "Auth": func(o *Options) { o.Auth = nil },
+		"Runs": func(o *Options) { o.Runs = nil }, "Auth": func(o *Options) { o.Auth = nil }, "Env": func(o *Options) { o.Env = nil },
 	} {
 		o := whole
 		without(&o)

@@ -20,6 +20,7 @@ import (
 	"github.com/holdfast-dev/holdfast/approval"
 	"github.com/holdfast-dev/holdfast/audit/secret"
 	"github.com/holdfast-dev/holdfast/daemon/api"
+	"github.com/holdfast-dev/holdfast/internal/compose/env"
 	"github.com/holdfast-dev/holdfast/internal/daemon/auth"
 	"github.com/holdfast-dev/holdfast/internal/daemon/feed"
 	"github.com/holdfast-dev/holdfast/internal/daemon/runs"
@@ -103,7 +104,7 @@ func (w *daemonWorld) begin() {
 	if w.auth, err = auth.New(&auth.Options{Dir: filepath.Join(w.home, "run"), Refuse: Refuse}); err != nil {
 		w.t.Fatal(err)
 	}
-	if w.server, err = New(&Options{Sessions: w.sessions, Hub: w.hub, Runs: w.runs, Auth: w.auth, Version: "test", Workspaces: w.spaces, Log: slog.New(slog.NewTextHandler(w.t.Output(), nil))}); err != nil {
+	if w.server, err = New(&Options{Sessions: w.sessions, Hub: w.hub, Runs: w.runs, Auth: w.auth, Env: &env.Env{Vars: []string{"HOLDFAST_HOME=" + w.home}}, Version: "test", Workspaces: w.spaces, Log: slog.New(slog.NewTextHandler(w.t.Output(), nil))}); err != nil {
 		w.t.Fatal(err)
 	}
 	if w.tune != nil {

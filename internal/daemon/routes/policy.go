@@ -37,13 +37,12 @@ func policyRoutes() []Route {
 			Method: http.MethodGet, Path: "/v1/policy", ID: "getPolicy", Tag: "policy",
 			Doc:   "The chain of a folder's settings, in order, with origins, as holdfast policy show --json prints it.",
 			Scope: api.ScopeRead, Query: []Param{{Name: "cwd", Doc: "an absolute folder", Required: true}}, Response: json.RawMessage(nil),
-			Problems: []outcome.Outcome{outcome.NotOffered},
 		},
 		{
 			Method: http.MethodPost, Path: "/v1/policy/test", ID: "testPolicy", Tag: "policy",
 			Doc:   "What would happen to a call, as holdfast policy check --json prints it. It runs nothing and asks nobody.",
 			Scope: api.ScopeRead, Body: api.PolicyTest{}, Response: json.RawMessage(nil),
-			Problems: []outcome.Outcome{outcome.NotOffered},
+			Problems: one(),
 		},
 	}
 }

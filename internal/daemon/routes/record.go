@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"github.com/holdfast-dev/holdfast/daemon/api"
-	"github.com/holdfast-dev/holdfast/internal/outcome"
 	"github.com/holdfast-dev/holdfast/session"
 )
 
@@ -35,12 +34,12 @@ func recordRoutes() []Route {
 			Method: http.MethodGet, Path: "/v1/sessions/{id}/export", ID: "exportSession", Tag: "sessions",
 			Doc: "A whole session, as holdfast sessions export writes it.", Scope: api.ScopeRead,
 			Query: []Param{{Name: "format", Doc: "default jsonl: every record, one per line", Enum: formats}},
-			Types: []string{jsonLines, "application/json", "text/plain", "text/markdown", "text/html"}, Problems: one(outcome.NotOffered),
+			Types: []string{jsonLines, "application/json", "text/plain", "text/markdown", "text/html"}, Problems: one(),
 		},
 		{
 			Method: http.MethodGet, Path: "/v1/audit", ID: "listAudit", Tag: "audit",
 			Doc:   "Evidence of one session, the newest when none is named, oldest first, as holdfast audit show --json prints it.",
-			Scope: api.ScopeRead, Response: api.Page[json.RawMessage]{}, Problems: one(outcome.NotOffered),
+			Scope: api.ScopeRead, Response: api.Page[json.RawMessage]{}, Problems: one(),
 			Query: paged(
 				Param{Name: "session", Doc: "of this session"},
 				Param{Name: "kind", Doc: "only of this kind: decision, effect, approval, policy …; access is the log of logins and tokens, for the scope admin"},
@@ -50,7 +49,7 @@ func recordRoutes() []Route {
 			Method: http.MethodGet, Path: "/v1/search", ID: "searchTranscripts", Tag: "sessions",
 			Doc: "Items with all of the words, newest first, each with its session, seq and an excerpt. A \"phrase\" is found as it is, " +
 				"dep* is the beginning of a word; case and accents do not matter.",
-			Scope: api.ScopeRead, Response: api.Page[session.Hit]{}, Problems: []outcome.Outcome{outcome.NotOffered},
+			Scope: api.ScopeRead, Response: api.Page[session.Hit]{},
 			Query: paged(
 				Param{Name: "q", Doc: "the words; needed"},
 				Param{Name: "tool", Doc: "in uses and results of this tool only"},
@@ -65,7 +64,7 @@ func recordRoutes() []Route {
 		{
 			Method: http.MethodPost, Path: "/v1/audit/verify", ID: "verifyAudit", Tag: "audit",
 			Doc:   "Checks a session, or all, against the trail, as holdfast audit verify --json does.",
-			Scope: api.ScopeRead, Body: AuditCheck{}, OptionalBody: true, Response: json.RawMessage(nil), Problems: one(outcome.NotOffered),
+			Scope: api.ScopeRead, Body: AuditCheck{}, OptionalBody: true, Response: json.RawMessage(nil), Problems: one(),
 		},
 	}
 }

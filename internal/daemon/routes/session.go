@@ -55,7 +55,7 @@ func sessionRoutes() []Route {
 			Doc: "Takes files and transcript back to an earlier point, as holdfast sessions rewind does: answers with the plan, and applies " +
 				"it when the same request has the plan's digest.",
 			Scope: api.ScopeApprove, Body: api.Rewind{}, Response: json.RawMessage(nil),
-			Problems: one(outcome.Busy, outcome.Conflict, outcome.NotOffered),
+			Problems: one(outcome.Busy, outcome.Conflict),
 		},
 	}
 }

@@ -1,41 +1,22 @@
 package daemon
 
 import (
-	"encoding/json"
 	"fmt"
 	"net/http"
 	"strings"
 	"time"
 
 	"github.com/holdfast-dev/holdfast/daemon/api"
-	"github.com/holdfast-dev/holdfast/internal/audit"
+	"github.com/holdfast-dev/holdfast/internal/compose/stores"
 	"github.com/holdfast-dev/holdfast/internal/daemon/routes"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
+	"github.com/holdfast-dev/holdfast/internal/session/convert"
 	"github.com/holdfast-dev/holdfast/session"
 )
-
-func (a *service) recordHandlers() map[string]func(*call) error {
-	return map[string]func(*call) error{
-		"exportSession":     a.export,
-		"listAudit":         a.audit,
-		"searchTranscripts": a.search,
-		"verifyAudit":       a.verify,
-	}
-}
-
-func (a *service) doctor(c *call) error {
-	if a.o.Power.Doctor == nil {
-		return notOffered()
-	}
-	return c.made(a.o.Power.Doctor(c.ctx()))
-}
 
 // export passes a session on as it is written. When something fails in the middle the
 // connection is cut, so that nobody takes half for the whole.
 func (a *service) export(c *call) error {
-	if a.o.Power.Export == nil {
-		return notOffered()
-	}
 	m, err := a.meta(c)
 	if err != nil {
 		return err
@@ -52,17 +33,16 @@ func (a *service) export(c *call) error {
 		c.header("Content-Disposition", fmt.Sprintf(`attachment; filename="%s.%s"`, fileName(m.ID), format))
 		c.w.WriteHeader(http.StatusOK)
 	}
-	err = a.o.Power.Export(c.ctx(), m.ID, format, func(b []byte) error {
+	err = convert.Export(c.ctx(), writer(func(b []byte) (int, error) {
 		if !began {
 			begin()
 		}
 		if c.r.Method == http.MethodHead {
-			return nil
+			return len(b), nil
 		}
 		_ = control.SetWriteDeadline(time.Now().Add(a.patience))
-		_, err := c.w.Write(b)
-		return err
-	})
+		return c.w.Write(b)
+	}), a.o.Sessions, m.ID, convert.Format(format))
 	switch {
 	case err != nil && !began:
 		return err
@@ -75,6 +55,11 @@ func (a *service) export(c *call) error {
 	return nil
 }
 
+// writer is a function that writes.
+type writer func([]byte) (int, error)
+
+func (w writer) Write(b []byte) (int, error) { return w(b) }
+
 // fileName is an id as every file system takes it.
 func fileName(id string) string {
 	return strings.Map(func(r rune) rune {
@@ -85,30 +70,7 @@ func fileName(id string) string {
 	}, id)
 }
 
-func (a *service) audit(c *call) error {
-	if a.o.Power.Evidence == nil {
-		return notOffered()
-	}
-	after, err := c.after()
-	if err != nil {
-		return err
-	}
-	if c.query["kind"] == audit.KindAccess && !c.caller.May(api.ScopeAdmin) {
-		return refuse(outcome.Denied, "who came in, and from where, is for those with the scope admin", "holdfast daemon token create --scope admin NAME")
-	}
-	list, next, err := a.o.Power.Evidence(c.ctx(), EvidenceQuery{
-		Session: c.query["session"], Kind: c.query["kind"], After: after, Limit: c.limit(),
-	})
-	if err != nil {
-		return err
-	}
-	return c.json(api.Page[json.RawMessage]{Items: append([]json.RawMessage{}, list...), Next: c.cursor(next)})
-}
-
 func (a *service) search(c *call) error {
-	if a.o.Power.Search == nil {
-		return notOffered()
-	}
 	after, err := c.after()
 	if err != nil {
 		return err
@@ -124,20 +86,9 @@ func (a *service) search(c *call) error {
 			}
 		}
 	}
-	found, err := a.o.Power.Search(c.ctx(), q)
+	found, err := stores.Search(c.ctx(), a.o.Env, a.o.Store, a.o.Sessions.Store(), q, false)
 	if err != nil {
 		return err
 	}
 	return c.json(api.Page[session.Hit]{Items: found.Hits, Next: c.cursor(found.Next)})
-}
-
-func (a *service) verify(c *call) error {
-	if a.o.Power.Verify == nil {
-		return notOffered()
-	}
-	var q routes.AuditCheck
-	if err := c.into(&q); err != nil {
-		return err
-	}
-	return c.made(a.o.Power.Verify(c.ctx(), q.Session))
 }

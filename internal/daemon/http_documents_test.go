@@ -5,104 +5,127 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"iter"
 	"net/http"
+	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
 	"testing/fstest"
 
 	"github.com/holdfast-dev/holdfast/daemon/api"
 	"github.com/holdfast-dev/holdfast/internal/daemon/routes"
-	"github.com/holdfast-dev/holdfast/internal/outcome"
+	"github.com/holdfast-dev/holdfast/session"
 )
 
-// What the program does not offer is 501, and not listed.
-func TestNotOffered(t *testing.T) {
+func TestInfo(t *testing.T) {
 	w := newSite(t)
-	w.session("a", nil, "one")
-	for _, tt := range [][3]string{
-		{"GET", "/v1/policy?cwd=/w", ""},
-		{"POST", "/v1/policy/test", `{"cwd":"/w","tool":"Bash","input":{}}`},
-		{"GET", "/v1/audit", ""},
-		{"GET", "/v1/search?q=x", ""},
-		{"POST", "/v1/audit/verify", `{}`},
-		{"GET", "/v1/doctor", ""},
-		{"GET", "/v1/sessions/a/export", ""},
-		{"POST", "/v1/sessions/a/rewind", `{"to":"1"}`},
-	} {
-		if p := w.want(501, nil, tt[0], tt[1], tt[2]).problem(t); p.Code != "not_offered" {
-			t.Errorf("%v: %+v", tt, p)
-		}
-	}
 	var i api.Info
 	w.want(200, &i, "GET", "/v1/info", "", w.as(api.ScopeRun), "Authorization: Bearer "+w.tokens[api.ScopeRead])
-	if strings.Contains(strings.Join(i.Capabilities, " "), "audit") || i.Version != "1.2.3" || i.Caller.Name != "reader" ||
+	if strings.Join(i.Capabilities, " ") != "approvals audit audit.verify doctor events export policy policy.test rewind runs sessions" {
+		t.Errorf("%v", i.Capabilities)
+	}
+	if i.Version != "1.2.3" || !strings.HasPrefix(i.Store, "sqlite:/") || i.Caller.Name != "reader" ||
 		i.Caller.Via != "token" || len(i.Caller.Scopes) != 1 || i.Protocol != 1 || i.StartedAt.IsZero() {
 		t.Errorf("%+v", i)
 	}
 }
 
-func TestPower(t *testing.T) {
-	doc := func(s string) (json.RawMessage, error) { return json.RawMessage(s), nil }
-	w := newSite(t, func(o *Options) {
-		o.Power = Power{
-			Policy: func(_ context.Context, cwd string) (json.RawMessage, error) { return doc(`{"cwd":"` + cwd + `"}`) },
-			Test:   func(_ context.Context, r json.RawMessage) (json.RawMessage, error) { return r, nil },
-			Doctor: func(context.Context) (json.RawMessage, error) { return doc(`{"ok":true}`) },
-			Export: func(_ context.Context, id, format string, write func([]byte) error) error {
-				if format == "text" {
-					return refuse(outcome.Corrupt, "damaged", "")
-				}
-				if err := write([]byte(id + "\n")); err != nil {
-					return err
-				}
-				if format == "markdown" {
-					return errors.New("it broke in the middle")
-				}
-				return nil
-			},
-			Evidence: func(_ context.Context, q EvidenceQuery) ([]json.RawMessage, string, error) {
-				if q.After == "" {
-					return []json.RawMessage{json.RawMessage(`{"n":1}`)}, "one", nil
-				}
-				return []json.RawMessage{json.RawMessage(`{"after":"` + q.After + `"}`)}, "", nil
-			},
-			Rewind: func(_ context.Context, id, by string, r api.Rewind) (json.RawMessage, error) {
-				b, err := json.Marshal(r)
-				return json.RawMessage(`{"by":"` + by + `","of":"` + id + `","r":` + string(b) + `}`), err
-			},
-			Verify: func(_ context.Context, id string) (json.RawMessage, error) { return doc(`{"session":"` + id + `"}`) },
-		}
-	})
-	w.session("a b", nil, "one")
+// What the command line prints with --json is served too.
+func TestDocuments(t *testing.T) {
+	w := newSite(t)
+	dir := t.TempDir()
+	w.session("a", nil, "one", "two")
 	for _, tt := range [][4]string{
-		{"GET", "/v1/policy?cwd=/w/../x", "", `{"cwd":"/x"}`},
-		{"POST", "/v1/policy/test", `{"cwd":"/w","tool":"Bash","input":{"command":"ls <x>"}}`, `{"cwd":"/w","tool":"Bash","input":{"command":"ls <x>"}}`},
-		{"POST", "/v1/audit/verify", `{"session":"s"}`, `{"session":"s"}`},
-		{"POST", "/v1/audit/verify", ``, `{"session":""}`},
-		{"GET", "/v1/doctor", "", `{"ok":true}`},
+		{"GET", "/v1/policy?cwd=" + dir + "/../" + filepath.Base(dir), "", `{"folder":"` + dir + `","project":`},
+		{"POST", "/v1/policy/test", `{"cwd":"` + dir + `","tool":"Bash","input":{"command":"git push"}}`, `{"tool":"Bash","exact":["git push"],"verdict":"ask",`},
+		{"POST", "/v1/policy/test", `{"cwd":"` + dir + `","mode":"plan","tool":"Write","input":{"file_path":"x","content":"<y>"}}`, `{"tool":"Write","exact":["` + dir + `/x"],"verdict":"ask","reason":"Tool \"Write\" blocked in plan mode`},
+		{"POST", "/v1/audit/verify", `{"session":"a"}`, `{"ok":true,"sessions":1,`},
+		{"POST", "/v1/audit/verify", ``, `{"ok":true,"sessions":1,`},
+		{"GET", "/v1/doctor", "", `{"ok":`},
 	} {
-		if got := w.want(200, nil, tt[0], tt[1], tt[2], w.as(api.ScopeRead)); strings.TrimSpace(string(got.body)) != tt[3] {
+		if got := w.want(200, nil, tt[0], tt[1], tt[2], w.as(api.ScopeRead)); !strings.HasPrefix(string(got.body), tt[3]) {
 			t.Errorf("%v: %s", tt, got)
 		}
 	}
+	w.want(404, nil, "POST", "/v1/audit/verify", `{"session":"nobody"}`).problem(t)
+	w.want(404, nil, "POST", "/v1/policy/test", `{"cwd":"/","session":"nobody","tool":"Bash","input":{"command":"ls"}}`).problem(t)
+	for _, tt := range [][3]string{
+		{"GET", "/v1/policy", ""},
+		{"GET", "/v1/policy?cwd=w", ""},
+		{"GET", "/v1/policy?cwd=/nothing/here", ""},
+		{"POST", "/v1/policy/test", `{"cwd":"w","tool":"Bash","input":{}}`},
+		{"POST", "/v1/policy/test", `{"cwd":"/","tool":"Bash"}`},
+		{"POST", "/v1/policy/test", `{"cwd":"/","tool":"Bash","input":{}}`},
+		{"POST", "/v1/policy/test", `{"cwd":"/","tool":"Bash","input":[]}`},
+		{"POST", "/v1/policy/test", `{"cwd":"/","tool":"Bash","input":{"command":"ls"},"mode":"x"}`},
+		{"POST", "/v1/policy/test", `{"cwd":"/","tool":"Bash","input":{},"x":1}`},
+		{"GET", "/v1/audit?kind=nothing", ""},
+		{"GET", "/v1/doctor?net=true", ""},
+	} {
+		w.want(400, nil, tt[0], tt[1], tt[2]).problem(t)
+	}
+}
+
+func TestEvidence(t *testing.T) {
+	w := newSite(t)
+	for _, id := range []string{"a", "b"} {
+		w.session(id, nil, "one")
+	}
+	var all, page api.Page[json.RawMessage]
+	w.want(200, &all, "GET", "/v1/audit", "")
+	if len(all.Items) < 2 || all.Next != "" {
+		t.Fatalf("%+v", all)
+	}
+	var paged []json.RawMessage
+	for next := ""; ; next = "&cursor=" + page.Next {
+		w.want(200, &page, "GET", "/v1/audit?limit=1"+next, "")
+		if paged = append(paged, page.Items...); page.Next == "" {
+			break
+		}
+	}
+	if !reflect.DeepEqual(paged, all.Items) {
+		t.Errorf("pages: %s\nat once: %s", paged, all.Items)
+	}
+	w.want(200, &page, "GET", "/v1/audit?session=b", "")
+	if len(page.Items) != len(all.Items)/2 {
+		t.Errorf("%+v", page)
+	}
+	w.want(200, &page, "GET", "/v1/audit?kind=access", "")
+	if len(page.Items) != 0 {
+		t.Errorf("%+v", page)
+	}
+	w.want(403, nil, "GET", "/v1/audit?kind=access", "", w.as(api.ScopeRead)).problem(t)
+	w.want(404, nil, "GET", "/v1/audit?session=nobody", "").problem(t)
+}
+
+func TestRewindNeedsScope(t *testing.T) {
+	w := newSite(t)
+	w.session("a b", nil, "one", "two")
 	const back = "/v1/sessions/a%20b/rewind"
 	for _, s := range []api.Scope{api.ScopeRead, api.ScopeRun} {
 		w.want(403, nil, "POST", back, `{"to":"1"}`, w.as(s)).problem(t)
 	}
-	if got := w.want(200, nil, "POST", back, `{"to":"turn:1","except":["a"],"digest":"d"}`, w.as(api.ScopeApprove)); !strings.Contains(string(got.body), `"of":"a b","r":{"to":"turn:1","except":["a"],"digest":"d"}`) {
+	if got := w.want(200, nil, "POST", back, `{"to":"2","transcript":true}`, w.as(api.ScopeApprove)); !strings.HasPrefix(string(got.body), `{"session":"a b","to":2,"files":[],"items":[2,1],`) {
 		t.Errorf("%s", got)
 	}
-	for _, body := range []string{`{"to":1}`, `{"by":"x"}`, `{"To":"1"}`, `{"except":"a"}`, `{"digest":null}`} {
+	for _, body := range []string{`{}`, `{"to":1}`, `{"by":"x"}`, `{"To":"1"}`, `{"except":"a"}`, `{"digest":null}`} {
 		w.want(400, nil, "POST", back, body).problem(t)
 	}
 	w.want(404, nil, "POST", "/v1/sessions/nobody/rewind", `{"to":"1"}`)
+}
+
+func TestExport(t *testing.T) {
+	damaged := false
+	w := newSiteOn(t, func(s session.Store) session.Store { return &damaging{s, &damaged} })
+	w.session("a b", nil, "one", "two")
 	got := w.want(200, nil, "GET", "/v1/sessions/a%20b/export", "")
-	if string(got.body) != "a b\n" || got.header.Get("Content-Disposition") != `attachment; filename="a_b.jsonl"` {
+	if !strings.Contains(string(got.body), `"one"`) || got.header.Get("Content-Disposition") != `attachment; filename="a_b.jsonl"` {
 		t.Errorf("%s %v", got, got.header)
 	}
-	w.want(500, nil, "GET", "/v1/sessions/a%20b/export?format=text", "").problem(t)
 	w.want(400, nil, "GET", "/v1/sessions/a%20b/export?format=exe", "").problem(t)
-	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, w.server.URL+"/v1/sessions/a%20b/export?format=markdown", nil)
+	damaged = true
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, w.server.URL+"/v1/sessions/a%20b/export", nil)
 	must(t, err)
 	r.Header.Set("Authorization", "Bearer "+w.tokens[api.ScopeRead])
 	if resp, err := w.client.Do(r); err == nil {
@@ -112,24 +135,25 @@ func TestPower(t *testing.T) {
 			t.Error("half an export looks like a whole one")
 		}
 	}
-	var page api.Page[json.RawMessage]
-	w.want(200, &page, "GET", "/v1/audit?session=a", "")
-	if page.Next == "" || page.Next == "one" {
-		t.Errorf("%+v", page)
-	}
-	w.want(200, &page, "GET", "/v1/audit?session=a&cursor="+page.Next, "")
-	if page.Next != "" || string(page.Items[0]) != `{"after":"one"}` {
-		t.Errorf("%s", page.Items)
-	}
-	for _, tt := range [][3]string{
-		{"GET", "/v1/policy", ""},
-		{"GET", "/v1/policy?cwd=w", ""},
-		{"POST", "/v1/policy/test", `{"cwd":"w","tool":"Bash","input":{}}`},
-		{"POST", "/v1/policy/test", `{"cwd":"/w","tool":"Bash"}`},
-		{"POST", "/v1/policy/test", `{"cwd":"/w","tool":"Bash","input":{},"x":1}`},
-		{"GET", "/v1/doctor?net=true", ""},
-	} {
-		w.want(400, nil, tt[0], tt[1], tt[2]).problem(t)
+}
+
+// damaging is a store whose sessions cannot be read to their end when it is damaged.
+type damaging struct {
+	session.Store
+	damaged *bool
+}
+
+func (d *damaging) Read(ctx context.Context, id string, r session.Range) iter.Seq2[session.Record, error] {
+	return func(yield func(session.Record, error) bool) {
+		n := 0
+		for rec, err := range d.Store.Read(ctx, id, r) {
+			if n++; *d.damaged && n > 2 {
+				err = errors.New("it broke in the middle")
+			}
+			if !yield(rec, err) || err != nil {
+				return
+			}
+		}
 	}
 }
 

@@ -1,0 +1,141 @@
+package daemon
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/holdfast-dev/holdfast/daemon/api"
+	"github.com/holdfast-dev/holdfast/internal/audit"
+	"github.com/holdfast-dev/holdfast/internal/compose/stores"
+	"github.com/holdfast-dev/holdfast/internal/daemon/routes"
+	"github.com/holdfast-dev/holdfast/internal/outcome"
+	"github.com/holdfast-dev/holdfast/session"
+)
+
+func (a *service) recordHandlers() map[string]func(*call) error {
+	return map[string]func(*call) error{
+		"exportSession":     a.export,
+		"listAudit":         a.audit,
+		"searchTranscripts": a.search,
+		"verifyAudit":       a.verify,
+	}
+}
+
+// audit lists entries of one session or of all, the oldest session first. A page
+// ends at "SESSION@N": N entries of it were told.
+func (a *service) audit(c *call) error {
+	after, err := c.after()
+	if err != nil {
+		return err
+	}
+	one, kind := c.query["session"], c.query["kind"]
+	if kind == audit.KindAccess && !c.caller.May(api.ScopeAdmin) {
+		return refuse(outcome.Denied, "who came in, and from where, is for those with the scope admin", "holdfast daemon token create --scope admin NAME")
+	}
+	p := evidencePage{in: a.o.Sessions, o: &audit.ReadOptions{}, limit: c.limit(), items: []json.RawMessage{}}
+	if kind != "" {
+		if !slices.Contains(audit.Kinds(), kind) {
+			return outcome.Invalid(strconv.Quote(kind)+" is no kind of evidence", "use "+strings.Join(audit.Kinds(), ", "))
+		}
+		p.o.Kinds = []string{kind}
+	}
+	if kind == audit.KindAccess && one == "" {
+		in, _, done, err := stores.OpenAccess(a.o.Env)
+		if errors.Is(err, session.ErrNotFound) {
+			return c.json(api.Page[json.RawMessage]{Items: p.items})
+		}
+		if err != nil {
+			return err
+		}
+		defer done()
+		p.in = in
+	}
+	list, told, err := p.from(c.ctx(), one, after)
+	for i := 0; err == nil && i < len(list) && p.next == ""; i++ {
+		err = p.add(c.ctx(), list[i].ID, told)
+		told = 0
+	}
+	if err != nil {
+		return err
+	}
+	return c.json(api.Page[json.RawMessage]{Items: p.items, Next: c.cursor(p.next)})
+}
+
+// evidencePage is a page of evidence that is made.
+type evidencePage struct {
+	in    *session.Sessions
+	o     *audit.ReadOptions
+	limit int // 0: none
+
+	items []json.RawMessage
+	next  string // where the next page begins; "": there is none
+}
+
+// from are the sessions whose evidence is still to be told, and how much of the first
+// of them was told.
+func (p *evidencePage) from(ctx context.Context, one, after string) (list []session.Meta, told int, err error) {
+	if one != "" {
+		m, err := p.in.Get(ctx, one)
+		if err != nil {
+			return nil, 0, err
+		}
+		list = []session.Meta{m}
+	} else if list, err = audit.OldestFirst(ctx, p.in); err != nil {
+		return nil, 0, err
+	}
+	if after == "" {
+		return list, 0, nil
+	}
+	id, count, ok := strings.Cut(after, "@")
+	told, err = strconv.Atoi(count)
+	if !ok || err != nil || told < 0 {
+		return nil, 0, outcome.Invalid("the cursor is none of a list of evidence", "begin anew without it")
+	}
+	for i, m := range list {
+		if m.ID == id {
+			return list[i:], told, nil
+		}
+	}
+	return nil, 0, &outcome.Failure{Message: "the session that the cursor stands in is gone", Advice: "begin anew without it", Result: outcome.NotFound, Cause: session.ErrNotFound}
+}
+
+// add adds the entries of a session but for those that were told, until the page is full. What is
+// damaged is left out: verifying says what it is.
+func (p *evidencePage) add(ctx context.Context, id string, told int) error {
+	n := 0
+	for e, err := range audit.Read(ctx, p.in, id, p.o) {
+		if errors.Is(err, session.ErrCorrupt) {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		if n++; n <= told {
+			continue
+		}
+		if p.limit > 0 && len(p.items) == p.limit {
+			p.next = fmt.Sprintf("%s@%d", id, n-1)
+			return nil
+		}
+		b, err := audit.Canonical(&e)
+		if err != nil {
+			return err
+		}
+		p.items = append(p.items, b)
+	}
+	return nil
+}
+
+func (a *service) verify(c *call) error {
+	var q routes.AuditCheck
+	if err := c.into(&q); err != nil {
+		return err
+	}
+	r, err := stores.Verify(c.ctx(), a.o.Env, a.o.Store.Again(), a.o.Sessions, &audit.VerifyOptions{Session: q.Session})
+	return c.document(r, err)
+}

@@ -1,0 +1,65 @@
+package daemon
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/holdfast-dev/holdfast/internal/checkpoint"
+	"github.com/holdfast-dev/holdfast/internal/outcome"
+	"github.com/holdfast-dev/holdfast/internal/rewind"
+)
+
+// rewindSession takes a session back as `sessions rewind` does: it says what would be done, and
+// does it when it is told the digest of just that.
+func (a *service) rewindSession(c *call) error {
+	r := rewind.Request{By: c.caller.Name}
+	if err := c.into(&r.Rewind); err != nil {
+		return err
+	}
+	m, err := a.meta(c)
+	if err != nil {
+		return err
+	}
+	if r.Digest != "" {
+		if err := a.idle(m); err != nil {
+			return err
+		}
+	}
+	if err := r.Check(m.ID); err != nil {
+		return err
+	}
+	plan, closeFolders, err := rewind.Plan(c.ctx(), a.o.Env, a.o.Sessions, m, &r)
+	if err != nil {
+		return err
+	}
+	defer closeFolders()
+	if err := r.CheckExcept(plan, m); err != nil {
+		return err
+	}
+	doc := plan.Document()
+	if r.Digest != "" {
+		doc.Done, err = carryOut(c.ctx(), plan, r.Digest)
+	}
+	return c.document(doc, err)
+}
+
+// carryOut does what was shown, or says why it is not done.
+func carryOut(ctx context.Context, plan *checkpoint.Plan, shown string) (done *checkpoint.Result, err error) {
+	err = checkpoint.ErrChanged
+	if shown == plan.Digest() {
+		done, err = plan.Apply(ctx)
+	}
+	switch {
+	case errors.Is(err, checkpoint.ErrChanged):
+		err = &outcome.Failure{
+			Message: fmt.Sprintf("session %s: %v", plan.Session, checkpoint.ErrChanged), Advice: "look at what would be done now: leave the digest out",
+			Result: outcome.Conflict, Cause: err,
+		}
+	case errors.Is(err, checkpoint.ErrBlocked):
+		err = &outcome.Failure{
+			Message: err.Error(), Advice: "except leaves a file as it is, force puts back those in conflict", Result: outcome.Conflict, Cause: err,
+		}
+	}
+	return done, err
+}
