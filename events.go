@@ -22,7 +22,8 @@ type Event struct {
 // Events tells what the run's log says behind the record after (0: from the beginning), and then
 // what happens, as it happens, until no turn is under way. It may be called any number of times.
 // Deltas are told as they come, and are void when the run is read again; a slow reader misses
-// deltas and no records. Events of sub-agents are in the logs of their own sessions.
+// deltas and no records. Events of sub-agents are in the logs of their own sessions, which only
+// the log of a daemon's run relays.
 func (r *Run) Events(ctx context.Context, after int64) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
 		sub, err := r.rt.hub.Subscribe(ctx, r.id, after)
@@ -101,13 +102,21 @@ func (s *stream) next(ctx context.Context) ([]event.Event, error) {
 	s.seq = e.Seq
 	var list []event.Event
 	for _, rec := range e.Records {
-		more, err := event.FromRecord(rec.Record, &s.state)
+		more, err := s.read(rec)
 		if err != nil {
 			return nil, err
 		}
 		list = append(list, more...)
 	}
 	return list, nil
+}
+
+// read returns the events of a record: the daemon's runs relay those of other sessions.
+func (s *stream) read(r feed.Record) ([]event.Event, error) {
+	if r.Session != s.run.id {
+		return s.state.Relayed(r.Session, r.Agent, r.Record)
+	}
+	return event.FromRecord(r.Record, &s.state)
 }
 
 // look returns io.EOF when nobody works on a run of another process, and all of it was told.

@@ -25,8 +25,8 @@ func Type(e Event) string {
 	return e.eventType()
 }
 
-// Provisional reports whether an event is on no record. Deltas are void when [Retrying]
-// follows, and are replaced by the item that follows otherwise.
+// Provisional reports whether an event is on no record of its agent. Deltas are void when
+// [Retrying] follows, and are replaced by the item that follows otherwise.
 func Provisional(e Event) bool {
 	switch e := e.(type) {
 	case TurnStarted, ItemAppended, Decided, ApprovalAsked, ApprovalResolved, PolicyChanged, ToolStarted, ToolFinished,

@@ -20,6 +20,8 @@ type State struct {
 	running  map[string]string          // tools by use, of calls that neither ended nor got a result
 	finished *ToolFinished              // of which the result follows in the next record
 	turned   bool                       // a turn has begun
+	opened   bool                       // the daemon's record of the start has told of the opening
+	agents   map[string]*relayed        // of those whose records the log relays, by session
 }
 
 // FromRecord returns the events of a record, in the order in which the agent told them: none,
@@ -27,7 +29,8 @@ type State struct {
 // whenever they are read. A record that was erased, and a kind that tells nothing, give none.
 //
 // An answer that came too late (ApprovalResolved.Late) is on no record. What a sub-agent asks is in
-// the log of its run and names it (Question.Asker); its agent tells it as a [SubagentEvent].
+// the log of its run and names it (Question.Asker): it is a [SubagentEvent] when s knows the
+// sub-agent by [State.Relayed]. [SessionOpened] and [Result] are on record in a daemon's run alone.
 func FromRecord(r session.Record, s *State) ([]Event, error) {
 	if s == nil {
 		s = new(State)
@@ -37,6 +40,9 @@ func FromRecord(r session.Record, s *State) ([]Event, error) {
 	list, err := s.events(&r, finished)
 	if err != nil {
 		return nil, fmt.Errorf("record %d cannot be read: %w", r.Seq, err)
+	}
+	for i, e := range list {
+		list[i] = s.wrap(asker(e), e)
 	}
 	if finished != nil {
 		list = append([]Event{*finished}, list...)
@@ -91,6 +97,8 @@ func (s *State) events(r *session.Record, finished *ToolFinished) ([]Event, erro
 			return nil, err
 		}
 		return []Event{PolicyChanged{Change: c}}, nil
+	case session.KindRunEvent:
+		return s.runEvent(r)
 	}
 	return nil, nil
 }

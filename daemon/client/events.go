@@ -36,9 +36,10 @@ type Event struct {
 	Seq    int64       // of the record; of the last one told, otherwise
 	Record *api.Record // of a record
 	Agent  string      // of a delta: the agent's name
-	Delta  event.Event // of a delta
-	Status api.Status  // of caught_up: the run's
-	Err    error       // of lost: why
+	// Events are what the run tells by a record, which may be nothing, or by a delta.
+	Events []event.Event
+	Status api.Status // of caught_up: the run's
+	Err    error      // of lost: why; of a record: why its events cannot be read
 }
 
 // Limits of a stream.
@@ -51,8 +52,9 @@ const (
 
 // Events yields a session's records after a seq, in order, and then live ones. When a
 // connection breaks it connects again and continues after the last record: each record is
-// yielded once, deltas may be lost. The loop ends with ctx, with the session, and with an
-// error that would occur again: *[api.Problem].
+// yielded once, deltas may be lost. Those of a text are told from its beginning or not at all, and
+// when some of them are lost the item tells the rest of it as one. The loop ends with ctx, with the
+// session, and with an error that would occur again: *[api.Problem].
 func (c *Client) Events(ctx context.Context, id string, after int64) iter.Seq2[*Event, error] {
 	return func(yield func(*Event, error) bool) {
 		s := &stream{c: c, id: id, last: after, yield: yield}
@@ -103,11 +105,12 @@ type stream struct {
 	id    string
 	yield func(*Event, error) bool
 
-	last int64 // all records up to here were told
-	part int   // how many of the record behind it were told: a relay stands for several
-	told int   // events
-	lost bool  // a connection has broken
-	done bool  // nobody listens any more, or there is nothing more to tell
+	last   int64 // all records up to here were told
+	part   int   // how many of the record behind it were told: a relay stands for several
+	told   int   // events
+	lost   bool  // a connection has broken
+	done   bool  // nobody listens any more, or there is nothing more to tell
+	reader reader
 }
 
 // errEnded says that the daemon ended the stream.
@@ -127,6 +130,7 @@ func (s *stream) connect(ctx context.Context) error {
 	defer resp.Body.Close()
 	if s.lost {
 		s.lost = false
+		s.reader.gap()
 		if !s.tell(&Event{Kind: EventGap, Seq: s.last}) {
 			return nil
 		}
@@ -150,6 +154,9 @@ func (s *stream) connect(ctx context.Context) error {
 			continue
 		}
 		e, err := decode(f)
+		if err == nil && e != nil && !s.reader.read(e) {
+			e = nil
+		}
 		if err != nil {
 			return &Error{Op: "events of " + s.id, Place: s.c.place, Err: err}
 		}
@@ -274,9 +281,11 @@ func decode(f frame) (*Event, error) {
 			break
 		}
 		e.Seq, e.Agent = d.Seq, d.Agent
-		if e.Delta, err = event.Unmarshal(d.Event); err != nil {
+		told, err := event.Unmarshal(d.Event)
+		if err != nil {
 			return nil, nil //nolint:nilerr,nilnil // a delta of a later version is no loss
 		}
+		e.Events = []event.Event{told}
 	case EventGap, EventCaughtUp, EventDeleted:
 		var d struct {
 			Seq    int64      `json:"seq"`

@@ -51,7 +51,7 @@ func record(seq int, more bool, id string) string {
 	return s + "\n"
 }
 
-const delta = "event: delta\ndata: {\"seq\":1,\"agent\":\"a\",\"type\":\"text_delta\",\"event\":{\"type\":\"text_delta\",\"text\":\"x\"}}\n\n"
+const delta = "event: delta\ndata: {\"seq\":1,\"agent\":\"a\",\"type\":\"notice\",\"event\":{\"type\":\"notice\",\"text\":\"x\"}}\n\n"
 
 // until collects what is told until a record of the last id.
 func until(t *testing.T, c *client.Client, after int64, last string) (told []string) {
@@ -67,7 +67,7 @@ func until(t *testing.T, c *client.Client, after int64, last string) (told []str
 				return told
 			}
 		case client.EventDelta:
-			told = append(told, e.Delta.(event.TextDelta).Text)
+			told = append(told, e.Events[0].(event.Notice).Text)
 		default:
 			told = append(told, string(e.Kind))
 		}

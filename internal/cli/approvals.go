@@ -342,7 +342,7 @@ func resolve(p *command.Program, ctx context.Context, s *session.Sessions, d que
 	if err := notFromRun(p, "answer its questions"); err != nil {
 		return a, err
 	}
-	c := dial(p, ctx, store)
+	c, _ := dial(p, ctx, store)
 	if c == nil {
 		return resolveHere(p, ctx, s, d, a)
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/holdfast-dev/holdfast/daemon/client"
 	"github.com/holdfast-dev/holdfast/internal/cli/command"
 	"github.com/holdfast-dev/holdfast/internal/compose"
+	"github.com/holdfast-dev/holdfast/internal/compose/env"
 	"github.com/holdfast-dev/holdfast/internal/compose/isolation"
 	"github.com/holdfast-dev/holdfast/internal/compose/models"
 	"github.com/holdfast-dev/holdfast/internal/compose/stores"
@@ -25,52 +26,59 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// findDaemon finds the daemon for a run: not that whose agent this process works for.
-func findDaemon(p *command.Program, ctx context.Context, store string) *client.Client {
-	c := dial(p, ctx, store)
-	if c != nil && c.Info().Caller.Agent {
-		c.Close()
-		return nil
-	}
-	return c
-}
-
 // dial finds the daemon of this home, when it serves this store and nothing says to do
 // without; nil otherwise. Where none runs that takes two calls of the system. The
-// caller closes it.
-func dial(p *command.Program, ctx context.Context, store string) *client.Client {
+// caller closes it. other names the store that a daemon serves instead.
+func dial(p *command.Program, ctx context.Context, store string) (c *client.Client, other string) {
 	if v := p.Getenv("HOLDFAST_NO_DAEMON"); v != "" && v != "0" {
-		return nil
+		return nil, ""
 	}
 	home, err := p.Home()
 	if err != nil {
-		return nil
+		return nil, ""
 	}
-	c, err := client.Dial(ctx, &client.Options{Home: home, Name: "cli", Getenv: p.Getenv})
+	c, err = client.Dial(ctx, &client.Options{Home: home, Name: "cli", Getenv: p.Getenv})
 	if errors.Is(err, client.ErrNone) {
-		return nil
+		return nil, ""
 	}
 	if err != nil {
 		p.Warn("going on without the daemon: %v", err)
 		if hint := outcome.Hint(err); hint != "" {
 			p.Err.Line("%s %s", p.Err.Bold("hint:"), term.Escape(hint))
 		}
-		return nil
+		return nil, ""
 	}
 	ref, err := stores.Parse(p.Environment(), store)
 	if err != nil || ref.Name != c.Info().Store {
 		c.Close()
-		return nil
+		return nil, c.Info().Store
 	}
-	return c
+	return c, ""
 }
 
-// remote finds the daemon that the run is to happen in, or nil.
+// remote finds the daemon that the run is to happen in, or nil. A daemon that is there and is not
+// used is told of.
 func (c *runCmd) remote(ctx context.Context, p *command.Program) *client.Client {
 	if c.NoDaemon {
 		return nil
 	}
-	return findDaemon(p, ctx, c.Store)
+	d, other := dial(p, ctx, c.Store)
+	switch {
+	case other != "":
+		c.noticeHere(p, "the daemon serves another store, "+other, "leave --store and HOLDFAST_STORE out, or add --no-daemon")
+	case d != nil && d.Info().Caller.Agent: // this process works for an agent there
+		d.Close()
+		c.noticeHere(p, "an agent of the daemon has started this process", "add --no-daemon")
+		return nil
+	}
+	return d
+}
+
+// noticeHere says why a run is not the daemon's.
+func (c *runCmd) noticeHere(p *command.Program, why, hint string) {
+	if !c.Quiet {
+		p.Notices([]env.Notice{{Text: "this run is not in the daemon: " + why, Hint: hint}})
+	}
 }
 
 // target is the session of a run in the daemon.
@@ -186,7 +194,7 @@ func (c *runCmd) startRemote(ctx context.Context, p *command.Program, d *client.
 	s.mode = func() policy.Mode { return c.modeThere(ctx, d, t, rules) }
 	view.begin(s)
 	r := &remoteRun{
-		p: p, d: d, view: view, target: t, events: newRemoteEvents(t.id, t.forked, t.meta), request: request,
+		p: p, d: d, view: view, target: t, request: request,
 		verbose: c.Verbose, onAsk: rules.OnAsk.Value, asked: map[string]*question{}, again: c.again(), prepared: t.meta == nil,
 	}
 	if c.OutputFormat == "text" {

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/holdfast-dev/holdfast/approval"
@@ -21,7 +22,7 @@ import (
 
 // remoteRun shows a run that happens in the daemon.
 //
-//	events ──► remoteEvents ──► view
+//	events ──► view
 //	questions ─► the person ──► Decide      (first answer wins, from wherever)
 //	Ctrl-C ──► StopRun
 type remoteRun struct {
@@ -29,8 +30,10 @@ type remoteRun struct {
 	d       *client.Client
 	view    view
 	target  *target
-	events  *remoteEvents
 	request *api.NewRun
+	early   []event.Event // from before the opening was told
+	opened  bool
+	result  *event.Result
 	verbose bool
 	again   string
 
@@ -50,9 +53,6 @@ type toldEvent struct {
 	event *client.Event
 	err   error
 }
-
-// deltaPatience is how long an event waits for what only its delta says.
-const deltaPatience = 250 * time.Millisecond
 
 // openPatience is how long what was asked before waits for the session's opening to be told.
 const openPatience = 3 * time.Second
@@ -140,13 +140,12 @@ func (r *remoteRun) openQuestions(ctx context.Context) error {
 
 func (r *remoteRun) loop(ctx, away context.Context, told <-chan toldEvent) (outcome.Outcome, error) {
 	interrupt := ctx.Done()
-	var deadline <-chan time.Time // of what waits for its delta
-	var late <-chan time.Time     // what was asked before is shown, though nothing was told of the opening
+	var late <-chan time.Time // what was asked before is shown, though nothing was told of the opening
 	if r.target.meta != nil {
 		late = time.After(openPatience)
 	}
 	for {
-		if late != nil && r.events.opened && !r.events.waiting() {
+		if late != nil && r.opened {
 			late = nil
 			if err := r.openQuestions(away); err != nil {
 				return outcome.Of(err), err
@@ -160,15 +159,6 @@ func (r *remoteRun) loop(ctx, away context.Context, told <-chan toldEvent) (outc
 			}
 			if out, done, err := r.told(ctx, away, e); done || err != nil {
 				return out, err
-			}
-			deadline = nil
-			if r.events.waiting() {
-				deadline = time.After(deltaPatience)
-			}
-		case <-deadline:
-			deadline = nil
-			if err := r.show(away, r.events.flush()); err != nil {
-				return outcome.Failed, err
 			}
 		case <-late:
 			late = nil
@@ -206,11 +196,10 @@ func (r *remoteRun) told(ctx, away context.Context, e toldEvent) (out outcome.Ou
 	if err := r.presence(e.event); err != nil {
 		return outcome.Of(err), true, err
 	}
-	list, err := r.events.take(e.event)
-	if err == nil {
-		err = r.show(away, list)
+	if e.event.Kind == client.EventRecord && e.event.Err != nil {
+		return outcome.Failed, true, e.event.Err
 	}
-	if err != nil {
+	if err := r.show(away, r.inOrder(e.event.Events)); err != nil {
 		return outcome.Of(err), true, err
 	}
 	switch {
@@ -226,6 +215,25 @@ func (r *remoteRun) told(ctx, away context.Context, e toldEvent) (out outcome.Ou
 		return r.runEvent(ctx, away, e.event.Record.Payload)
 	}
 	return out, false, nil
+}
+
+// inOrder holds back what comes before the opening, such as what hooks say at the start: an agent
+// here tells it behind that.
+func (r *remoteRun) inOrder(list []event.Event) []event.Event {
+	if r.opened {
+		return list
+	}
+	for i, e := range list {
+		if o, ok := e.(event.SessionOpened); ok {
+			if r.target.forked != "" { // by this command
+				o.Forked, o.Created = r.target.forked, false
+			}
+			r.opened = true
+			return slices.Concat([]event.Event{o}, r.early, list[:i], list[i+1:])
+		}
+	}
+	r.early = append(r.early, list...)
+	return nil
 }
 
 // presence notes when the daemon goes away and comes back.
@@ -251,8 +259,6 @@ func (r *remoteRun) runEvent(ctx, away context.Context, payload []byte) (outcome
 		return outcome.Failed, true, fmt.Errorf("the daemon's record cannot be read: %w", err)
 	}
 	switch e.Event {
-	case wire.RunOpened:
-		return outcome.OK, false, r.show(away, r.events.found(e.Notices))
 	case wire.RunSteered:
 		return outcome.OK, false, r.show(away, []event.Event{event.Notice{Text: "told by " + cmp.Or(e.By, "somebody") + ": " + e.Text}})
 	case wire.RunInterrupted:
@@ -260,15 +266,12 @@ func (r *remoteRun) runEvent(ctx, away context.Context, payload []byte) (outcome
 			Message: "the daemon ended while the run was under way; what was done is saved", Result: outcome.Interrupted,
 			Advice: fmt.Sprintf("go on: holdfast run %s--resume %s", r.again, r.target.id),
 		}
-		return outcome.Interrupted, true, errors.Join(r.show(away, r.events.flush()), err)
+		return outcome.Interrupted, true, err
 	case wire.RunCompleted, wire.RunFailed, wire.RunCancelled:
 	default:
 		return outcome.OK, false, nil
 	}
-	if err := r.show(away, r.events.flush()); err != nil {
-		return outcome.Failed, true, err
-	}
-	if e.Event == wire.RunFailed && r.events.result == nil && r.events.tally.closed.Reason == "" {
+	if e.Event == wire.RunFailed && r.result == nil {
 		return outcome.Failed, true, &outcome.Failure{Message: e.Message, Result: outcome.Failed}
 	}
 	if e.Event == wire.RunCancelled && !r.stopped {
@@ -277,12 +280,28 @@ func (r *remoteRun) runEvent(ctx, away context.Context, payload []byte) (outcome
 			return outcome.Failed, true, err
 		}
 	}
-	res := r.events.ended(&e)
+	res := r.ended(&e)
 	r.unasked(&res)
 	if err := r.view.show(res); err != nil {
 		return outcome.Failed, true, fmt.Errorf("write output: %w", err)
 	}
 	return ending(ctx, &res), true, nil
+}
+
+// ended is the run's result: that of its agent, or of a run whose agent had nothing to do what the
+// record of the end says.
+func (r *remoteRun) ended(e *wire.RunEvent) event.Result {
+	if r.result != nil {
+		return *r.result
+	}
+	res := event.Result{SessionID: r.target.id, Reason: event.ReasonCompleted, Text: e.Text, CostUSD: e.Cost}
+	if e.Event == wire.RunCancelled {
+		res.Reason = event.ReasonInterrupted
+	}
+	if e.Usage != nil {
+		res.Usage = *e.Usage
+	}
+	return res
 }
 
 func via(way string) string {
@@ -329,6 +348,9 @@ func (r *remoteRun) asking(ctx context.Context, e event.Event) (event.Event, err
 	case event.Decided:
 		r.undecided(&e.Decision)
 		return e, nil
+	case event.Result: // it is shown when the record that has it was read
+		r.result = &e
+		return nil, nil //nolint:nilnil // there is nothing to show yet
 	}
 	return e, nil
 }

@@ -127,6 +127,7 @@ func (c *runCmd) start(ctx context.Context, p *command.Program, view view, settl
 		if out, err := c.startRemote(ctx, p, d, cwd, in, input, view); !errors.Is(err, errHere) {
 			return out, err
 		}
+		c.noticeHere(p, "without a prompt it continues only what it was interrupted in", "give a prompt, or add --no-daemon")
 	}
 	r, err := c.composed(p, cwd)
 	if err != nil {

@@ -160,9 +160,21 @@ func fromRecords(t *testing.T, records []session.Record) (list []event.Event) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		list = append(list, more...)
+		list = append(list, slices.DeleteFunc(more, event.Provisional)...) // those of a daemon's own records are told at once
 	}
 	return list
+}
+
+// askedBy is the session of the sub-agent whose question, in the run's log, an event is about;
+// "" for any other event.
+func askedBy(e event.Event) string {
+	switch e := e.(type) {
+	case event.ApprovalAsked:
+		return e.Question.Asker
+	case event.ApprovalResolved:
+		return e.Answer.Asker
+	}
+	return ""
 }
 
 // differs is what is another from run to run: ids, times, temporary folders, and digests of

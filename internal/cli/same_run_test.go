@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -294,12 +295,12 @@ func (s *place) daemon() *seen {
 	out := &seen{}
 	var followed sync.WaitGroup
 	followed.Go(func() { out.frames = s.follow(ws) })
-	events := newRemoteEvents("s", "", nil)
 	for e, err := range d.Events(s.t.Context(), "s", 0) {
 		s.ok(err)
-		list, err := events.take(e)
-		s.ok(err)
-		for _, one := range list {
+		if e.Kind == client.EventRecord {
+			s.ok(e.Err)
+		}
+		for _, one := range e.Events {
 			if sub, ok := one.(event.SubagentEvent); ok {
 				one = sub.Event
 			}
@@ -308,14 +309,12 @@ func (s *place) daemon() *seen {
 				s.ok(err)
 			}
 		}
-		out.told = append(out.told, list...)
+		out.told = append(out.told, e.Events...)
 		if e.Kind == client.EventCaughtUp && e.Seq == 0 {
 			_, err := d.StartRun(s.t.Context(), "s", s.spec.Prompt)
 			s.ok(err)
 		}
-		if end := s.ended(e); end != nil {
-			out.told = append(out.told, events.flush()...)
-			out.told = append(out.told, events.ended(end))
+		if s.ended(e) {
 			break
 		}
 	}
@@ -329,19 +328,15 @@ func (s *place) daemon() *seen {
 	return out
 }
 
-// ended is the record that ends the run; nil for anything else.
-func (s *place) ended(e *client.Event) *wire.RunEvent {
+// ended reports whether an event ends the run.
+func (s *place) ended(e *client.Event) bool {
 	s.t.Helper()
 	if e.Kind != client.EventRecord || e.Record.Kind != session.KindRunEvent {
-		return nil
+		return false
 	}
 	var r wire.RunEvent
 	s.ok(json.Unmarshal(e.Record.Payload, &r))
-	switch r.Event {
-	case wire.RunCompleted, wire.RunFailed, wire.RunCancelled:
-		return &r
-	}
-	return nil
+	return slices.Contains([]string{wire.RunCompleted, wire.RunFailed, wire.RunCancelled}, r.Event)
 }
 
 // socket subscribes to the run.

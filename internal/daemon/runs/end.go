@@ -8,8 +8,10 @@ import (
 
 	"github.com/holdfast-dev/holdfast/agent"
 	"github.com/holdfast-dev/holdfast/daemon/api"
+	"github.com/holdfast-dev/holdfast/event"
 	"github.com/holdfast-dev/holdfast/internal/daemon/strategy"
 	"github.com/holdfast-dev/holdfast/internal/daemon/wire"
+	"github.com/holdfast-dev/holdfast/internal/outcome"
 	"github.com/holdfast-dev/holdfast/internal/session/retry"
 )
 
@@ -27,6 +29,7 @@ func (x *run) finish(ctx context.Context, out strategy.Output, err error) {
 	stop := x.stopped
 	x.mu.Unlock()
 	e := x.end(context.Cause(ctx), stop, out, err)
+	e.Result = x.result(e.Text)
 	worked, cerr := x.closeAgents(e.Status == api.StatusInterrupted, e.Status == api.StatusCompleted)
 	if e.Status != api.StatusInterrupted {
 		orphans, err := x.r.denyOpen(context.WithoutCancel(ctx), x.id, Actor{Name: "nobody", Via: "daemon"}, "the run has ended")
@@ -98,6 +101,27 @@ func (x *run) end(left error, stop *stopRequest, out strategy.Output, err error)
 		e.Event, e.Status, e.Text = wire.RunCompleted, api.StatusCompleted, out.Text
 	}
 	return e
+}
+
+// result is what a sole agent has told at the end of its last turn, in its JSON form; nil when
+// there is none. The text of the record is not repeated in it.
+func (x *run) result(text string) wire.Raw {
+	x.mu.Lock()
+	m := x.members[sole(x.strategy)]
+	x.mu.Unlock()
+	if m == nil || m.result == nil {
+		return nil
+	}
+	r := *m.result
+	if r.Text == text {
+		r.Text = ""
+	}
+	form, err := event.Marshal(outcome.Explain(r))
+	if err != nil { // its numbers are still on record
+		x.r.o.Log.Warn("the result of a run has no form", slog.String("run", x.id), slog.Any("error", err))
+		return nil
+	}
+	return form
 }
 
 // close ends the agents and what follows them.

@@ -26,9 +26,10 @@ type member struct {
 	made    *Made
 	agent   Agent
 
-	turns  sync.Mutex // held by the step that it makes
-	opened bool       // what was found in its session is on record; under turns
-	veil   veil       // of the loop's goroutine
+	turns  sync.Mutex    // held by the step that it makes
+	opened bool          // what was found in its session is on record; under turns
+	veil   veil          // of the loop's goroutine
+	result *event.Result // of the last turn; of the loop's goroutine, and of who ends the run
 
 	steering sync.Mutex
 	busy     bool // a turn is open: it can be steered
@@ -180,11 +181,15 @@ func (m *member) run(ctx context.Context, parts []transcript.Part) (*event.Resul
 		}
 		m.told(ctx, e)
 		if res, ok := e.(event.Result); ok {
+			m.result = &res
 			return &res, nil
 		}
 	}
 	return nil, errors.New("the agent ended without a result")
 }
+
+// sole reports whether the agent works in the run's own session.
+func (m *member) sole() bool { return m.session == m.x.id }
 
 func (m *member) setBusy(on bool) {
 	m.steering.Lock()
@@ -244,12 +249,19 @@ func (m *member) told(ctx context.Context, e event.Event) {
 		m.policyChanged(ctx, e)
 	case event.SessionOpened:
 		m.wake()
-		e.Notices = nil // they are on record
-		m.publish(e)
+		if !m.sole() { // otherwise it is on record
+			e.Notices = nil // they are
+			m.publish(e)
+		}
+		return
+	case event.Result:
+		if !m.sole() { // otherwise it is on the record that ends the run
+			m.publish(e)
+		}
 		return
 	case event.TextDelta, event.ThinkingDelta, event.ToolInputDelta, event.Retrying, event.ModelSwitched,
 		event.ModelStarted, event.ModelFinished, event.UsageUpdated, event.Notice, event.Notified, event.TerminalSequences,
-		event.Result, event.Compacting, event.MutationFinished:
+		event.Compacting, event.MutationFinished:
 		m.publish(e)
 		return
 	}

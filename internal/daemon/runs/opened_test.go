@@ -37,6 +37,9 @@ func brief(e *feed.Event) (list []string) {
 		var of wire.RunEvent
 		if r.Kind == session.KindRunEvent && json.Unmarshal(r.Payload, &of) == nil {
 			what = of.Event + " " + of.Session
+			if of.Opened != nil {
+				what += "and opened"
+			}
 		}
 		list = append(list, what)
 	}
@@ -51,7 +54,7 @@ func TestOpeningIsTold(t *testing.T) {
 		strategy  *strategy.Strategy
 		want      []string
 	}{
-		{"one", "run", single(), []string{"started ", "opened run", "step_started run", "told run", "turn.opened of run"}},
+		{"one", "run", single(), []string{"started and opened", "opened run", "step_started run", "turn.opened of run"}},
 		{"several", "run.checker", strategies(t, twoAfterAnother), []string{
 			"started ", "step_started run.writer", "session.opened of run.writer", "told run.writer", "turn.opened of run.writer", "step_completed ",
 			"opened run.checker", "step_started run.checker", "turn.closed of run.checker", "told run.checker", "turn.opened of run.checker",

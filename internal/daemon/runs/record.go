@@ -53,6 +53,9 @@ func (x *run) append(ctx context.Context, e wire.RunEvent, from ...api.Status) (
 	for _, text := range []*string{&e.Input, &e.Text, &e.Message} {
 		*text, _ = x.mask.Text(*text)
 	}
+	for _, form := range []*wire.Raw{&e.Opened, &e.Result} {
+		*form, _ = x.mask.JSON(*form)
+	}
 	e.Notices = slices.Clone(e.Notices)
 	for i := range e.Notices {
 		e.Notices[i], _ = x.mask.Text(e.Notices[i])

@@ -7,6 +7,7 @@ import (
 
 	"github.com/holdfast-dev/holdfast/agent"
 	"github.com/holdfast-dev/holdfast/daemon/api"
+	"github.com/holdfast-dev/holdfast/event"
 	"github.com/holdfast-dev/holdfast/internal/daemon/strategy"
 	"github.com/holdfast-dev/holdfast/internal/daemon/wire"
 	"github.com/holdfast-dev/holdfast/session"
@@ -82,7 +83,7 @@ func (x *run) start(ctx context.Context, input, requestID string, by Actor) (err
 		Strategy: &x.info, Spec: x.onRecord(), Input: input,
 	}
 	from := x.begin(&e)
-	if err := x.open(ctx, by); err != nil {
+	if err := x.open(ctx, by, &e); err != nil {
 		return errors.Join(err, x.release())
 	}
 	if err := x.record(ctx, e, from); err != nil {
@@ -267,13 +268,19 @@ func (x *run) flow(ctx context.Context, input string) (out strategy.Output, err 
 	return x.strategy.Flow.Run(ctx, input, x.step)
 }
 
-// open makes sure of the run's session, and that nobody else writes it.
-func (x *run) open(ctx context.Context, by Actor) error {
+// open makes sure of the run's session, and that nobody else writes it. What a sole agent has
+// found there goes on the record of the start.
+func (x *run) open(ctx context.Context, by Actor, e *wire.RunEvent) error {
 	if name := sole(x.strategy); name != "" {
 		m, err := x.member(ctx, name)
-		if err == nil {
-			_, err = m.agent.Start(ctx)
+		if err != nil {
+			return err
 		}
+		opened, err := m.agent.Start(ctx)
+		if err != nil {
+			return err
+		}
+		e.Opened, err = event.Marshal(opened)
 		return err
 	}
 	var err error

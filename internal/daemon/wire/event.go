@@ -58,7 +58,12 @@ type RunEvent struct {
 	InputID  string `json:"input_id,omitempty"` // of input_asked and input_given
 	Text     string `json:"text,omitempty"`     // prompt, given input, steering, or a result
 
-	Notices []string `json:"notices,omitempty"` // of opened: what was found, and mended
+	Notices []string `json:"notices,omitempty"` // of opened: what was found, and repaired
+
+	// Events in the form of package event, of a run whose one agent works in its session. A Result
+	// whose text is Text leaves it out.
+	Opened Raw `json:"opened,omitempty"` // of started: its event.SessionOpened
+	Result Raw `json:"result,omitempty"` // of what ends a run: its last event.Result
 
 	Usage  *transcript.Usage `json:"usage,omitempty"`
 	Cost   float64           `json:"cost_usd,omitempty"`

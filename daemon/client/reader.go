@@ -1,0 +1,109 @@
+package client
+
+import (
+	"strings"
+
+	"github.com/holdfast-dev/holdfast/daemon/api"
+	"github.com/holdfast-dev/holdfast/event"
+	"github.com/holdfast-dev/holdfast/session"
+	"github.com/holdfast-dev/holdfast/transcript"
+)
+
+// reader makes a run's events of what the daemon tells: of records, which come all, and of
+// deltas, which may be lost.
+type reader struct {
+	state   event.State
+	answers map[string]*answer // by agent
+}
+
+// answer is the text of an answer that is coming.
+type answer struct {
+	whole bool            // it was seen from its beginning, so far
+	text  strings.Builder // what of it was told
+}
+
+// read fills in the events of e, and reports whether there is anything to tell.
+func (r *reader) read(e *Event) bool {
+	switch e.Kind {
+	case EventRecord:
+		r.record(e)
+	case EventDelta:
+		return r.delta(e.Agent, e.Events[0])
+	case EventGap:
+		r.gap()
+	case EventCaughtUp, EventLost, EventDeleted:
+	}
+	return true
+}
+
+func (r *reader) record(e *Event) {
+	of := e.Record
+	rec := session.Record{Seq: of.Seq, ID: of.ID, Time: of.Time, Kind: of.Kind, Payload: of.Payload}
+	var list []event.Event
+	if of.Session == "" {
+		list, e.Err = event.FromRecord(rec, &r.state)
+	} else {
+		rec.Seq = of.Origin
+		list, e.Err = r.state.Relayed(of.Session, of.Agent, rec)
+	}
+	for _, one := range list {
+		if it, ok := one.(event.ItemAppended); ok && it.Item.Role() == transcript.RoleAssistant {
+			if rest := r.answered(of, it.Item.Text()); rest != "" {
+				e.Events = append(e.Events, event.TextDelta{Text: rest})
+			}
+		}
+		e.Events = append(e.Events, one)
+	}
+}
+
+// delta reports whether a delta is told: it is not when others before it are missing.
+func (r *reader) delta(agent string, e event.Event) bool {
+	a := r.answers[agent]
+	if a == nil {
+		if r.answers == nil {
+			r.answers = map[string]*answer{}
+		}
+		a = new(answer)
+		r.answers[agent] = a
+	}
+	switch e := e.(type) {
+	case event.ModelStarted:
+		a.whole = true
+		a.text.Reset()
+	case event.Retrying:
+		a.text.Reset()
+	case event.TextDelta:
+		if a.whole {
+			a.text.WriteString(e.Text)
+		}
+		return a.whole
+	case event.ThinkingDelta, event.ToolInputDelta:
+		return a.whole
+	}
+	return true
+}
+
+// answered ends the text that was coming, and returns what was lost of it. An agent that works in
+// the run's own session is the only one.
+func (r *reader) answered(of *api.Record, text string) (rest string) {
+	for agent, a := range r.answers {
+		if of.Session != "" && of.Agent != agent {
+			continue
+		}
+		if begun := a.text.String(); begun != "" && !a.whole {
+			if more, ok := strings.CutPrefix(text, begun); ok {
+				rest = more
+			}
+		}
+		a.text.Reset()
+		a.whole = false
+	}
+	return rest
+}
+
+// gap says that deltas were lost.
+func (r *reader) gap() {
+	for _, a := range r.answers {
+		a.whole = false
+	}
+}

@@ -1,0 +1,174 @@
+package client
+
+import (
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"github.com/holdfast-dev/holdfast/daemon/api"
+	"github.com/holdfast-dev/holdfast/event"
+	"github.com/holdfast-dev/holdfast/session"
+	"github.com/holdfast-dev/holdfast/transcript"
+)
+
+// aRun is what a daemon tells of a run with a hook, a call and an answer.
+func aRun(t *testing.T) (list []*Event) {
+	seq := int64(0)
+	record := func(kind session.Kind, payload any) {
+		t.Helper()
+		b, err := json.Marshal(payload)
+		if err != nil {
+			t.Fatal(err)
+		}
+		seq++
+		list = append(list, &Event{Kind: EventRecord, Seq: seq, Record: &api.Record{Seq: seq, Kind: kind, Payload: b}})
+	}
+	item := func(it transcript.Item) {
+		record(session.KindItem, session.ItemPayload{Item: transcript.MustEncode(it).JSON})
+	}
+	delta := func(e event.Event) {
+		list = append(list, &Event{Kind: EventDelta, Agent: "agent", Events: []event.Event{e}})
+	}
+	record(session.KindOpened, session.Opened{SessionID: "s"})
+	record(session.KindRunEvent, json.RawMessage(`{"event":"started","opened":{"type":"session_opened","id":"s","created":true}}`))
+	record(session.KindTurnOpened, session.TurnOpened{Turn: "turn-1"})
+	delta(event.ModelStarted{Model: "m"})
+	text := ""
+	for i := range 8 {
+		word := fmt.Sprintf("word %d ", i)
+		delta(event.TextDelta{Text: word})
+		text += word
+	}
+	item(transcript.Item{ID: "i1", Role: transcript.RoleAssistant, Model: "m", Parts: []transcript.Part{
+		transcript.Text{Text: text}, transcript.ToolUse{ID: "u", Name: "Bash", Input: json.RawMessage(`{"command":"ls"}`)},
+	}})
+	record(session.KindHookRan, session.HookRanPayload{Event: "PreToolUse", Use: "u", Said: []session.HookNotice{{By: "h", Text: "w"}}})
+	record(session.KindToolStarted, session.ToolStartedPayload{Use: "u", Tool: "Bash"})
+	record(session.KindToolFinished, session.ToolFinishedPayload{Use: "u", Tool: "Bash", Notes: []string{"refused"}})
+	item(transcript.Item{ID: "i2", Role: transcript.RoleTool, Parts: []transcript.Part{
+		transcript.ToolResult{UseID: "u", Content: []transcript.Part{transcript.Text{Text: "a.txt"}}},
+	}})
+	delta(event.ModelStarted{Model: "m"})
+	delta(event.TextDelta{Text: "don"})
+	delta(event.TextDelta{Text: "e"})
+	item(transcript.Item{ID: "i3", Role: transcript.RoleAssistant, Finish: transcript.FinishStop, Parts: []transcript.Part{transcript.Text{Text: "done"}}})
+	record(session.KindTurnClosed, session.TurnClosed{Turn: "turn-1", Reason: "completed", Cost: 0.5})
+	record(session.KindRunEvent, json.RawMessage(`{"event":"completed","text":"done","result":{"type":"result","id":"s","reason":"completed","turns":2}}`))
+	return list
+}
+
+// read is what a run tells by all of that.
+func read(t *testing.T, list []*Event) (out []event.Event) {
+	t.Helper()
+	var r reader
+	for _, e := range list {
+		if !r.read(e) {
+			continue
+		}
+		if e.Err != nil {
+			t.Fatal(e.Err)
+		}
+		out = append(out, e.Events...)
+	}
+	return out
+}
+
+// Whatever deltas are lost, the events of records come once, in order, and what is told of a text
+// is the text.
+func TestEventsOfARun(t *testing.T) {
+	const inOrder = "session_opened turn_started item_appended hook_ran tool_started tool_finished item_appended item_appended turn_finished result"
+	for seed := range uint64(300) {
+		rng := rand.New(rand.NewPCG(seed, 0))
+		var list []*Event
+		lost := false
+		for _, e := range aRun(t) {
+			if e.Kind == EventDelta && seed > 0 && rng.IntN(4) == 0 {
+				lost = true
+				continue
+			}
+			if lost { // as the daemon tells it
+				list, lost = append(list, &Event{Kind: EventGap}, &Event{Kind: EventCaughtUp}), false
+			}
+			list = append(list, e)
+		}
+		var types []string
+		shown := ""
+		for _, e := range read(t, list) {
+			switch e := e.(type) {
+			case event.ModelStarted:
+				continue
+			case event.TextDelta:
+				shown += e.Text
+				continue
+			case event.ItemAppended:
+				if text := e.Item.Text(); shown != "" && e.Item.Role() == transcript.RoleAssistant && shown != text {
+					t.Fatalf("seed %d: %q is shown of %q", seed, shown, text)
+				}
+				shown = ""
+			case event.ToolStarted:
+				if string(e.Input) != `{"command":"ls"}` {
+					t.Errorf("%+v", e)
+				}
+			case event.ToolFinished:
+				if len(e.Result.Notes) != 1 || len(e.Result.Content) != 1 {
+					t.Errorf("%+v", e)
+				}
+			case event.Result:
+				if e.Turns != 2 || e.Text != "done" {
+					t.Errorf("%+v", e)
+				}
+			}
+			types = append(types, event.Type(e))
+		}
+		if got := strings.Join(types, " "); got != inOrder {
+			t.Fatalf("seed %d: %s", seed, got)
+		}
+	}
+}
+
+// A record whose events cannot be read is told with an error that names it.
+func TestBadRecord(t *testing.T) {
+	var r reader
+	for kind, payload := range map[session.Kind]string{
+		session.KindItem: `{"item":5}`, session.KindDecision: `[]`, session.KindToolStarted: `1`, session.KindPolicyChanged: `[]`, session.KindRunEvent: `[]`,
+	} {
+		e := &Event{Kind: EventRecord, Record: &api.Record{Seq: 7, Kind: kind, Payload: []byte(payload)}}
+		if !r.read(e) || e.Err == nil || !strings.Contains(e.Err.Error(), "record 7") {
+			t.Errorf("%s %s: %v", kind, payload, e.Err)
+		}
+	}
+}
+
+// Two agents of a strategy write at once: the end of one answer leaves the other's text alone.
+func TestAnswersOfTwoAgents(t *testing.T) {
+	var list []*Event
+	delta := func(agent string, e event.Event) {
+		list = append(list, &Event{Kind: EventDelta, Agent: agent, Events: []event.Event{e}})
+	}
+	item := func(agent, text string) {
+		e := transcript.MustEncode(transcript.Item{ID: "i", Role: transcript.RoleAssistant, Parts: []transcript.Part{transcript.Text{Text: text}}})
+		b, err := json.Marshal(session.ItemPayload{Item: e.JSON})
+		if err != nil {
+			t.Fatal(err)
+		}
+		list = append(list, &Event{Kind: EventRecord, Record: &api.Record{Session: "s." + agent, Agent: agent, Kind: session.KindItem, Payload: b}})
+	}
+	delta("a", event.ModelStarted{})
+	delta("b", event.ModelStarted{})
+	delta("a", event.TextDelta{Text: "one"})
+	delta("b", event.TextDelta{Text: "t"})
+	item("a", "one")
+	delta("b", event.TextDelta{Text: "wo"})
+	item("b", "two")
+	shown := ""
+	for _, e := range read(t, list) {
+		if d, ok := e.(event.TextDelta); ok {
+			shown += d.Text
+		}
+	}
+	if shown != "onetwo" {
+		t.Errorf("%q", shown)
+	}
+}

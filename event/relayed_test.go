@@ -1,0 +1,114 @@
+package event
+
+import (
+	"encoding/json"
+	"slices"
+	"testing"
+
+	"github.com/holdfast-dev/holdfast/approval"
+	"github.com/holdfast-dev/holdfast/session"
+)
+
+func form(t testing.TB, e Event) string {
+	t.Helper()
+	b, err := Marshal(e)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
+}
+
+// What a sub-agent does and asks is told as its own, and what one of its own does as that one's
+// in it. The numbers of records are those of its log. Its question is in the run's log. An agent of
+// a strategy is no sub-agent.
+func TestRelayed(t *testing.T) {
+	var s State
+	var got []string
+	for _, of := range []struct {
+		session, agent string
+		session.Record
+	}{
+		{"sub", "scout", session.Record{Kind: session.KindOpened, Payload: json.RawMessage(`{"format":1,"session_id":"sub","owner":"s","caller":"s","use":"d1"}`)}},
+		{"sub", "scout", session.Record{Kind: session.KindTurnOpened, Payload: json.RawMessage(`{"turn":"turn-1"}`)}},
+		{"sub", "scout", session.Record{Kind: session.KindItem, Seq: 3, Payload: json.RawMessage(`{"item":{"role":"user","id":"i","parts":[]}}`)}},
+		{"deep", "digger", session.Record{Kind: session.KindOpened, Payload: json.RawMessage(`{"format":1,"session_id":"deep","owner":"s","caller":"sub","use":"d2"}`)}},
+		{"deep", "digger", session.Record{Kind: session.KindToolStarted, Payload: json.RawMessage(`{"use_id":"u1","tool":"Bash"}`)}},
+		{"", "", session.Record{Kind: session.KindApprovalAsked, Payload: json.RawMessage(`{"id":"q1","tool":"Bash","agent":"scout","asker":"sub"}`)}},
+		{"", "", session.Record{Kind: session.KindApprovalAsked, Payload: json.RawMessage(`{"id":"q2","tool":"Bash"}`)}},
+		{"s.writer", "writer", session.Record{Kind: session.KindOpened, Payload: json.RawMessage(`{"format":1,"session_id":"s.writer","owner":"s"}`)}},
+		{"s.writer", "writer", session.Record{Kind: session.KindTurnOpened, Payload: json.RawMessage(`{"turn":"turn-1"}`)}},
+	} {
+		list, err := FromRecord(of.Record, &s)
+		if of.session != "" {
+			list, err = s.Relayed(of.session, of.agent, of.Record)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, e := range list {
+			if sub, ok := e.(SubagentEvent); ok {
+				if it, ok := sub.Event.(ItemAppended); ok {
+					sub.Event = ItemAppended{Seq: it.Seq}
+					e = sub
+				}
+			}
+			got = append(got, form(t, e))
+		}
+	}
+	scout := func(e Event) Event { return SubagentEvent{Use: "d1", Session: "sub", Name: "scout", Event: e} }
+	var want []string
+	for _, e := range []Event{
+		scout(TurnStarted{Turn: "turn-1"}),
+		scout(ItemAppended{Seq: 3}),
+		scout(SubagentEvent{Use: "d2", Session: "deep", Name: "digger", Event: ToolStarted{Use: "u1", Tool: "Bash"}}),
+		scout(ApprovalAsked{Question: approval.Question{ID: "q1", Tool: "Bash", Agent: "scout", Asker: "sub"}}),
+		ApprovalAsked{Question: approval.Question{ID: "q2", Tool: "Bash"}},
+		TurnStarted{Turn: "turn-1"},
+	} {
+		want = append(want, form(t, e))
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("%s\nwant %s", got, want)
+	}
+	if _, err := s.Relayed("other", "o", session.Record{Seq: 7, Kind: session.KindOpened, Payload: json.RawMessage(`[]`)}); err == nil {
+		t.Error("an opening that cannot be read passes")
+	}
+}
+
+// A daemon's record of a start and of an end have the events that its agent told, and those of a
+// version that records none give what they have.
+func TestRunEvents(t *testing.T) {
+	for payload, want := range map[string][]string{
+		`{"event":"started","opened":{"type":"session_opened","id":"s","created":true,"notices":["n"]}}`: {`{"type":"session_opened","id":"s","created":true,"notices":["n"]}`},
+		`{"event":"started"}`:                {},
+		`{"event":"opened","notices":["n"]}`: {`{"type":"notice","text":"n"}`},
+		`{"event":"completed","text":"done","result":{"type":"result","id":"s","reason":"completed","turns":2}}`: {
+			`{"type":"result","id":"s","reason":"completed","text":"done","turns":2,"usage":{"input":0,"output":0}}`,
+		},
+		`{"event":"failed","message":"no"}`: {},
+	} {
+		list, err := FromRecord(session.Record{Kind: session.KindRunEvent, Payload: json.RawMessage(payload)}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := []string{}
+		for _, e := range list {
+			got = append(got, form(t, e))
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("%s: %s\nwant %s", payload, got, want)
+		}
+	}
+	var s State
+	for i, payload := range []string{`{"event":"started","opened":{"type":"session_opened","id":"s","notices":["n"]}}`, `{"event":"opened","notices":["n"]}`} {
+		list, err := FromRecord(session.Record{Kind: session.KindRunEvent, Payload: json.RawMessage(payload)}, &s)
+		if err != nil || len(list) != 1-i {
+			t.Errorf("%s: %v, %v", payload, list, err)
+		}
+	}
+	for _, payload := range []string{`[]`, `{"event":"started","opened":{"type":"later"}}`, `{"result":5}`} {
+		if _, err := FromRecord(session.Record{Seq: 7, Kind: session.KindRunEvent, Payload: json.RawMessage(payload)}, nil); err == nil {
+			t.Errorf("%s passes", payload)
+		}
+	}
+}
