@@ -74,10 +74,10 @@ func (c *runCmd) remote(ctx context.Context, p *command.Program) *client.Client 
 	return d
 }
 
-// noticeHere says why a run is not the daemon's.
+// noticeHere says in one line why a run is not the daemon's, and what to do.
 func (c *runCmd) noticeHere(p *command.Program, why, hint string) {
 	if !c.Quiet {
-		p.Notices([]env.Notice{{Text: "this run is not in the daemon: " + why, Hint: hint}})
+		p.Notices([]env.Notice{{Text: "this run is not in the daemon: " + why + "; " + hint}})
 	}
 }
 
