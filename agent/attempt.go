@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 
+	"github.com/holdfast-dev/holdfast/internal/record"
 	"github.com/holdfast-dev/holdfast/model"
 	"github.com/holdfast-dev/holdfast/session"
 	"github.com/holdfast-dev/holdfast/transcript"
@@ -114,7 +115,7 @@ func (a *Agent) recordPaid(ctx context.Context, p *paid, why string) error {
 	if p == nil || log == nil {
 		return nil
 	}
-	c := session.ModelCalled{Model: p.model, Usage: p.usage, Cost: p.cost, For: why, Estimated: p.estimated}
+	c := record.ModelCalled{Model: p.model, Usage: p.usage, Cost: p.cost, For: why, Estimated: p.estimated}
 	if a.openLog() != log {
 		c.Session = a.SessionID()
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/holdfast-dev/holdfast/agent"
 	"github.com/holdfast-dev/holdfast/approval"
 	"github.com/holdfast-dev/holdfast/event"
+	"github.com/holdfast-dev/holdfast/internal/record"
 	"github.com/holdfast-dev/holdfast/session"
 	"github.com/holdfast-dev/holdfast/session/memory"
 	"github.com/holdfast-dev/holdfast/tool"
@@ -38,7 +39,7 @@ func resumed(t *testing.T, store session.Store, id string) []transcript.Encoded 
 // finishes reports whether a batch has the end of a call.
 func finishes(b session.Batch, use string) bool {
 	return slices.ContainsFunc(b.Records, func(r session.Record) bool {
-		var f session.ToolFinishedPayload
+		var f record.ToolFinished
 		return r.Kind == session.KindToolFinished && json.Unmarshal(r.Payload, &f) == nil && f.Use == use
 	})
 }

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/holdfast-dev/holdfast/internal/record"
 	"github.com/holdfast-dev/holdfast/model"
 	"github.com/holdfast-dev/holdfast/session"
 	"github.com/holdfast-dev/holdfast/transcript"
@@ -46,10 +47,10 @@ func (e *PriceError) Hint() string {
 // The zero value is one without a bound.
 type budget struct {
 	mu      sync.Mutex
-	asked   session.Budget // by options: 0 leaves the bound, and less than 0 lifts it
-	bound   session.Budget
-	record  session.Budget // the bound that is on record
-	usd     float64        // spent
+	asked   record.Budget // by options: 0 leaves the bound, and less than 0 lifts it
+	bound   record.Budget
+	record  record.Budget // the bound that is on record
+	usd     float64       // spent
 	tokens  int64
 	calls   []*reservation // under way
 	settled chan struct{}  // closed when one has ended, and replaced; nil until somebody waits
@@ -86,7 +87,7 @@ func (b *budget) ask(usd float64, tokens int64) {
 	if math.IsInf(usd, 1) {
 		usd = -1
 	}
-	b.asked = session.Budget{USD: cmp.Or(usd, b.asked.USD), Tokens: cmp.Or(tokens, b.asked.Tokens)}
+	b.asked = record.Budget{USD: cmp.Or(usd, b.asked.USD), Tokens: cmp.Or(tokens, b.asked.Tokens)}
 	b.bind()
 }
 
@@ -110,7 +111,7 @@ func (b *budget) restore(st *session.State) {
 }
 
 // unrecorded is the bound when it is not on record as it is.
-func (b *budget) unrecorded() *session.Budget {
+func (b *budget) unrecorded() *record.Budget {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.bound == b.record {
@@ -121,7 +122,7 @@ func (b *budget) unrecorded() *session.Budget {
 }
 
 // recorded notes that a bound is on record; nil changes nothing.
-func (b *budget) recorded(bound *session.Budget) {
+func (b *budget) recorded(bound *record.Budget) {
 	if bound == nil {
 		return
 	}
@@ -131,7 +132,7 @@ func (b *budget) recorded(bound *session.Budget) {
 }
 
 // spent is what the run has used, and its bound.
-func (b *budget) spent() (usd float64, bound session.Budget) {
+func (b *budget) spent() (usd float64, bound record.Budget) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.usd, b.bound
@@ -183,7 +184,7 @@ func (b *budget) reserve(ctx context.Context, a *Agent, m model.Model, req *mode
 		return nil, err
 	}
 	b.mu.Lock()
-	if b.bound == (session.Budget{}) {
+	if b.bound == (record.Budget{}) {
 		b.mu.Unlock()
 		return nil, nil
 	}

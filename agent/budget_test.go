@@ -14,6 +14,7 @@ import (
 
 	"github.com/holdfast-dev/holdfast/agent"
 	"github.com/holdfast-dev/holdfast/event"
+	"github.com/holdfast-dev/holdfast/internal/record"
 	"github.com/holdfast-dev/holdfast/model"
 	"github.com/holdfast-dev/holdfast/session"
 	"github.com/holdfast-dev/holdfast/tool"
@@ -40,7 +41,7 @@ func TestWhatIsSpentBetweenTurnsIsOnRecord(t *testing.T) {
 		}
 		var cost float64
 		for r, err := range h.sessions.Records(t.Context(), h.parent.SessionID(), session.Range{}) {
-			var c session.TurnClosed
+			var c record.TurnClosed
 			if err != nil || r.Kind == session.KindTurnClosed && json.Unmarshal(r.Payload, &c) != nil {
 				t.Fatal(err)
 			}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"sync"
 
+	"github.com/holdfast-dev/holdfast/internal/record"
 	"github.com/holdfast-dev/holdfast/session"
 	"github.com/holdfast-dev/holdfast/tool"
 )
@@ -26,15 +27,16 @@ func (l *loop) keeper(c *call) func(context.Context, tool.Image) error {
 func (l *loop) saveFile(ctx context.Context, use string, i tool.Image) error {
 	l.saves.mu.Lock()
 	defer l.saves.mu.Unlock()
-	f := session.FileSaved{Use: use, Path: i.Path, Digest: session.FileAbsent, After: i.After, Folders: i.Folders, Above: l.a.above()}
+	f := record.FileSaved{Use: use, Path: i.Path, Digest: record.FileAbsent, After: i.After, Folders: i.Folders, Above: l.a.above()}
 	if i.Existed {
 		f.Describe(i.Mode, i.Size, i.Digest)
 		f.Keep(i.Data, l.saves.at)
 	}
-	d, err := f.Draft()
+	payload, err := f.Payload()
 	if err != nil {
 		return err
 	}
+	d := session.Draft{Kind: session.KindFileSaved, Payload: payload}
 	kept := f.Data != ""
 	if l.a.opt.Mask != nil {
 		r := session.Record{Kind: d.Kind, Payload: d.Payload}
@@ -62,11 +64,11 @@ func (l *loop) saveFile(ctx context.Context, use string, i tool.Image) error {
 
 // above are the heads of the logs of those that the agent works for, nearest first: by
 // them a rewind of theirs knows what came after a record of theirs.
-func (a *Agent) above() []session.Head {
-	var list []session.Head
+func (a *Agent) above() []record.LogHead {
+	var list []record.LogHead
 	for p := a.opt.parent; p != nil; p = p.opt.parent {
 		if log := p.openLog(); log != nil {
-			list = append(list, session.Head{Session: log.ID(), Seq: log.Head()})
+			list = append(list, record.LogHead{Session: log.ID(), Seq: log.Head()})
 		}
 	}
 	return list

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/holdfast-dev/holdfast/agent"
+	"github.com/holdfast-dev/holdfast/internal/record"
 	"github.com/holdfast-dev/holdfast/internal/tool/files"
 	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/session"
@@ -32,7 +33,7 @@ func fileTools(t testing.TB, dir string) []tool.Tool {
 }
 
 // savedIn reads what a session's log keeps of files.
-func savedIn(t testing.TB, s *session.Sessions, id string) (list []session.FileSaved, seqs []int64) {
+func savedIn(t testing.TB, s *session.Sessions, id string) (list []record.FileSaved, seqs []int64) {
 	t.Helper()
 	for r, err := range s.Records(t.Context(), id, session.Range{}) {
 		if err != nil {
@@ -41,7 +42,7 @@ func savedIn(t testing.TB, s *session.Sessions, id string) (list []session.FileS
 		if r.Kind != session.KindFileSaved {
 			continue
 		}
-		var f session.FileSaved
+		var f record.FileSaved
 		if err := json.Unmarshal(r.Payload, &f); err != nil {
 			t.Fatal(err)
 		}
@@ -95,10 +96,10 @@ func TestFilesAreSavedInTheLog(t *testing.T) {
 	if f := list[2]; f.Data != "" || f.SameAs != seqs[0] {
 		t.Errorf("the same content once more: %+v", f)
 	}
-	if f := list[3]; f.Existed || f.Digest != session.FileAbsent || f.Folders != 1 || f.Data != "" {
+	if f := list[3]; f.Existed || f.Digest != record.FileAbsent || f.Folders != 1 || f.Data != "" {
 		t.Errorf("a new file: %+v", f)
 	}
-	if f := list[4]; f.Data != "" || f.Omitted != session.OmittedMasked {
+	if f := list[4]; f.Data != "" || f.Omitted != record.OmittedMasked {
 		t.Errorf("a file with a secret: %+v", f)
 	}
 	order := kinds(t, s, id)

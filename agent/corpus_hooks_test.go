@@ -13,6 +13,7 @@ import (
 	"github.com/holdfast-dev/holdfast/event"
 	"github.com/holdfast-dev/holdfast/hook"
 	"github.com/holdfast-dev/holdfast/internal/corpus"
+	"github.com/holdfast-dev/holdfast/internal/record"
 	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/session"
 	"github.com/holdfast-dev/holdfast/session/memory"
@@ -240,7 +241,7 @@ func effectCase(t *testing.T, field string) {
 		holds = func(_ *echo, _ *fake, _ string, all []event.Event) bool {
 			return slices.ContainsFunc(all, func(e event.Event) bool {
 				h, ok := e.(event.HookRan)
-				return ok && slices.ContainsFunc(h.Ran.Said, func(s session.HookNotice) bool { return s.Text == "a word" })
+				return ok && slices.ContainsFunc(h.Ran.Said, func(s record.HookNotice) bool { return s.Text == "a word" })
 			})
 		}
 	case "permissionDecision":

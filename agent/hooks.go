@@ -8,6 +8,7 @@ import (
 
 	"github.com/holdfast-dev/holdfast/event"
 	"github.com/holdfast-dev/holdfast/hook"
+	"github.com/holdfast-dev/holdfast/internal/record"
 	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/session"
 	"github.com/holdfast-dev/holdfast/transcript"
@@ -116,10 +117,10 @@ func (a *Agent) about(in hook.Input) hook.Input {
 }
 
 // noticesOf returns what hooks say to the person, for a record.
-func noticesOf(said []hook.Said) []session.HookNotice {
-	var list []session.HookNotice
+func noticesOf(said []hook.Said) []record.HookNotice {
+	var list []record.HookNotice
 	for _, s := range said {
-		list = append(list, session.HookNotice{By: s.By, Text: s.What})
+		list = append(list, record.HookNotice{By: s.By, Text: s.What})
 	}
 	return list
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/holdfast-dev/holdfast/agent"
 	"github.com/holdfast-dev/holdfast/approval"
 	"github.com/holdfast-dev/holdfast/hook"
+	"github.com/holdfast-dev/holdfast/internal/record"
 	"github.com/holdfast-dev/holdfast/model"
 	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/session"
@@ -114,7 +115,7 @@ func scenes(t *testing.T) []scene {
 	second.info.Model = "second"
 	edit := probe{name: "Edit", run: func(context.Context, *tool.Call) (tool.Result, error) {
 		r := tool.Text("edited")
-		r.Changes = []session.Change{{Path: "/p/new.txt", Before: "absent", After: "00"}}
+		r.Changes = []record.FileChange{{Path: "/p/new.txt", Before: "absent", After: "00"}}
 		return r, nil
 	}}
 	list := []scene{

@@ -11,8 +11,8 @@ import (
 	"github.com/holdfast-dev/holdfast/approval"
 	"github.com/holdfast-dev/holdfast/event"
 	"github.com/holdfast-dev/holdfast/hook"
+	"github.com/holdfast-dev/holdfast/internal/record"
 	"github.com/holdfast-dev/holdfast/policy"
-	"github.com/holdfast-dev/holdfast/session"
 	"github.com/holdfast-dev/holdfast/tool"
 	"github.com/holdfast-dev/holdfast/transcript"
 )
@@ -320,7 +320,7 @@ func (c *call) addContext() {
 	c.hooks.context = nil
 }
 
-func changeOf(ch session.Change) string {
+func changeOf(ch record.FileChange) string {
 	switch {
 	case ch.Before == "absent":
 		return "add"

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/holdfast-dev/holdfast/event"
+	"github.com/holdfast-dev/holdfast/internal/record"
 	"github.com/holdfast-dev/holdfast/model"
 	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/session"
@@ -164,7 +165,7 @@ func (l *loop) enterTurn(ctx context.Context, items []transcript.Encoded) error 
 	if err := l.narrow(ctx, id, items, l.left); err != nil {
 		return err
 	}
-	began := session.TurnOpened{Turn: id, Cwd: l.a.changed()}
+	began := record.TurnOpened{Turn: id, Cwd: l.a.changed()}
 	if l.a.opt.parent == nil && l.log == l.a.shared.home() {
 		began.Budget = l.a.budget.unrecorded()
 	}
@@ -335,7 +336,7 @@ func (l *loop) finish(ctx context.Context, why event.Reason, cause error) (Step,
 	}
 	l.tellUntold()
 	l.countRun(&t.res)
-	closed := session.TurnClosed{Turn: t.id, Reason: string(why), Cost: l.a.tally.close()}
+	closed := record.TurnClosed{Turn: t.id, Reason: string(why), Cost: l.a.tally.close()}
 	if cause != nil {
 		closed.Error = cause.Error()
 	}

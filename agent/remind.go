@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"slices"
 
+	"github.com/holdfast-dev/holdfast/internal/record"
 	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/session"
 	"github.com/holdfast-dev/holdfast/transcript"
@@ -89,7 +90,7 @@ func stillPlans(st *session.State) bool {
 	for _, q := range st.Answered {
 		asked = append(asked, q.Question)
 	}
-	return slices.ContainsFunc(asked, func(q session.Question) bool {
+	return slices.ContainsFunc(asked, func(q record.Question) bool {
 		var in struct {
 			Mode policy.Mode `json:"mode"`
 		}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/holdfast-dev/holdfast/approval"
 	"github.com/holdfast-dev/holdfast/internal/policylog"
+	"github.com/holdfast-dev/holdfast/internal/record"
 	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/session"
 	"github.com/holdfast-dev/holdfast/tool"
@@ -191,7 +192,7 @@ func (l *loop) resume(ctx context.Context, st *session.State) error {
 
 // recall gives a call the question that was asked about it, if one was.
 func (l *loop) recall(ctx context.Context, c *call, st *session.State) error {
-	var asked session.Question
+	var asked record.Question
 	for _, q := range st.Asked {
 		if q.Use == c.use.ID && (q.Asker == "" || q.Asker == l.opened.ID) {
 			asked = q

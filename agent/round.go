@@ -8,6 +8,7 @@ import (
 	"github.com/holdfast-dev/holdfast/approval"
 	"github.com/holdfast-dev/holdfast/event"
 	"github.com/holdfast-dev/holdfast/hook"
+	"github.com/holdfast-dev/holdfast/internal/record"
 	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/session"
 	"github.com/holdfast-dev/holdfast/tool"
@@ -194,7 +195,7 @@ func startEntries(c *call, d policy.Decision, run *tool.Call) ([]entry, error) {
 	if err != nil {
 		return nil, err
 	}
-	started, err := session.NewDraft(session.KindToolStarted, session.ToolStartedPayload{Use: c.use.ID, Tool: c.use.Name})
+	started, err := session.NewDraft(session.KindToolStarted, record.ToolStarted{Use: c.use.ID, Tool: c.use.Name})
 	if err != nil {
 		return nil, err
 	}
@@ -332,8 +333,8 @@ func (l *loop) abandonBy(ctx context.Context, text string, why event.Reason, cau
 	}
 	var entries []entry
 	for _, c := range r.ready {
-		d, err := session.NewDraft(session.KindToolFinished, session.ToolFinishedPayload{
-			Use: c.use.ID, Tool: c.use.Name, IsError: true, Outcome: session.OutcomeNotRun,
+		d, err := session.NewDraft(session.KindToolFinished, record.ToolFinished{
+			Use: c.use.ID, Tool: c.use.Name, IsError: true, Outcome: record.OutcomeNotRun,
 		})
 		if err != nil {
 			return Step{}, false, err
@@ -400,7 +401,7 @@ func (c *call) ended() (entry, error) {
 	if c.detached {
 		return entry{event: event.ToolDetached{Use: c.use.ID, Tool: c.use.Name}, then: c.placed}, nil
 	}
-	d, err := session.NewDraft(session.KindToolFinished, session.ToolFinishedPayload{
+	d, err := session.NewDraft(session.KindToolFinished, record.ToolFinished{
 		Use: c.use.ID, Tool: c.use.Name, IsError: c.result.IsError,
 		Millis: c.took.Milliseconds(), ExitCode: c.result.ExitCode, Notes: c.result.Notes, Changes: c.result.Changes, Seen: c.result.Seen, Cwd: c.result.Cwd,
 	})

@@ -10,6 +10,7 @@ import (
 
 	"github.com/holdfast-dev/holdfast/agent"
 	"github.com/holdfast-dev/holdfast/approval"
+	"github.com/holdfast-dev/holdfast/internal/record"
 	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/session"
 	"github.com/holdfast-dev/holdfast/session/memory"
@@ -272,7 +273,7 @@ func TestAnOldLogOfASubagent(t *testing.T) {
 	grant := func(id, command string, e policy.Effect) policy.Change {
 		return policy.Change{Grant: &policy.Grant{ID: id, Effect: e, Tool: "Bash", Operation: policy.OpCommand, Resource: command}}
 	}
-	put(session.KindTurnOpened, session.TurnOpened{Turn: "turn-1"})
+	put(session.KindTurnOpened, record.TurnOpened{Turn: "turn-1"})
 	item(transcript.Item{ID: "i1", Role: transcript.RoleUser, Parts: []transcript.Part{transcript.Text{Text: "go"}}})
 	put(session.KindPolicyChanged, grant("g1", "git pull", policy.Allow))
 	put(session.KindPolicyChanged, grant("g2", "git fetch", policy.Deny))

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/holdfast-dev/holdfast/event"
+	"github.com/holdfast-dev/holdfast/internal/record"
 	"github.com/holdfast-dev/holdfast/session"
 	"github.com/holdfast-dev/holdfast/tool"
 	"github.com/holdfast-dev/holdfast/transcript"
@@ -171,7 +172,7 @@ func (l *loop) calledBy() {
 }
 
 // recall tells the tools which files the transcript shows.
-func (a *Agent) recall(seen []session.Seen) {
+func (a *Agent) recall(seen []record.ShownFile) {
 	a.mu.Lock()
 	tools := a.tools.Tools()
 	a.mu.Unlock()

@@ -4,12 +4,13 @@ import (
 	"context"
 	"encoding/json"
 
+	"github.com/holdfast-dev/holdfast/internal/record"
 	"github.com/holdfast-dev/holdfast/session"
 )
 
 // Asked lists the questions that a sub-agent's session has asked in the log of the run that
 // it works for, oldest first: open ones, and those that were answered.
-func Asked(ctx context.Context, sessions *session.Sessions, run, asker string) (open []session.Question, answered []session.AnsweredQuestion, err error) {
+func Asked(ctx context.Context, sessions *session.Sessions, run, asker string) (open []record.Question, answered []record.AnsweredQuestion, err error) {
 	m, err := sessions.Get(ctx, run)
 	if err != nil {
 		return nil, nil, err
@@ -27,7 +28,7 @@ func Asked(ctx context.Context, sessions *session.Sessions, run, asker string) (
 				return nil, nil, err
 			}
 			if q.Asker == asker {
-				open = append(open, session.Question{ID: q.ID, Use: q.Use, Asker: q.Asker, Payload: r.Payload})
+				open = append(open, record.Question{ID: q.ID, Use: q.Use, Asker: q.Asker, Payload: r.Payload})
 			}
 		case r.Kind == session.KindApprovalResolved && len(open) > 0:
 			a, err := readAnswer(run, r)
@@ -43,7 +44,7 @@ func Asked(ctx context.Context, sessions *session.Sessions, run, asker string) (
 	open = nil
 	for _, q := range asked {
 		if a, ok := answers[q.ID]; ok {
-			answered = append(answered, session.AnsweredQuestion{Question: q, Answer: a})
+			answered = append(answered, record.AnsweredQuestion{Question: q, Answer: a})
 		} else {
 			open = append(open, q)
 		}

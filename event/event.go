@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/holdfast-dev/holdfast/approval"
+	"github.com/holdfast-dev/holdfast/internal/record"
 	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/session"
 	"github.com/holdfast-dev/holdfast/tool"
@@ -198,7 +199,7 @@ type ModelSwitched struct {
 
 // HookRan reports that hooks ran, and what they say to the person.
 type HookRan struct {
-	Ran session.HookRanPayload `json:"ran"`
+	Ran record.HookRan `json:"ran"`
 }
 
 // TerminalSequences reports what hooks want sent to the person's terminal: titles,

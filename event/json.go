@@ -8,7 +8,7 @@ import (
 	"math"
 	"time"
 
-	"github.com/holdfast-dev/holdfast/session"
+	"github.com/holdfast-dev/holdfast/internal/record"
 	"github.com/holdfast-dev/holdfast/tool"
 	"github.com/holdfast-dev/holdfast/transcript"
 )
@@ -33,13 +33,13 @@ type head struct {
 
 // result is a [tool.Result].
 type result struct {
-	Content  json.RawMessage  `json:"content,omitempty"` // an array of parts
-	IsError  bool             `json:"is_error,omitempty"`
-	ExitCode *int             `json:"exit_code,omitempty"`
-	Notes    []string         `json:"notes,omitempty"`
-	Changes  []session.Change `json:"changes,omitempty"`
-	Seen     []session.Seen   `json:"seen,omitempty"`
-	Cwd      string           `json:"cwd,omitempty"`
+	Content  json.RawMessage     `json:"content,omitempty"` // an array of parts
+	IsError  bool                `json:"is_error,omitempty"`
+	ExitCode *int                `json:"exit_code,omitempty"`
+	Notes    []string            `json:"notes,omitempty"`
+	Changes  []record.FileChange `json:"changes,omitempty"`
+	Seen     []record.ShownFile  `json:"seen,omitempty"`
+	Cwd      string              `json:"cwd,omitempty"`
 }
 
 // Marshal returns the JSON form of an event: one object with "type".

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/holdfast-dev/holdfast/approval"
+	"github.com/holdfast-dev/holdfast/internal/record"
 	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/session"
 	"github.com/holdfast-dev/holdfast/tool"
@@ -43,7 +44,7 @@ func cases() map[string]Event {
 		},
 		`{"type":"model_switched","error":{"message":"no"},"from":"a","to":"b"}`: ModelSwitched{From: "a", To: "b", Err: &Error{Message: "no"}},
 		`{"type":"hook_ran","ran":{"event":"Stop","hooks":[{"name":"h","type":"command","ms":3}],"said":[{"by":"h","text":"w"}]}}`: HookRan{
-			Ran: session.HookRanPayload{Event: "Stop", Hooks: []session.HookRun{{Name: "h", Type: "command", Millis: 3}}, Said: []session.HookNotice{{By: "h", Text: "w"}}},
+			Ran: record.HookRan{Event: "Stop", Hooks: []record.HookRun{{Name: "h", Type: "command", Millis: 3}}, Said: []record.HookNotice{{By: "h", Text: "w"}}},
 		},
 		`{"type":"terminal_sequences","sequences":["\u0007"]}`:                  TerminalSequences{Sequences: []string{"\a"}},
 		`{"type":"notified","title":"t","body":"b","level":"info","by":"hook"}`: Notified{Title: "t", Body: "b", Level: "info", By: "hook"},
@@ -68,7 +69,7 @@ func cases() map[string]Event {
 		`{"type":"tool_finished","content":[{"type":"text","text":"hi"}],"is_error":true,"exit_code":1,"notes":["n"],"changes":[{"path":"/a","before":"absent","after":"0"}],"cwd":"/w","use_id":"u","tool":"Bash"}`: ToolFinished{
 			Use: "u", Tool: "Bash", Result: tool.Result{
 				Content: []transcript.Part{transcript.Text{Text: "hi"}}, IsError: true, ExitCode: number(1), Notes: []string{"n"},
-				Changes: []session.Change{{Path: "/a", Before: "absent", After: "0"}}, Cwd: "/w",
+				Changes: []record.FileChange{{Path: "/a", Before: "absent", After: "0"}}, Cwd: "/w",
 			},
 		},
 	}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/holdfast-dev/holdfast/approval"
+	"github.com/holdfast-dev/holdfast/internal/record"
 	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/session"
 	"github.com/holdfast-dev/holdfast/tool"
@@ -59,9 +60,9 @@ func (s *State) events(r *session.Record, finished *ToolFinished) ([]Event, erro
 		return s.item(r, finished)
 	case session.KindTurnOpened:
 		s.turned = true
-		return payload(r, func(p session.TurnOpened) Event { return TurnStarted{Turn: p.Turn} })
+		return payload(r, func(p record.TurnOpened) Event { return TurnStarted{Turn: p.Turn} })
 	case session.KindTurnClosed:
-		return payload(r, func(p session.TurnClosed) Event {
+		return payload(r, func(p record.TurnClosed) Event {
 			e := TurnFinished{Turn: p.Turn, Reason: Reason(p.Reason)}
 			if p.Error != "" {
 				e.Err = &Error{Message: p.Error}
@@ -76,7 +77,7 @@ func (s *State) events(r *session.Record, finished *ToolFinished) ([]Event, erro
 			return Decided{Decision: d}
 		})
 	case session.KindToolStarted:
-		return payload(r, func(p session.ToolStartedPayload) Event {
+		return payload(r, func(p record.ToolStarted) Event {
 			if s.running == nil {
 				s.running = map[string]string{}
 			}
@@ -86,7 +87,7 @@ func (s *State) events(r *session.Record, finished *ToolFinished) ([]Event, erro
 	case session.KindToolFinished:
 		return payload(r, s.ended)
 	case session.KindHookRan:
-		return payload(r, func(p session.HookRanPayload) Event { return HookRan{Ran: p} })
+		return payload(r, func(p record.HookRan) Event { return HookRan{Ran: p} })
 	case session.KindApprovalAsked:
 		return payload(r, func(q approval.Question) Event { return ApprovalAsked{Question: q} })
 	case session.KindApprovalResolved:
@@ -123,7 +124,7 @@ func (s *State) called(use string, input json.RawMessage) {
 }
 
 // ended keeps a call's end until the next record, which has what the model reads of it.
-func (s *State) ended(p session.ToolFinishedPayload) Event {
+func (s *State) ended(p record.ToolFinished) Event {
 	e := ToolFinished{
 		Use: p.Use, Tool: p.Tool, Took: time.Duration(p.Millis) * time.Millisecond,
 		Result: tool.Result{IsError: p.IsError, ExitCode: p.ExitCode, Notes: p.Notes, Changes: p.Changes, Seen: p.Seen, Cwd: p.Cwd},
@@ -131,7 +132,7 @@ func (s *State) ended(p session.ToolFinishedPayload) Event {
 	_, awaited := s.running[p.Use]
 	delete(s.running, p.Use)
 	switch {
-	case p.Outcome == session.OutcomeNotRun: // the agent tells no end of what it did not run
+	case p.Outcome == record.OutcomeNotRun: // the agent tells no end of what it did not run
 		return nil
 	case !awaited: // it went on in the background, and has its result
 		return e

@@ -5,12 +5,13 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/holdfast-dev/holdfast/internal/record"
 	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/session"
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-func record(t testing.TB, seq int64, kind session.Kind, payload any) session.Record {
+func logged(t testing.TB, seq int64, kind session.Kind, payload any) session.Record {
 	t.Helper()
 	b, err := json.Marshal(payload)
 	if err != nil {
@@ -21,7 +22,7 @@ func record(t testing.TB, seq int64, kind session.Kind, payload any) session.Rec
 
 func itemOf(t testing.TB, seq int64, queued bool, role transcript.Role, parts ...transcript.Part) session.Record {
 	e := transcript.MustEncode(transcript.Item{ID: "i", Role: role, Parts: parts})
-	return record(t, seq, session.KindItem, session.ItemPayload{Item: e.JSON, Queued: queued})
+	return logged(t, seq, session.KindItem, session.ItemPayload{Item: e.JSON, Queued: queued})
 }
 
 // told returns the types of the events of records, and the events.
@@ -44,8 +45,8 @@ func told(t testing.TB, records ...session.Record) (types string, all []Event) {
 func TestFromRecord(t *testing.T) {
 	call := transcript.ToolUse{ID: "u", Name: "Bash", Input: json.RawMessage(`{"a":1}`)}
 	result := transcript.ToolResult{UseID: "u", Content: []transcript.Part{transcript.Text{Text: "out"}}}
-	started := record(t, 3, session.KindToolStarted, session.ToolStartedPayload{Use: "u", Tool: "Bash"})
-	ended := record(t, 4, session.KindToolFinished, session.ToolFinishedPayload{Use: "u", Tool: "Bash", Millis: 12, Notes: []string{"n"}})
+	started := logged(t, 3, session.KindToolStarted, record.ToolStarted{Use: "u", Tool: "Bash"})
+	ended := logged(t, 4, session.KindToolFinished, record.ToolFinished{Use: "u", Tool: "Bash", Millis: 12, Notes: []string{"n"}})
 	for name, tt := range map[string]struct {
 		records []session.Record
 		want    string
@@ -59,21 +60,21 @@ func TestFromRecord(t *testing.T) {
 			"tool_started tool_detached item_appended tool_finished",
 		},
 		"a call that did not run": {
-			[]session.Record{started, record(t, 4, session.KindToolFinished, session.ToolFinishedPayload{Use: "u", Outcome: session.OutcomeNotRun}), itemOf(t, 5, false, transcript.RoleTool, result)},
+			[]session.Record{started, logged(t, 4, session.KindToolFinished, record.ToolFinished{Use: "u", Outcome: record.OutcomeNotRun}), itemOf(t, 5, false, transcript.RoleTool, result)},
 			"tool_started item_appended",
 		},
-		"an end without its result": {[]session.Record{started, ended, record(t, 5, session.KindMetaChanged, session.MetaPatch{})}, "tool_started tool_finished"},
+		"an end without its result": {[]session.Record{started, ended, logged(t, 5, session.KindMetaChanged, session.MetaPatch{})}, "tool_started tool_finished"},
 		"an erased record":          {[]session.Record{started, ended, {Seq: 5, Kind: session.KindItem}}, "tool_started tool_finished"},
 		"a queued item":             {[]session.Record{itemOf(t, 1, true, transcript.RoleUser, transcript.Text{Text: "later"})}, ""},
-		"the mode of the start":     {[]session.Record{record(t, 1, session.KindPolicyChanged, policy.Change{Mode: policy.ModePlan})}, ""},
+		"the mode of the start":     {[]session.Record{logged(t, 1, session.KindPolicyChanged, policy.Change{Mode: policy.ModePlan})}, ""},
 		"a turn and a mode": {
 			[]session.Record{
-				record(t, 1, session.KindTurnOpened, session.TurnOpened{Turn: "t"}), record(t, 2, session.KindPolicyChanged, policy.Change{Mode: policy.ModePlan}),
-				record(t, 3, session.KindTurnClosed, session.TurnClosed{Turn: "t", Reason: "failed", Error: "no"}),
+				logged(t, 1, session.KindTurnOpened, record.TurnOpened{Turn: "t"}), logged(t, 2, session.KindPolicyChanged, policy.Change{Mode: policy.ModePlan}),
+				logged(t, 3, session.KindTurnClosed, record.TurnClosed{Turn: "t", Reason: "failed", Error: "no"}),
 			},
 			"turn_started policy_changed turn_finished",
 		},
-		"what tells nothing": {[]session.Record{record(t, 1, session.KindOpened, session.Opened{}), {Seq: 2, Kind: "later", Payload: json.RawMessage(`{}`)}}, ""},
+		"what tells nothing": {[]session.Record{logged(t, 1, session.KindOpened, session.Opened{}), {Seq: 2, Kind: "later", Payload: json.RawMessage(`{}`)}}, ""},
 	} {
 		if got, _ := told(t, tt.records...); got != tt.want {
 			t.Errorf("%s: %q, want %q", name, got, tt.want)

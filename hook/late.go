@@ -3,9 +3,10 @@ package hook
 import (
 	"context"
 	"errors"
-	"github.com/holdfast-dev/holdfast/session"
 	"strings"
 	"time"
+
+	"github.com/holdfast-dev/holdfast/internal/record"
 )
 
 // maxLate bounds what is kept for [Registry.Late]; the oldest goes first.
@@ -21,7 +22,7 @@ func (f *firing) later(ctx context.Context, e *entry) {
 	if !f.due(e) {
 		return
 	}
-	f.log(session.HookRun{Effect: effectAsync}, e)
+	f.log(record.HookRun{Effect: effectAsync}, e)
 	g := f.apart()
 	f.r.goLate(ctx, func(ctx context.Context) {
 		if e.kind == typeFunction {
@@ -67,7 +68,7 @@ func (r *Registry) goLate(ctx context.Context, f func(context.Context)) {
 
 // await waits for a command that has said that it goes on by itself.
 func (f *firing) await(ctx context.Context, e *entry, res result) {
-	f.log(session.HookRun{Effect: effectAsync, Exit: res.Exit}, e)
+	f.log(record.HookRun{Effect: effectAsync, Exit: res.Exit}, e)
 	if res.Notice != "" {
 		f.notice(e, res.Notice)
 	}

@@ -4,9 +4,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"github.com/holdfast-dev/holdfast/session"
 	"slices"
 	"unicode/utf8"
+
+	"github.com/holdfast-dev/holdfast/internal/record"
 )
 
 // take merges what a hook has said, or that it could not say anything.
@@ -18,7 +19,7 @@ func (f *firing) take(e *entry, res result) {
 	if res.Notice != "" {
 		f.notice(e, res.Notice)
 	}
-	run := session.HookRun{Exit: res.Exit, Millis: res.took.Milliseconds()}
+	run := record.HookRun{Exit: res.Exit, Millis: res.took.Milliseconds()}
 	switch {
 	case res.err != nil:
 		run.Error = cut(res.err.Error(), maxReason)
@@ -39,14 +40,14 @@ func (f *firing) take(e *entry, res result) {
 // maxReason bounds a reason or an error in the log, in characters.
 const maxReason = 2000
 
-func (f *firing) ran() *session.HookRanPayload {
+func (f *firing) ran() *record.HookRan {
 	if f.out.Ran == nil {
-		f.out.Ran = &session.HookRanPayload{Event: string(f.in.Event), Use: f.in.ToolUseID, Tool: f.in.Tool}
+		f.out.Ran = &record.HookRan{Event: string(f.in.Event), Use: f.in.ToolUseID, Tool: f.in.Tool}
 	}
 	return f.out.Ran
 }
 
-func (f *firing) log(run session.HookRun, e *entry) {
+func (f *firing) log(run record.HookRun, e *entry) {
 	run.Name, run.Digest, run.Type, run.Again = e.by, e.Digest, e.kind, f.in.Settled
 	if o := e.Origin; o.File != "" {
 		run.Source = o.File

@@ -4,10 +4,11 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"github.com/holdfast-dev/holdfast/session"
 	"reflect"
 	"strings"
 	"testing"
+
+	"github.com/holdfast-dev/holdfast/internal/record"
 )
 
 // sayings are texts with who said them: "a: text".
@@ -257,7 +258,7 @@ func TestRan(t *testing.T) {
 		Definition{Event: PreToolUse, Command: "x\ny", Digest: "d"})
 	list[3].Origin.File, list[3].Origin.Line = "f.json", 7
 	out := registryOf(t, run, list...).Fire(t.Context(), Input{Event: PreToolUse, Tool: "Bash", ToolUseID: "u"})
-	want := &session.HookRanPayload{Event: string(PreToolUse), Tool: "Bash", Use: "u", Quiet: 2, Hooks: []session.HookRun{
+	want := &record.HookRan{Event: string(PreToolUse), Tool: "Bash", Use: "u", Quiet: 2, Hooks: []record.HookRun{
 		{Name: "c", Type: typeFunction, Effect: "context"},
 		{Name: "x …", Type: TypeCommand, Digest: "d", Source: "f.json:7", Exit: &code, Effect: "block", Reason: "x\ny"},
 	}}

@@ -2,14 +2,15 @@ package hook
 
 import (
 	"encoding/json"
-	"github.com/holdfast-dev/holdfast/session"
+
+	"github.com/holdfast-dev/holdfast/internal/record"
 )
 
 // Outcome is what the hooks of one event say together.
 type Outcome struct {
 	Event   Event
-	Outputs []*Output               // of those that said something, in order of registration
-	Ran     *session.HookRanPayload // for the log; nil when nothing ran
+	Outputs []*Output       // of those that said something, in order of registration
+	Ran     *record.HookRan // for the log; nil when nothing ran
 
 	Block      *Said           // the first block, or failure that counts as one
 	Permission *Permission     // the strongest: deny, defer, ask, allow; an allow is one of Input, where that is given

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"iter"
 	"slices"
+
+	"github.com/holdfast-dev/holdfast/internal/record"
 )
 
 // CopyOptions adjusts [Copy].
@@ -193,7 +195,7 @@ func (c *copying) compare(ctx context.Context, m Meta) error {
 			return differs(want.Seq, "has another record")
 		case (got.Payload == nil) && want.Payload != nil:
 			return differs(want.Seq, "lacks the payload")
-		case IsSealed(want.Payload) && !bytes.Equal(got.Payload, want.Payload):
+		case record.IsSealed(want.Payload) && !bytes.Equal(got.Payload, want.Payload):
 			return differs(want.Seq, "has another payload")
 		case (got.Payload != nil) && want.Payload == nil:
 			return differs(want.Seq, "has a payload that was erased")

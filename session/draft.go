@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"strconv"
 
+	"github.com/holdfast-dev/holdfast/internal/record"
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
@@ -70,7 +71,7 @@ func (d *Draft) check() error {
 	if len(p) < 2 || p[0] != '{' || p[len(p)-1] != '}' {
 		return bad("the payload is not a JSON object")
 	}
-	if IsSealed(p) {
+	if record.IsSealed(p) {
 		return bad("no payload of a record begins as those that stores seal or mask")
 	}
 	if len(p) != len(d.Payload) || bytes.IndexByte(p, '\n') >= 0 {

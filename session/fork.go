@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+
+	"github.com/holdfast-dev/holdfast/internal/record"
 )
 
 // ForkOptions adjusts [Sessions.Fork].
@@ -153,7 +155,7 @@ func (s *Sessions) decided(ctx context.Context, m Meta) ([]Draft, error) {
 	}
 	var drafts []Draft
 	for _, payload := range state.Policy {
-		var p PolicyChangedPayload
+		var p record.PolicyChanged
 		if err := json.Unmarshal(payload, &p); err != nil {
 			return nil, err
 		}
@@ -203,7 +205,7 @@ func leftOf(s *State) Left {
 		left.Mode = ""
 	}
 	for _, payload := range s.Policy {
-		var p PolicyChangedPayload
+		var p record.PolicyChanged
 		left.Policy = left.Policy || json.Unmarshal(payload, &p) != nil || p.Mode == "" && p.Limit == nil && !p.Ended
 	}
 	return left

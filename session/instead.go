@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"slices"
 
+	"github.com/holdfast-dev/holdfast/internal/record"
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
@@ -50,7 +51,7 @@ func emptied(r *Record, ids map[string]bool) json.RawMessage {
 	case KindRunEvent:
 		return fieldsOf(r.Payload, append(runNeeds(), "strategy")...)
 	case KindFileSaved:
-		return withoutContent(r.Payload, omittedErased)
+		return withoutContent(r.Payload, record.OmittedErased)
 	case KindTaskChanged:
 		return emptyTask(r.Payload)
 	case KindTurnOpened, KindTurnClosed, KindToolStarted, KindToolFinished, KindVendorMapped, KindWorkspaceEvent:

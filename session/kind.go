@@ -3,34 +3,32 @@ package session
 import (
 	"encoding/json"
 	"time"
-
-	"github.com/holdfast-dev/holdfast/transcript"
 )
 
 // Kind says what a record is about. The set is closed; a log with another kind
 // was written by a newer version and is refused with [ErrNewer].
 type Kind string
 
-// The kinds and the payload type of each.
+// The kinds and the payload type of each; those of package record are internal.
 const (
 	KindOpened           Kind = "session.opened"    // Opened
 	KindItem             Kind = "item"              // ItemPayload
-	KindTurnOpened       Kind = "turn.opened"       // TurnOpened
-	KindTurnClosed       Kind = "turn.closed"       // TurnClosed
-	KindToolStarted      Kind = "tool.started"      // ToolStartedPayload
-	KindToolFinished     Kind = "tool.finished"     // ToolFinishedPayload
+	KindTurnOpened       Kind = "turn.opened"       // record.TurnOpened
+	KindTurnClosed       Kind = "turn.closed"       // record.TurnClosed
+	KindToolStarted      Kind = "tool.started"      // record.ToolStarted
+	KindToolFinished     Kind = "tool.finished"     // record.ToolFinished
 	KindApprovalAsked    Kind = "approval.asked"    // package approval
 	KindApprovalResolved Kind = "approval.resolved" // package approval
 	KindDecision         Kind = "decision"          // policy.Decision
-	KindPolicyChanged    Kind = "policy.changed"    // PolicyChangedPayload
-	KindHookRan          Kind = "hook.ran"          // package hook
+	KindPolicyChanged    Kind = "policy.changed"    // record.PolicyChanged
+	KindHookRan          Kind = "hook.ran"          // record.HookRan
 	KindRewrite          Kind = "rewrite"           // Rewrite
 	KindMetaChanged      Kind = "meta.changed"      // MetaPatch
 	KindVendorMapped     Kind = "vendor.mapped"     // package workspace
 	KindWorkspaceEvent   Kind = "workspace.event"   // package workspace
 	KindTaskChanged      Kind = "task.changed"      // package internal/tool/tasks
-	KindFileSaved        Kind = "file.saved"        // FileSaved
-	KindModelCalled      Kind = "model.called"      // ModelCalled
+	KindFileSaved        Kind = "file.saved"        // record.FileSaved
+	KindModelCalled      Kind = "model.called"      // record.ModelCalled
 	KindRedacted         Kind = "redacted"          // Redacted
 	KindRunEvent         Kind = "run.event"         // package internal/daemon/wire; runEventPayload is what this package reads of it
 	KindAccess           Kind = "access"            // audit.Access, in a log of its own
@@ -122,139 +120,6 @@ type RequestMark struct {
 	API      string `json:"api"`
 	Messages int    `json:"messages"` // transcript items that the request held
 	Prefix   Digest `json:"prefix"`   // over system, tools, and role, length and CRC-32C of those messages
-}
-
-// TurnOpened is the payload of [KindTurnOpened]. Turn ids are never reused in a session.
-type TurnOpened struct {
-	Turn string `json:"turn"`
-	// Cwd is the current directory that it begins in, when something has changed it.
-	Cwd string `json:"cwd,omitempty"`
-	// Budget bounds the run from here on, in place of what it was; nil leaves that.
-	Budget *Budget `json:"budget,omitempty"`
-}
-
-// Budget bounds what a run may use: the session and all that works for it. 0 is no bound.
-type Budget struct {
-	USD    float64 `json:"usd,omitempty"`
-	Tokens int64   `json:"tokens,omitempty"`
-}
-
-// TurnClosed is the payload of [KindTurnClosed].
-type TurnClosed struct {
-	Turn   string `json:"turn"`
-	Reason string `json:"reason"`          // completed, max_turns, budget, interrupted, failed
-	Error  string `json:"error,omitempty"` // when failed
-	// Cost is everything since the turn before was closed: what items and model.called
-	// records tell, too. In logs of versions that do not write those it alone counts.
-	Cost float64 `json:"cost_usd,omitempty"`
-}
-
-// ModelCalled is the payload of [KindModelCalled]: a model call of the run that no item of
-// this log is the answer of.
-type ModelCalled struct {
-	Model string           `json:"model,omitempty"`
-	Usage transcript.Usage `json:"usage"`
-	Cost  float64          `json:"cost_usd,omitempty"`
-	// For is what it was made for: agent (the answer of another agent of the run), attempt
-	// (it failed), aside (a tool's), or mutator.
-	For string `json:"for"`
-	// Session is that of the agent which made it, where it is another than this.
-	Session string `json:"session,omitempty"`
-	// Estimated: it was cut off before the provider said what it used.
-	Estimated bool `json:"estimated,omitempty"`
-}
-
-// ToolStartedPayload is the payload of [KindToolStarted]. It is on disk before the tool runs.
-type ToolStartedPayload struct {
-	Use  string `json:"use_id"`
-	Tool string `json:"tool"`
-}
-
-// ToolFinishedPayload is the payload of [KindToolFinished].
-type ToolFinishedPayload struct {
-	Use      string `json:"use_id"`
-	Tool     string `json:"tool"`
-	IsError  bool   `json:"is_error,omitempty"`
-	Millis   int64  `json:"ms"`
-	ExitCode *int   `json:"exit_code,omitempty"`
-	// Notes are for the person who watches: what a sandbox refused, for example.
-	Notes []string `json:"notes,omitempty"`
-	// Changes are the files that the tool itself has changed. What a command did is
-	// not among them.
-	Changes []Change `json:"changes,omitempty"`
-	// Seen are the files that its result shows, or a part of them, as they were.
-	Seen []Seen `json:"seen,omitempty"`
-	// Cwd is the current directory from then on, when the call has changed it.
-	Cwd string `json:"cwd,omitempty"`
-	// Outcome is how a call ended that did not end by itself: [OutcomeUnknown] or
-	// [OutcomeNotRun]. Otherwise it is "", and IsError tells.
-	Outcome string `json:"outcome,omitempty"`
-}
-
-// Outcomes of a [ToolFinishedPayload].
-const (
-	OutcomeUnknown = "unknown" // the program stopped while it ran
-	OutcomeNotRun  = "not-run" // it was started on record, and then the turn ended
-)
-
-// Change is what became of a file. Before and After are SHA-256 of its content, in
-// hexadecimal, or "absent".
-type Change struct {
-	Path   string `json:"path"`
-	Before string `json:"before"`
-	After  string `json:"after"`
-}
-
-// Seen is a file that a model has been shown. Digest is SHA-256 of its whole content, in
-// hexadecimal; of one that is too large for that, what the tool takes for its content.
-type Seen struct {
-	Path   string `json:"path"`
-	Digest string `json:"digest"`
-}
-
-// HookRanPayload is the payload of [KindHookRan]: which hooks ran at one moment and what
-// came of it. Functions that said nothing are counted only.
-type HookRanPayload struct {
-	Event string    `json:"event"`
-	Use   string    `json:"use_id,omitempty"`
-	Tool  string    `json:"tool,omitempty"`
-	Hooks []HookRun `json:"hooks,omitempty"`
-	Quiet int       `json:"quiet,omitempty"` // functions that said nothing
-	// Said is what the hooks say to the person.
-	Said []HookNotice `json:"said,omitempty"`
-}
-
-// HookNotice is what a hook says to the person.
-type HookNotice struct {
-	By   string `json:"by"`
-	Text string `json:"text"`
-}
-
-// HookRun is one hook's part in a [HookRanPayload].
-type HookRun struct {
-	Name   string `json:"name"`
-	Digest string `json:"digest,omitempty"`
-	Type   string `json:"type"`
-	Source string `json:"source,omitempty"` // file:line
-	Millis int64  `json:"ms"`
-	Exit   *int   `json:"exit_code,omitempty"`
-	// Effect is the first that it had of block, deny, defer, ask, allow, input, output,
-	// context and stop; or async: started, and not waited for.
-	Effect string `json:"effect,omitempty"`
-	Reason string `json:"reason,omitempty"`
-	Error  string `json:"error,omitempty"`
-	Again  bool   `json:"again,omitempty"` // about an input that was changed since the call was first put to it
-}
-
-// PolicyChangedPayload is what this package reads of the payload of [KindPolicyChanged];
-// package policy has the rest of it.
-type PolicyChangedPayload struct {
-	Mode string `json:"mode,omitempty"`
-	By   string `json:"by,omitempty"`
-	// Ended takes away what was granted before: earlier versions wrote it when an agent was closed.
-	Ended bool `json:"ended,omitempty"`
-	// Limit is of a turn.
-	Limit json.RawMessage `json:"limit,omitempty"`
 }
 
 // runEventPayload is what this package reads of the payload of [KindRunEvent]; package

@@ -57,7 +57,7 @@ func (l *Log) Meta() Meta {
 	return l.meta
 }
 
-// Head is the seq of the last record.
+// LogHead is the seq of the last record.
 func (l *Log) Head() int64 {
 	l.view.RLock()
 	defer l.view.RUnlock()

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/holdfast-dev/holdfast/internal/record"
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
@@ -126,7 +127,7 @@ func (m *mending) add(k Kind, payload any) error {
 func (m *mending) plan() error {
 	s := &m.f.s
 	for _, t := range s.Running {
-		if err := m.add(KindToolFinished, ToolFinishedPayload{Use: t.Use, Tool: t.Tool, IsError: true, Outcome: OutcomeUnknown}); err != nil {
+		if err := m.add(KindToolFinished, record.ToolFinished{Use: t.Use, Tool: t.Tool, IsError: true, Outcome: record.OutcomeUnknown}); err != nil {
 			return err
 		}
 		m.r.notice("tool %s (%s) was running when the session stopped: its outcome is unknown", t.Tool, t.Use)
@@ -141,7 +142,7 @@ func (m *mending) plan() error {
 		return nil
 	}
 	m.r.notice("turn %s was interrupted", s.OpenTurn)
-	return m.add(KindTurnClosed, TurnClosed{Turn: s.OpenTurn, Reason: "interrupted"})
+	return m.add(KindTurnClosed, record.TurnClosed{Turn: s.OpenTurn, Reason: "interrupted"})
 }
 
 // transcript answers tool uses that wait at the end, and rewrites a transcript
@@ -197,7 +198,7 @@ func (m *mending) tellBehind(open []transcript.Use) error {
 		}
 	}
 	for _, t := range m.f.there {
-		if err := m.add(KindToolFinished, ToolFinishedPayload{Use: t.Use, Tool: t.Tool, IsError: true, Outcome: OutcomeUnknown}); err != nil {
+		if err := m.add(KindToolFinished, record.ToolFinished{Use: t.Use, Tool: t.Tool, IsError: true, Outcome: record.OutcomeUnknown}); err != nil {
 			return err
 		}
 		if err := m.queue(transcript.TaskElsewhere(t.Use, t.Tool), t.Use); err != nil {

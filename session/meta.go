@@ -5,6 +5,8 @@ import (
 	"errors"
 	"time"
 	"unicode/utf8"
+
+	"github.com/holdfast-dev/holdfast/internal/record"
 )
 
 // Meta is what a list of sessions shows. The store keeps it in the same
@@ -88,7 +90,7 @@ func (d *Delta) add(r *Record) error {
 	bad := func(err error) error {
 		return &Error{Op: "read " + string(r.Kind), Seq: r.Seq, Err: ErrCorrupt, Detail: err.Error()}
 	}
-	if IsSealed(r.Payload) {
+	if record.IsSealed(r.Payload) {
 		if err := d.addSealed(r); err != nil {
 			return bad(err)
 		}
@@ -168,11 +170,11 @@ func (d *Delta) addSealed(r *Record) error {
 		one Delta
 		err error
 	)
-	if instead, ok := ReadMasked(r.Payload); ok {
+	if instead, ok := record.ReadMasked(r.Payload); ok {
 		err = one.add(&Record{Seq: r.Seq, Kind: r.Kind, Payload: instead})
 	} else {
-		var s *Sealed
-		if s, _, err = cutSealed(r.Payload); err == nil {
+		var s *record.Sealed
+		if s, err = record.ReadSealedHead(r.Payload); err == nil {
 			err = json.Unmarshal(s.Delta, &one)
 		}
 	}

@@ -1,26 +1,11 @@
 package session
 
 import (
-	"encoding/json"
 	"slices"
 
+	"github.com/holdfast-dev/holdfast/internal/record"
 	"github.com/holdfast-dev/holdfast/transcript"
 )
-
-// Question is an approval.asked record.
-type Question struct {
-	Seq     int64
-	ID      string // the payload's "id"
-	Use     string // the payload's "use_id": the tool use that it is about, or ""
-	Asker   string // the payload's "asker": the session whose tool use that is, or "" for this one
-	Payload json.RawMessage
-}
-
-// AnsweredQuestion is a question with the payload of its approval.resolved record.
-type AnsweredQuestion struct {
-	Question
-	Answer json.RawMessage
-}
 
 // questions is what a [folder] knows of tool uses that were asked about, besides
 // what the state says.
@@ -39,7 +24,7 @@ func include[K comparable](set *map[K]bool, key K) {
 }
 
 func (f *folder) asked(r *Record) {
-	q := Question{
+	q := record.Question{
 		Seq: r.Seq, ID: payloadText(r.Payload, "id"), Use: payloadText(r.Payload, "use_id"),
 		Asker: payloadText(r.Payload, "asker"), Payload: r.Payload,
 	}
@@ -50,14 +35,14 @@ func (f *folder) asked(r *Record) {
 // resolved takes the first answer to a question; a later one changes nothing.
 func (f *folder) resolved(r *Record) {
 	id := payloadText(r.Payload, "id")
-	i := slices.IndexFunc(f.s.Asked, func(q Question) bool { return q.ID == id })
+	i := slices.IndexFunc(f.s.Asked, func(q record.Question) bool { return q.ID == id })
 	if i < 0 {
 		return
 	}
 	q := f.s.Asked[i]
 	f.s.Asked = slices.Delete(f.s.Asked, i, i+1)
 	if f.waits(q) {
-		f.s.Answered = append(f.s.Answered, AnsweredQuestion{q, r.Payload})
+		f.s.Answered = append(f.s.Answered, record.AnsweredQuestion{Question: q, Answer: r.Payload})
 	}
 }
 
@@ -69,7 +54,7 @@ func (f *folder) started(use string) {
 // acted forgets the answers about a use: they were acted on.
 func (f *folder) acted(use string) {
 	if len(f.s.Answered) > 0 {
-		f.s.Answered = slices.DeleteFunc(f.s.Answered, func(a AnsweredQuestion) bool { return a.Use == use })
+		f.s.Answered = slices.DeleteFunc(f.s.Answered, func(a record.AnsweredQuestion) bool { return a.Use == use })
 	}
 }
 
@@ -129,7 +114,7 @@ func (f *folder) leaveParent() {
 }
 
 // askedElsewhere takes in the questions about tool uses of this session that another log has.
-func (f *folder) askedElsewhere(asked []Question, answered []AnsweredQuestion) {
+func (f *folder) askedElsewhere(asked []record.Question, answered []record.AnsweredQuestion) {
 	f.s.Asked = append(f.s.Asked, asked...)
 	for _, a := range answered {
 		if f.waits(a.Question) {
@@ -139,7 +124,7 @@ func (f *folder) askedElsewhere(asked []Question, answered []AnsweredQuestion) {
 }
 
 // waits reports whether a tool use waits for the answer to q.
-func (f *folder) waits(q Question) bool {
+func (f *folder) waits(q record.Question) bool {
 	return (q.Asker == "" || q.Asker == f.s.SessionID) && !f.moot[q.Seq] && !f.begun[q.Use] && f.open(q.Use)
 }
 

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"strconv"
 	"time"
+
+	"github.com/holdfast-dev/holdfast/internal/record"
 )
 
 // Digest is a SHA-256 sum. Its text form is 64 hexadecimal digits.
@@ -67,7 +69,7 @@ func (r *Record) Seal(prev Digest) {
 // the payload is sealed and all else fits, the error wraps [ErrSealed].
 func (r *Record) Check() error {
 	fits := r.Payload == nil || r.Masked || Sum(r.Payload) == r.Body
-	sealed := !fits && IsSealed(r.Payload)
+	sealed := !fits && record.IsSealed(r.Payload)
 	if !fits && !sealed {
 		return &Error{Op: "check record", Seq: r.Seq, Err: ErrCorrupt, Detail: "the payload does not match its digest"}
 	}

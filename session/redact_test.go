@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/holdfast-dev/holdfast/audit/secret"
+	"github.com/holdfast-dev/holdfast/internal/record"
 	"github.com/holdfast-dev/holdfast/session"
 	"github.com/holdfast-dev/holdfast/session/file"
 	"github.com/holdfast-dev/holdfast/session/memory"
@@ -74,13 +75,13 @@ func secretive(t *testing.T, s *session.Sessions, id string) {
 		raw(session.KindApprovalAsked, `{"id":"q1","use_id":"u1","input":"`+private+`"}`),
 		raw(session.KindApprovalResolved, `{"id":"q1","decision":"allow","by":"me","message":"`+private+`"}`),
 		raw(session.KindDecision, `{"use_id":"u1","behavior":"allow","input":"`+private+`"}`),
-		draft(t, session.KindToolStarted, session.ToolStartedPayload{Use: "u1", Tool: "Bash"}),
-		draft(t, session.KindToolFinished, session.ToolFinishedPayload{Use: "u1", Tool: "Bash"}),
+		draft(t, session.KindToolStarted, record.ToolStarted{Use: "u1", Tool: "Bash"}),
+		draft(t, session.KindToolFinished, record.ToolFinished{Use: "u1", Tool: "Bash"}),
 		item(transcript.Item{ID: "r1", Role: transcript.RoleTool, Parts: []transcript.Part{
 			transcript.ToolResult{UseID: "u1", Content: []transcript.Part{transcript.Text{Text: private + " said"}}},
 		}}),
 		item(transcript.Item{ID: "a2", Role: transcript.RoleAssistant, Model: "m2", Finish: transcript.FinishStop, Parts: []transcript.Part{transcript.Text{Text: "done"}}}),
-		draft(t, session.KindTurnClosed, session.TurnClosed{Turn: "t", Reason: "completed"}),
+		draft(t, session.KindTurnClosed, record.TurnClosed{Turn: "t", Reason: "completed"}),
 		userDraft("p2", "once more: "+private+" please"),
 	))(t)
 	if err := s.Rename(t.Context(), id, "about "+private); err != nil {

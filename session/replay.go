@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/holdfast-dev/holdfast/internal/record"
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
@@ -99,7 +100,7 @@ func checkChain(batches <-chan []Record) error {
 type folder struct {
 	s     State
 	marks []markAt
-	there []ToolStartedPayload // of a fork: what went on in the background of its parent
+	there []record.ToolStarted // of a fork: what went on in the background of its parent
 
 	itemised float64 // what model calls cost since a turn was closed last, by records of their own
 	left     Left    // of a fork: what was decided in its parent, which does not hold in it
@@ -162,7 +163,7 @@ func (f *folder) take(r *Record) error {
 	case KindOpened:
 		return f.opened(r)
 	case KindTurnOpened:
-		var p TurnOpened
+		var p record.TurnOpened
 		if err = json.Unmarshal(r.Payload, &p); err == nil {
 			f.s.OpenTurn = p.Turn
 			f.s.Turns++
@@ -174,7 +175,7 @@ func (f *folder) take(r *Record) error {
 			}
 		}
 	case KindTurnClosed:
-		var p TurnClosed
+		var p record.TurnClosed
 		if err = json.Unmarshal(r.Payload, &p); err == nil {
 			if f.s.OpenTurn == p.Turn {
 				f.s.OpenTurn = ""
@@ -183,20 +184,20 @@ func (f *folder) take(r *Record) error {
 			f.itemised = 0
 		}
 	case KindModelCalled:
-		var p ModelCalled
+		var p record.ModelCalled
 		if err = json.Unmarshal(r.Payload, &p); err == nil {
 			f.paid(p.Cost, p.Usage.Total())
 		}
 	case KindToolStarted:
-		var p ToolStartedPayload
+		var p record.ToolStarted
 		if err = json.Unmarshal(r.Payload, &p); err == nil {
 			f.s.Running = append(f.s.Running, p)
 			f.started(p.Use)
 		}
 	case KindToolFinished:
-		var p ToolFinishedPayload
+		var p record.ToolFinished
 		if err = json.Unmarshal(r.Payload, &p); err == nil {
-			of := func(t ToolStartedPayload) bool { return t.Use == p.Use }
+			of := func(t record.ToolStarted) bool { return t.Use == p.Use }
 			f.s.Running, f.there = slices.DeleteFunc(f.s.Running, of), slices.DeleteFunc(f.there, of)
 			if p.Cwd != "" {
 				f.s.Cwd = p.Cwd
@@ -256,7 +257,7 @@ func (f *folder) opened(r *Record) error {
 	f.s.Queue = slices.DeleteFunc(f.s.Queue, func(e transcript.Encoded) bool { return e.Role() != transcript.RoleNotification })
 	f.left = leftOf(&f.s)
 	f.s.Running, f.s.OpenTurn, f.s.Policy, f.s.Mode, f.s.ModeSeq = nil, "", nil, "", 0
-	f.s.CostUSD, f.s.Tokens, f.s.Budget, f.itemised = 0, 0, Budget{}, 0
+	f.s.CostUSD, f.s.Tokens, f.s.Budget, f.itemised = 0, 0, record.Budget{}, 0
 	f.unshown = nil
 	return nil
 }
@@ -300,7 +301,7 @@ func (f *folder) paid(usd float64, tokens int64) {
 }
 
 func (f *folder) policyChanged(r *Record) error {
-	var p PolicyChangedPayload
+	var p record.PolicyChanged
 	if err := json.Unmarshal(r.Payload, &p); err != nil {
 		return err
 	}

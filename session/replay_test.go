@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"github.com/holdfast-dev/holdfast/internal/record"
 	"github.com/holdfast-dev/holdfast/session"
 	"github.com/holdfast-dev/holdfast/session/memory"
 	"github.com/holdfast-dev/holdfast/transcript"
@@ -52,32 +53,32 @@ func TestReplay(t *testing.T) {
 	calls := transcript.Item{ID: "a3", Role: transcript.RoleAssistant, Parts: []transcript.Part{transcript.ToolUse{ID: "c0", Name: "Bash"}}}
 	recs := chain(
 		openedDraft(t, "s"),
-		draft(t, session.KindTurnOpened, session.TurnOpened{Turn: "t1"}),
+		draft(t, session.KindTurnOpened, record.TurnOpened{Turn: "t1"}),
 		userDraft("u1", "hi"), answer("a1", 1),
-		draft(t, session.KindTurnClosed, session.TurnClosed{Turn: "t1", Cost: 0.5}),
-		draft(t, session.KindPolicyChanged, session.PolicyChangedPayload{Mode: "plan"}),
-		draft(t, session.KindPolicyChanged, session.PolicyChangedPayload{By: "no mode"}),
-		draft(t, session.KindTurnOpened, session.TurnOpened{Turn: "t2"}),
+		draft(t, session.KindTurnClosed, record.TurnClosed{Turn: "t1", Cost: 0.5}),
+		draft(t, session.KindPolicyChanged, record.PolicyChanged{Mode: "plan"}),
+		draft(t, session.KindPolicyChanged, record.PolicyChanged{By: "no mode"}),
+		draft(t, session.KindTurnOpened, record.TurnOpened{Turn: "t2"}),
 		userDraft("u2", "more"), answer("a2", 3),
 		session.ItemDraft(transcript.MustEncode(calls), false, nil),
 		session.Draft{Kind: session.KindApprovalAsked, Payload: []byte(`{"id":"q1","use_id":"c0","what":1}`)},
 		session.Draft{Kind: session.KindApprovalAsked, Payload: []byte(`{"id":"q2"}`)},
 		session.Draft{Kind: session.KindApprovalResolved, Payload: []byte(`{"id":"q1","decision":"allow"}`)},
-		draft(t, session.KindToolStarted, session.ToolStartedPayload{Use: "c1", Tool: "A"}),
-		draft(t, session.KindToolStarted, session.ToolStartedPayload{Use: "c2", Tool: "B"}),
-		draft(t, session.KindToolFinished, session.ToolFinishedPayload{Use: "c1", Tool: "A"}),
+		draft(t, session.KindToolStarted, record.ToolStarted{Use: "c1", Tool: "A"}),
+		draft(t, session.KindToolStarted, record.ToolStarted{Use: "c2", Tool: "B"}),
+		draft(t, session.KindToolFinished, record.ToolFinished{Use: "c1", Tool: "A"}),
 		session.Draft{Kind: session.KindDecision, Payload: []byte(`{}`)},
 		session.Draft{Kind: session.KindHookRan, Payload: []byte(`{}`)},
 		session.Draft{Kind: session.KindVendorMapped, Payload: []byte(`{}`)},
 	)
 	st := must(session.Replay(t.Context(), seq(recs)))(t)
 	want := &session.State{
-		SessionID: "s", Head: 20, Running: []session.ToolStartedPayload{{Use: "c2", Tool: "B"}}, OpenTurn: "t2", Turns: 2, Mode: "plan", ModeSeq: 6,
+		SessionID: "s", Head: 20, Running: []record.ToolStarted{{Use: "c2", Tool: "B"}}, OpenTurn: "t2", Turns: 2, Mode: "plan", ModeSeq: 6,
 		Mark:  &session.RequestMark{API: "x", Messages: 3, Prefix: session.Sum([]byte("a2"))},
 		Usage: transcript.Usage{Input: 2, Output: 4, CacheRead: 6, CacheWrite: 8, Reasoning: 10}, CostUSD: 0.5, Tokens: 20,
-		Asked: []session.Question{{Seq: 13, ID: "q2", Payload: []byte(`{"id":"q2"}`)}},
-		Answered: []session.AnsweredQuestion{{
-			Question: session.Question{Seq: 12, ID: "q1", Use: "c0", Payload: []byte(`{"id":"q1","use_id":"c0","what":1}`)},
+		Asked: []record.Question{{Seq: 13, ID: "q2", Payload: []byte(`{"id":"q2"}`)}},
+		Answered: []record.AnsweredQuestion{{
+			Question: record.Question{Seq: 12, ID: "q1", Use: "c0", Payload: []byte(`{"id":"q1","use_id":"c0","what":1}`)},
 			Answer:   []byte(`{"id":"q1","decision":"allow"}`),
 		}},
 		Policy: []rawJSON{rawJSON(`{"mode":"plan"}`), rawJSON(`{"by":"no mode"}`)},

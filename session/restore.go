@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/holdfast-dev/holdfast/internal/record"
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
@@ -26,8 +27,8 @@ type RestoreOptions struct {
 
 	// Asked and Answered are the questions about tool uses of this session that the log of
 	// the run has which it works for. They are like its own; whoever has them closes them there.
-	Asked    []Question
-	Answered []AnsweredQuestion
+	Asked    []record.Question
+	Answered []record.AnsweredQuestion
 }
 
 // Restored is a session ready to go on.

@@ -8,32 +8,33 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/holdfast-dev/holdfast/internal/record"
 	"github.com/holdfast-dev/holdfast/session"
 	"github.com/holdfast-dev/holdfast/session/memory"
 )
 
 func savedFile(t *testing.T, use, path, content, after string) session.Draft {
 	t.Helper()
-	data, ok := session.PackContent([]byte(content))
+	data, ok := record.PackContent([]byte(content))
 	if !ok {
 		t.Fatal("not saved")
 	}
-	f := session.FileSaved{
+	f := record.FileSaved{
 		Use: use, Path: path, Existed: true, Mode: "644", Size: int64(len(content)),
 		Digest: session.Sum([]byte(content)).String(), After: session.Sum([]byte(after)).String(), Data: data,
 	}
-	d, err := f.Draft()
+	payload, err := f.Payload()
 	if err != nil {
 		t.Fatal(err)
 	}
-	return d
+	return session.Draft{Kind: session.KindFileSaved, Payload: payload}
 }
 
 func TestSavedDataIsWhatItWas(t *testing.T) {
 	random := make([]byte, 100_000)
 	_, _ = rand.Read(random)
-	for _, content := range [][]byte{nil, []byte("text\n"), {0xff, 0, 0x80}, random, bytes.Repeat([]byte("a"), session.MaxSaved)} {
-		d, ok := session.PackContent(content)
+	for _, content := range [][]byte{nil, []byte("text\n"), {0xff, 0, 0x80}, random, bytes.Repeat([]byte("a"), record.MaxSaved)} {
+		d, ok := record.PackContent(content)
 		if !ok {
 			t.Fatalf("%d bytes are not saved", len(content))
 		}
@@ -42,10 +43,10 @@ func TestSavedDataIsWhatItWas(t *testing.T) {
 			t.Errorf("%d bytes came back as %d: %v", len(content), len(got), err)
 		}
 	}
-	if _, ok := session.PackContent(make([]byte, session.MaxSaved+1)); ok {
+	if _, ok := record.PackContent(make([]byte, record.MaxSaved+1)); ok {
 		t.Error("a content beyond the bound was taken")
 	}
-	for name, d := range map[string]session.SavedData{"no base64": "%%", "no gzip": "aGFsbG8=", "another content": "H4sIAAAAAAAE/wMAAAAAAAAAAAA="} {
+	for name, d := range map[string]record.SavedData{"no base64": "%%", "no gzip": "aGFsbG8=", "another content": "H4sIAAAAAAAE/wMAAAAAAAAAAAA="} {
 		if _, err := d.Content(session.Sum([]byte("x")).String()); err == nil {
 			t.Errorf("%s was taken", name)
 		}
@@ -66,7 +67,7 @@ func TestSavedFilesAreRedacted(t *testing.T) {
 		why  string
 	}{
 		{"by number", session.RedactOptions{Seqs: []int64{3}}, []int64{3}, "erased"},
-		{"by what it has", session.RedactOptions{Mask: mask}, []int64{3}, session.OmittedMasked},
+		{"by what it has", session.RedactOptions{Mask: mask}, []int64{3}, record.OmittedMasked},
 		{"with the use that wrote it", session.RedactOptions{Seqs: []int64{2}}, []int64{3, 4}, "erased"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -93,7 +94,7 @@ func TestSavedFilesAreRedacted(t *testing.T) {
 				if r.Kind != session.KindFileSaved {
 					continue
 				}
-				var f session.FileSaved
+				var f record.FileSaved
 				if err := json.Unmarshal(r.Payload, &f); err != nil {
 					t.Fatal(err)
 				}
@@ -130,7 +131,7 @@ func TestSavedFilesAreMasked(t *testing.T) {
 		if masked != found {
 			t.Errorf("%q: masked %v", content, masked)
 		}
-		if found && (strings.Contains(string(out), `"data"`) || !strings.Contains(string(out), session.OmittedMasked)) {
+		if found && (strings.Contains(string(out), `"data"`) || !strings.Contains(string(out), record.OmittedMasked)) {
 			t.Errorf("%q: %s", content, out)
 		}
 		again := session.Record{Kind: d.Kind, Payload: out}

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"github.com/holdfast-dev/holdfast/internal/record"
 	"github.com/holdfast-dev/holdfast/session"
 	"github.com/holdfast-dev/holdfast/session/memory"
 )
@@ -61,7 +62,7 @@ func TestAppendSharedWhileSomebodyWrites(t *testing.T) {
 	s := session.New(memory.New(), nil)
 	l := newSession(t, s, "s", "a")
 	must(l.Append(t.Context(), askDraft("q", "u")))(t)
-	recs := must(s.AppendShared(t.Context(), "s", 3, answerDraft("q", "allow"), draft(t, session.KindPolicyChanged, session.PolicyChangedPayload{Mode: "plan"})))(t)
+	recs := must(s.AppendShared(t.Context(), "s", 3, answerDraft("q", "allow"), draft(t, session.KindPolicyChanged, record.PolicyChanged{Mode: "plan"})))(t)
 	if len(recs) != 2 || recs[0].Seq != 4 || recs[1].Seq != 5 || recs[1].Prev != recs[0].Digest {
 		t.Fatalf("%+v", recs)
 	}

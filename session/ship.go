@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"slices"
+
+	"github.com/holdfast-dev/holdfast/internal/record"
 )
 
 // Shipped is what [Ship] did to one session.
@@ -284,10 +286,10 @@ func redactedSeqs(r *Record) ([]int64, error) {
 	if payload == nil {
 		return nil, nil
 	}
-	if instead, ok := ReadMasked(payload); ok {
+	if instead, ok := record.ReadMasked(payload); ok {
 		payload = instead
-	} else if IsSealed(payload) {
-		s, _, err := cutSealed(payload)
+	} else if record.IsSealed(payload) {
+		s, err := record.ReadSealedHead(payload)
 		if err != nil {
 			return nil, bad(err)
 		}

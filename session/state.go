@@ -3,6 +3,7 @@ package session
 import (
 	"encoding/json"
 
+	"github.com/holdfast-dev/holdfast/internal/record"
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
@@ -13,7 +14,7 @@ type State struct {
 	Head      int64
 	Items     []transcript.Encoded // the transcript, after the last rewrite
 	Queue     []transcript.Encoded // input that was accepted and waits for its turn
-	Running   []ToolStartedPayload // tools with a start and no finish, in order
+	Running   []record.ToolStarted // tools with a start and no finish, in order
 	OpenTurn  string               // a turn that was opened and not closed
 	Turns     int                  // turns opened so far
 	Mode      string               // from the last policy.changed, or ""
@@ -23,12 +24,12 @@ type State struct {
 	Usage     transcript.Usage     // summed over the answers in the log, rewritten ones and those of a fork's parent included
 	CostUSD   float64              // of the run: all model calls on record, those of its sub-agents too; a fork begins at zero
 	Tokens    int64                // likewise
-	Budget    Budget               // of the run, as it was last said; a fork has none
-	Asked     []Question           // approvals without an answer, oldest first
+	Budget    record.Budget        // of the run, as it was last said; a fork has none
+	Asked     []record.Question    // approvals without an answer, oldest first
 
 	// Answered are the approvals that were answered and not acted on: their tool
 	// use has neither started nor a result.
-	Answered []AnsweredQuestion
+	Answered []record.AnsweredQuestion
 	// Policy are the payloads of policy.changed since the run began, oldest first.
 	// A fork, and one that says "ended", begins a run.
 	Policy []json.RawMessage
@@ -38,9 +39,9 @@ type State struct {
 	// the transcript: what comes next has others.
 	Used map[string]bool
 	// Saved are the contents of files that file.saved records have: the record's seq by
-	// the content's digest, see [FileSaved].
+	// the content's digest, see [record.FileSaved].
 	Saved map[string]int64
-	// Seen are the files that the transcript shows, and those that were written in it, each
+	// ShownFile are the files that the transcript shows, and those that were written in it, each
 	// as it was last. What a rewrite has taken away or changed shows nothing.
-	Seen []Seen
+	Seen []record.ShownFile
 }

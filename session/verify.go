@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/holdfast-dev/holdfast/internal/record"
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
@@ -84,7 +85,7 @@ func (s *Sessions) verifyWith(ctx context.Context, m Meta, known erased) (*verif
 	for r, err := range s.records(ctx, m, Range{}) {
 		switch {
 		case err == nil:
-			if IsSealed(r.Payload) && errors.Is(r.Check(), ErrSealed) { // it says nothing of what is wrong
+			if record.IsSealed(r.Payload) && errors.Is(r.Check(), ErrSealed) { // it says nothing of what is wrong
 				return nil, r.sealedError()
 			}
 			v.record(r, m)

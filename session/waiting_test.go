@@ -9,6 +9,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/holdfast-dev/holdfast/internal/record"
 	"github.com/holdfast-dev/holdfast/session"
 	"github.com/holdfast-dev/holdfast/session/file"
 	"github.com/holdfast-dev/holdfast/session/memory"
@@ -17,14 +18,14 @@ import (
 )
 
 func startedDraft(t testing.TB, use string) session.Draft {
-	return draft(t, session.KindToolStarted, session.ToolStartedPayload{Use: use, Tool: "Bash"})
+	return draft(t, session.KindToolStarted, record.ToolStarted{Use: use, Tool: "Bash"})
 }
 
 func finishedDraft(t testing.TB, use string) session.Draft {
-	return draft(t, session.KindToolFinished, session.ToolFinishedPayload{Use: use, Tool: "Bash"})
+	return draft(t, session.KindToolFinished, record.ToolFinished{Use: use, Tool: "Bash"})
 }
 
-func questionIDs(qs []session.Question) string {
+func questionIDs(qs []record.Question) string {
 	var ids []string
 	for _, q := range qs {
 		ids = append(ids, q.ID)
@@ -32,7 +33,7 @@ func questionIDs(qs []session.Question) string {
 	return strings.Join(ids, " ")
 }
 
-func answeredIDs(as []session.AnsweredQuestion) string {
+func answeredIDs(as []record.AnsweredQuestion) string {
 	var ids []string
 	for _, a := range as {
 		ids = append(ids, a.ID+"="+string(a.Answer))
@@ -43,7 +44,7 @@ func answeredIDs(as []session.AnsweredQuestion) string {
 // What a session looks like after a process died in the middle of a round, and
 // what restoring it leaves and appends.
 func TestRestoreWaits(t *testing.T) {
-	turn := draft(t, session.KindTurnOpened, session.TurnOpened{Turn: "t1"})
+	turn := draft(t, session.KindTurnOpened, record.TurnOpened{Turn: "t1"})
 	ask := func(drafts ...session.Draft) []session.Draft {
 		return append([]session.Draft{turn, userDraft("u", "u")}, drafts...)
 	}
@@ -192,7 +193,7 @@ func TestWaitingRoundTellsUnknownOutcomes(t *testing.T) {
 
 func TestRestoreCutsBeforeTheUse(t *testing.T) {
 	s := session.New(memory.New(), nil)
-	crash(t, s, draft(t, session.KindTurnOpened, session.TurnOpened{Turn: "t"}), userDraft("u", "u"), useDraft("a", "c1"), askDraft("q", "c1"))
+	crash(t, s, draft(t, session.KindTurnOpened, record.TurnOpened{Turn: "t"}), userDraft("u", "u"), useDraft("a", "c1"), askDraft("q", "c1"))
 	r := restore(t, s, session.RestoreOptions{SessionID: "s", At: "u"})
 	if r.Waiting || len(r.State.Asked) != 0 || len(r.State.Answered) != 0 || r.State.OpenTurn != "" || r.Log.Meta().Questions != 0 {
 		t.Fatalf("%+v", r.State)
@@ -223,8 +224,8 @@ func TestForkNeverWaits(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := session.New(memory.New(), nil)
 			crash(t, s, append([]session.Draft{
-				draft(t, session.KindTurnOpened, session.TurnOpened{Turn: "t"}),
-				userDraft("u", "u"), useDraft("a", "c1"), askDraft("q", "c1"), draft(t, session.KindPolicyChanged, session.PolicyChangedPayload{Mode: "plan"}),
+				draft(t, session.KindTurnOpened, record.TurnOpened{Turn: "t"}),
+				userDraft("u", "u"), useDraft("a", "c1"), askDraft("q", "c1"), draft(t, session.KindPolicyChanged, record.PolicyChanged{Mode: "plan"}),
 			}, last...)...)
 			before := must(s.Get(t.Context(), "s"))(t)
 			r := restore(t, s, session.RestoreOptions{SessionID: "s", Fork: true})

@@ -23,8 +23,8 @@ import (
 	"io"
 	"time"
 
+	"github.com/holdfast-dev/holdfast/internal/record"
 	"github.com/holdfast-dev/holdfast/policy"
-	"github.com/holdfast-dev/holdfast/session"
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
@@ -84,7 +84,7 @@ type Refuser interface {
 type Recaller interface {
 	// Recall is told, when a session is gone on with, which files its transcript shows. What
 	// was seen since, by other calls of the tool, counts more.
-	Recall(seen []session.Seen)
+	Recall(seen []ShownFile)
 }
 
 // Spec describes a tool to a model and to a policy.
@@ -138,11 +138,11 @@ type Call struct {
 type Result struct {
 	Content  []transcript.Part // Text, Media, File or Structured
 	IsError  bool
-	ExitCode *int             // of a command
-	Notes    []string         // for the person who watches: what a sandbox refused. The model reads them in Content
-	Changes  []session.Change // files that the tool has changed
-	Seen     []session.Seen   // files that Content shows, or a part of them
-	Cwd      string           // the current directory from now on, when the call has changed it
+	ExitCode *int         // of a command
+	Notes    []string     // for the person who watches: what a sandbox refused. The model reads them in Content
+	Changes  []FileChange // files that the tool has changed
+	Seen     []ShownFile  // files that Content shows, or a part of them
+	Cwd      string       // the current directory from now on, when the call has changed it
 }
 
 // Text returns a result of one text.
@@ -156,3 +156,11 @@ func Failure(s string) Result {
 	r.IsError = true
 	return r
 }
+
+// FileChange is what became of a file that a tool has changed. Before and After are
+// SHA-256 of its content, in hexadecimal, or "absent".
+type FileChange = record.FileChange
+
+// ShownFile is a file that a model has been shown. Digest is SHA-256 of its whole content,
+// in hexadecimal.
+type ShownFile = record.ShownFile

@@ -16,7 +16,7 @@ import (
 // aRun is what a daemon tells of a run with a hook, a call and an answer.
 func aRun(t *testing.T) (list []*Event) {
 	seq := int64(0)
-	record := func(kind session.Kind, payload any) {
+	put := func(kind session.Kind, payload any) {
 		t.Helper()
 		b, err := json.Marshal(payload)
 		if err != nil {
@@ -26,14 +26,14 @@ func aRun(t *testing.T) (list []*Event) {
 		list = append(list, &Event{Kind: EventRecord, Seq: seq, Record: &api.Record{Seq: seq, Kind: kind, Payload: b}})
 	}
 	item := func(it transcript.Item) {
-		record(session.KindItem, session.ItemPayload{Item: transcript.MustEncode(it).JSON})
+		put(session.KindItem, session.ItemPayload{Item: transcript.MustEncode(it).JSON})
 	}
 	delta := func(e event.Event) {
 		list = append(list, &Event{Kind: EventDelta, Agent: "agent", Events: []event.Event{e}})
 	}
-	record(session.KindOpened, session.Opened{SessionID: "s"})
-	record(session.KindRunEvent, json.RawMessage(`{"event":"started","opened":{"type":"session_opened","id":"s","created":true}}`))
-	record(session.KindTurnOpened, session.TurnOpened{Turn: "turn-1"})
+	put(session.KindOpened, session.Opened{SessionID: "s"})
+	put(session.KindRunEvent, json.RawMessage(`{"event":"started","opened":{"type":"session_opened","id":"s","created":true}}`))
+	put(session.KindTurnOpened, record.TurnOpened{Turn: "turn-1"})
 	delta(event.ModelStarted{Model: "m"})
 	text := ""
 	for i := range 8 {
@@ -44,9 +44,9 @@ func aRun(t *testing.T) (list []*Event) {
 	item(transcript.Item{ID: "i1", Role: transcript.RoleAssistant, Model: "m", Parts: []transcript.Part{
 		transcript.Text{Text: text}, transcript.ToolUse{ID: "u", Name: "Bash", Input: json.RawMessage(`{"command":"ls"}`)},
 	}})
-	record(session.KindHookRan, session.HookRanPayload{Event: "PreToolUse", Use: "u", Said: []session.HookNotice{{By: "h", Text: "w"}}})
-	record(session.KindToolStarted, session.ToolStartedPayload{Use: "u", Tool: "Bash"})
-	record(session.KindToolFinished, session.ToolFinishedPayload{Use: "u", Tool: "Bash", Notes: []string{"refused"}})
+	put(session.KindHookRan, record.HookRan{Event: "PreToolUse", Use: "u", Said: []record.HookNotice{{By: "h", Text: "w"}}})
+	put(session.KindToolStarted, record.ToolStarted{Use: "u", Tool: "Bash"})
+	put(session.KindToolFinished, record.ToolFinished{Use: "u", Tool: "Bash", Notes: []string{"refused"}})
 	item(transcript.Item{ID: "i2", Role: transcript.RoleTool, Parts: []transcript.Part{
 		transcript.ToolResult{UseID: "u", Content: []transcript.Part{transcript.Text{Text: "a.txt"}}},
 	}})
@@ -54,8 +54,8 @@ func aRun(t *testing.T) (list []*Event) {
 	delta(event.TextDelta{Text: "don"})
 	delta(event.TextDelta{Text: "e"})
 	item(transcript.Item{ID: "i3", Role: transcript.RoleAssistant, Finish: transcript.FinishStop, Parts: []transcript.Part{transcript.Text{Text: "done"}}})
-	record(session.KindTurnClosed, session.TurnClosed{Turn: "turn-1", Reason: "completed", Cost: 0.5})
-	record(session.KindRunEvent, json.RawMessage(`{"event":"completed","text":"done","result":{"type":"result","id":"s","reason":"completed","turns":2}}`))
+	put(session.KindTurnClosed, record.TurnClosed{Turn: "turn-1", Reason: "completed", Cost: 0.5})
+	put(session.KindRunEvent, json.RawMessage(`{"event":"completed","text":"done","result":{"type":"result","id":"s","reason":"completed","turns":2}}`))
 	return list
 }
 

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/holdfast-dev/holdfast/internal/record"
 	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/session"
 )
@@ -69,8 +70,8 @@ const (
 const (
 	outcomeOK      = "ok"
 	outcomeError   = "error"
-	outcomeUnknown = session.OutcomeUnknown // it was started, and nothing says how it ended
-	outcomeNotRun  = session.OutcomeNotRun  // it was started on record, and then not run
+	outcomeUnknown = record.OutcomeUnknown // it was started, and nothing says how it ended
+	outcomeNotRun  = record.OutcomeNotRun  // it was started on record, and then not run
 	// outcomeBackground is that of a start after which the turn went on without waiting.
 	// How it ended another entry says.
 	outcomeBackground = "background"
@@ -108,10 +109,10 @@ type Entry struct {
 	Policy    int            `json:"policy_version,omitempty"`
 	Hooks     []HookRun      `json:"hooks,omitempty"` // that ran
 
-	Outcome  string           `json:"outcome,omitempty"`
-	ExitCode *int             `json:"exit_code,omitempty"`
-	Millis   int64            `json:"ms,omitempty"`
-	Changes  []session.Change `json:"changes,omitempty"` // files that the tool changed, with SHA-256 before and after
+	Outcome  string              `json:"outcome,omitempty"`
+	ExitCode *int                `json:"exit_code,omitempty"`
+	Millis   int64               `json:"ms,omitempty"`
+	Changes  []record.FileChange `json:"changes,omitempty"` // files that the tool changed, with SHA-256 before and after
 
 	Erased bool   `json:"erased,omitempty"` // the record's content was erased
 	Record string `json:"record"`           // digest of the log's record

@@ -7,9 +7,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/holdfast-dev/holdfast/internal/record"
 	"github.com/holdfast-dev/holdfast/internal/version"
 	"github.com/holdfast-dev/holdfast/policy"
-	"github.com/holdfast-dev/holdfast/session"
 )
 
 // ocsfVersion is the version of the schema that events are of.
@@ -113,7 +113,7 @@ func (e *Entry) activity() int {
 	switch op := policy.Operation(e.Resources[0].Operation); {
 	case op == policy.OpRead || op == policy.OpSecret:
 		return activityRead
-	case op == policy.OpWrite && slices.ContainsFunc(e.Changes, func(c session.Change) bool { return c.Before == "absent" }):
+	case op == policy.OpWrite && slices.ContainsFunc(e.Changes, func(c record.FileChange) bool { return c.Before == "absent" }):
 		return activityCreate
 	case op == policy.OpWrite:
 		return activityUpdate

@@ -19,6 +19,7 @@ import (
 
 	"github.com/holdfast-dev/holdfast/approval"
 	"github.com/holdfast-dev/holdfast/internal/audit"
+	"github.com/holdfast-dev/holdfast/internal/record"
 	"github.com/holdfast-dev/holdfast/internal/version"
 	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/session"
@@ -38,15 +39,15 @@ func sample(t *testing.T) iter.Seq2[audit.Entry, error] {
 			d.Reason, d.Sandbox, d.Profile = `<script>alert("1")</script> & 'x'`, "the kernel", "p1"
 		}),
 		start("a", "Bash"),
-		draft{session.KindToolFinished, session.ToolFinishedPayload{Use: "a", Tool: "Bash", IsError: true, ExitCode: &one, Millis: 12}},
+		draft{session.KindToolFinished, record.ToolFinished{Use: "a", Tool: "Bash", IsError: true, ExitCode: &one, Millis: 12}},
 		ask("q", "b", "Write", policy.Request{Tool: "Write", Operation: policy.OpWrite, Resource: "/w/\u202etxt.exe"}),
 		reply("q", approval.Allow, "@bob", "cli"),
 		decide("b", "Write", "@bob", policy.Allow, func(d *policy.Decision) { d.Asked = true }),
 		start("b", "Write"),
-		draft{session.KindToolFinished, session.ToolFinishedPayload{Use: "b", Tool: "Write", Changes: []session.Change{{Path: "/w/n", Before: "absent", After: "ab"}}}},
+		draft{session.KindToolFinished, record.ToolFinished{Use: "b", Tool: "Write", Changes: []record.FileChange{{Path: "/w/n", Before: "absent", After: "ab"}}}},
 		draft{session.KindPolicyChanged, policy.Change{Mode: policy.ModePlan, By: "bob", Version: 3}},
 		draft{session.KindPolicyChanged, policy.Change{Grant: &policy.Grant{ID: "g", Effect: policy.Deny, Tool: "Bash", Scope: "Bash(rm:*)"}, By: "bob", Version: 4}},
-		draft{session.KindHookRan, session.HookRanPayload{Event: "Stop", Hooks: []session.HookRun{{Name: "-2+3 go.sh", Type: "command", Millis: 5, Effect: "block", Reason: "tests fail", Source: "/w/s.json:3"}}}},
+		draft{session.KindHookRan, record.HookRan{Event: "Stop", Hooks: []record.HookRun{{Name: "-2+3 go.sh", Type: "command", Millis: 5, Effect: "block", Reason: "tests fail", Source: "/w/s.json:3"}}}},
 		decide("c", "Bash", "nobody", policy.Deny, nil),
 		draft{session.KindRedacted, session.Redacted{Seqs: []int64{13}, By: "bob"}},
 		decide("d", "Bash", "mode auto", policy.Allow, func(d *policy.Decision) {

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/holdfast-dev/holdfast/internal/record"
 	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/session"
 )
@@ -58,9 +59,9 @@ func (r *reader) fill(rec *session.Record, e *Entry) error {
 	case session.KindDecision:
 		return into(rec, func(d *policy.Decision) { r.decision(d, e) })
 	case session.KindToolStarted:
-		return into(rec, func(s *session.ToolStartedPayload) { r.started(s, e) })
+		return into(rec, func(s *record.ToolStarted) { r.started(s, e) })
 	case session.KindToolFinished:
-		return into(rec, func(f *session.ToolFinishedPayload) { r.finished(f, e) })
+		return into(rec, func(f *record.ToolFinished) { r.finished(f, e) })
 	case session.KindApprovalAsked:
 		return r.question(rec.Payload, e)
 	case session.KindApprovalResolved:
@@ -74,7 +75,7 @@ func (r *reader) fill(rec *session.Record, e *Entry) error {
 	case session.KindRunEvent:
 		return into(rec, func(v *runEvent) { v.tell(e) })
 	case session.KindFileSaved:
-		return into(rec, func(f *session.FileSaved) { rewound(f, e) })
+		return into(rec, func(f *record.FileSaved) { rewound(f, e) })
 	case session.KindAccess:
 		return into(rec, func(x *Access) { x.tell(e) })
 	}
@@ -149,7 +150,7 @@ func (r *reader) decision(d *policy.Decision, e *Entry) {
 }
 
 // started holds back what follows until the call has ended.
-func (r *reader) started(s *session.ToolStartedPayload, e *Entry) {
+func (r *reader) started(s *record.ToolStarted, e *Entry) {
 	d := r.decided[s.Use]
 	delete(r.decided, s.Use)
 	e.Use, e.Tool, e.Action, e.Outcome = s.Use, s.Tool, actionRun, outcomeUnknown
@@ -161,7 +162,7 @@ func (r *reader) started(s *session.ToolStartedPayload, e *Entry) {
 	r.running[s.Use] = e
 }
 
-func (r *reader) finished(f *session.ToolFinishedPayload, e *Entry) {
+func (r *reader) finished(f *record.ToolFinished, e *Entry) {
 	start := r.end(f.Use)
 	e.Use, e.Tool, e.Action = f.Use, f.Tool, actionRun
 	e.Actor = Actor{Kind: actorProgram}
@@ -276,13 +277,13 @@ func hooked(h *ran, e *Entry) {
 }
 
 // rewound is a file that a rewind puts back; the record is from right before that.
-func rewound(f *session.FileSaved, e *Entry) {
+func rewound(f *record.FileSaved, e *Entry) {
 	if f.Rewind == nil {
 		return
 	}
 	e.Action, e.Actor, e.Reason = actionRewind, whoChanged(f.Rewind.By), fmt.Sprintf("to what it was after record %d", f.Rewind.To)
 	e.Resources = []Resource{{string(policy.OpWrite), f.Path}}
-	e.Changes = []session.Change{{Path: f.Path, Before: f.Digest, After: f.After}}
+	e.Changes = []record.FileChange{{Path: f.Path, Before: f.Digest, After: f.After}}
 }
 
 func redacted(x *session.Redacted, e *Entry) {

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/holdfast-dev/holdfast/internal/audit"
+	"github.com/holdfast-dev/holdfast/internal/record"
 	"github.com/holdfast-dev/holdfast/session"
 	"github.com/holdfast-dev/holdfast/session/memory"
 )
@@ -16,15 +17,15 @@ func TestRewindsAreEvidence(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, f := range []session.FileSaved{
-		{Use: "u", Path: "/w/a", Digest: session.FileAbsent, After: "aa"},
-		{Path: "/w/a", Existed: true, Digest: "aa", After: session.FileAbsent, Omitted: "too large", Rewind: &session.Rewound{To: 1, By: "ann"}},
+	for _, f := range []record.FileSaved{
+		{Use: "u", Path: "/w/a", Digest: record.FileAbsent, After: "aa"},
+		{Path: "/w/a", Existed: true, Digest: "aa", After: record.FileAbsent, Omitted: "too large", Rewind: &record.Rewind{To: 1, By: "ann"}},
 	} {
-		d, err := f.Draft()
+		payload, err := f.Payload()
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := l.Append(t.Context(), d); err != nil {
+		if _, err := l.Append(t.Context(), session.Draft{Kind: session.KindFileSaved, Payload: payload}); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/holdfast-dev/holdfast/approval"
 	"github.com/holdfast-dev/holdfast/internal/audit"
+	"github.com/holdfast-dev/holdfast/internal/record"
 	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/session"
 	"github.com/holdfast-dev/holdfast/session/memory"
@@ -147,11 +148,11 @@ func decide(use, tool, by string, effect policy.Effect, more func(*policy.Decisi
 }
 
 func start(use, tool string) draft {
-	return draft{session.KindToolStarted, session.ToolStartedPayload{Use: use, Tool: tool}}
+	return draft{session.KindToolStarted, record.ToolStarted{Use: use, Tool: tool}}
 }
 
 func finish(use, tool string) draft {
-	return draft{session.KindToolFinished, session.ToolFinishedPayload{Use: use, Tool: tool, Millis: 7}}
+	return draft{session.KindToolFinished, record.ToolFinished{Use: use, Tool: tool, Millis: 7}}
 }
 
 // result is the item that answers a use.
@@ -233,14 +234,14 @@ func TestEveryKindOfEvidence(t *testing.T) {
 	exit := 2
 	text := "x"
 	log(t, s, "s",
-		draft{session.KindTurnOpened, session.TurnOpened{Turn: "t1"}},
+		draft{session.KindTurnOpened, record.TurnOpened{Turn: "t1"}},
 		calls(transcript.ToolUse{ID: "a", Name: "Write", Input: json.RawMessage(`{"file_path":"/w/a"}`)}, transcript.ToolUse{ID: "b", Name: "Bash", Input: json.RawMessage(`{"command":"make"}`)}),
-		draft{session.KindHookRan, session.HookRanPayload{Event: "PreToolUse", Use: "a", Tool: "Write", Hooks: []session.HookRun{
+		draft{session.KindHookRan, record.HookRan{Event: "PreToolUse", Use: "a", Tool: "Write", Hooks: []record.HookRun{
 			{Name: "quiet.sh", Type: "command", Millis: 3}, {Name: "deny.sh", Type: "command", Millis: 4, Exit: &exit, Effect: "deny", Reason: "no", Source: "/w/s.json:3"},
 		}}},
 		decide("a", "Write", "mode acceptEdits", policy.Allow, func(d *policy.Decision) { d.Agent, d.Sandbox, d.Profile = "tests", "the kernel", "p1" }), // 5, of an older log
 		start("a", "Write"),
-		draft{session.KindToolFinished, session.ToolFinishedPayload{Use: "a", Tool: "Write", Millis: 12, Changes: []session.Change{{Path: "/w/a", Before: "absent", After: "ff"}}}},
+		draft{session.KindToolFinished, record.ToolFinished{Use: "a", Tool: "Write", Millis: 12, Changes: []record.FileChange{{Path: "/w/a", Before: "absent", After: "ff"}}}},
 		draft{session.KindPolicyChanged, policy.Change{Mode: policy.ModePlan, By: "bob", Version: 1}},
 		draft{session.KindPolicyChanged, policy.Change{Grant: &policy.Grant{ID: "g", Effect: policy.Allow, Tool: "Bash", Scope: "Bash(make:*)", By: "bob"}, By: "bob", Version: 2}},
 		draft{session.KindPolicyChanged, policy.Change{Patch: &policy.Patch{Mode: "write", Allow: []string{"src/**"}, Deny: []string{"x"}, Default: policy.Ask}, By: "hook trust.sh", Version: 3}},
@@ -253,10 +254,10 @@ func TestEveryKindOfEvidence(t *testing.T) {
 		decide("b", "WebFetch", "nobody", policy.Deny, func(d *policy.Decision) {
 			d.Touches = []policy.Touch{{Operation: policy.OpConnect, Resource: "evil.example:443"}}
 		}), // 17, while b runs
-		draft{session.KindToolFinished, session.ToolFinishedPayload{Use: "b", Tool: "Bash", IsError: true, ExitCode: &exit, Millis: 900}},
-		draft{session.KindHookRan, session.HookRanPayload{Event: "Stop", Quiet: 3}},
+		draft{session.KindToolFinished, record.ToolFinished{Use: "b", Tool: "Bash", IsError: true, ExitCode: &exit, Millis: 900}},
+		draft{session.KindHookRan, record.HookRan{Event: "Stop", Quiet: 3}},
 		draft{session.KindPolicyChanged, policy.Change{Ended: true}},
-		draft{session.KindTurnClosed, session.TurnClosed{Turn: "t1", Reason: "completed"}},
+		draft{session.KindTurnClosed, record.TurnClosed{Turn: "t1", Reason: "completed"}},
 		draft{session.KindRedacted, session.Redacted{Seqs: []int64{7, 3, 4, 5, 9}, Reason: "a key", By: "bob"}},
 	)
 	list := entries(t, s, "s", nil)
@@ -284,7 +285,7 @@ func TestEveryKindOfEvidence(t *testing.T) {
 	}
 	wrote := list[3]
 	if wrote.Profile != "p1" || wrote.Sandbox != "the kernel" || wrote.Millis != 12 || !reflect.DeepEqual(wrote.Requests, []string{"d-a"}) ||
-		!reflect.DeepEqual(wrote.Changes, []session.Change{{Path: "/w/a", Before: "absent", After: "ff"}}) {
+		!reflect.DeepEqual(wrote.Changes, []record.FileChange{{Path: "/w/a", Before: "absent", After: "ff"}}) {
 		t.Errorf("the effect: %+v", wrote)
 	}
 	if h := list[1]; h.Event != "PreToolUse" || h.Millis != 7 || *h.ExitCode != 2 || h.Reason != "no" || len(h.Hooks) != 2 || h.Hooks[1].Source != "/w/s.json:3" {
@@ -346,9 +347,9 @@ func TestRunEvidence(t *testing.T) {
 
 func TestOutcomes(t *testing.T) {
 	ended := func(outcome string) draft {
-		return draft{session.KindToolFinished, session.ToolFinishedPayload{Use: "a", Tool: "Bash", IsError: true, Outcome: outcome}}
+		return draft{session.KindToolFinished, record.ToolFinished{Use: "a", Tool: "Bash", IsError: true, Outcome: outcome}}
 	}
-	closed := draft{session.KindTurnClosed, session.TurnClosed{Turn: "t", Reason: "interrupted"}}
+	closed := draft{session.KindTurnClosed, record.TurnClosed{Turn: "t", Reason: "interrupted"}}
 	before := []draft{decide("a", "Bash", "mode auto", policy.Allow, func(d *policy.Decision) {
 		d.Touches = []policy.Touch{{Operation: policy.OpCommand, Resource: "ls"}}
 	}), start("a", "Bash")}
@@ -358,8 +359,8 @@ func TestOutcomes(t *testing.T) {
 		rest []draft
 		want []string
 	}{
-		{"it is not known how it ended", []draft{ended(session.OutcomeUnknown)}, []string{"4 effect run by program for ann → unknown [command.execute ls]"}},
-		{"it was not run", []draft{ended(session.OutcomeNotRun)}, []string{"4 effect run by program for ann → not-run [command.execute ls]"}},
+		{"it is not known how it ended", []draft{ended(record.OutcomeUnknown)}, []string{"4 effect run by program for ann → unknown [command.execute ls]"}},
+		{"it was not run", []draft{ended(record.OutcomeNotRun)}, []string{"4 effect run by program for ann → not-run [command.execute ls]"}},
 		{"it failed", []draft{ended("")}, []string{"4 effect run by program for ann → error [command.execute ls]"}},
 		{"there is no end", nil, []string{"3 effect run by program for ann → unknown [command.execute ls]"}},
 		{"there is no end, and more", []draft{other}, []string{"3 effect run by program for ann → unknown [command.execute ls]", "4 decision allow by mode auto for ann [Read]"}},
@@ -374,7 +375,7 @@ func TestOutcomes(t *testing.T) {
 		},
 		{
 			"it was lost in the background",
-			[]draft{result("a"), closed, ended(session.OutcomeUnknown)},
+			[]draft{result("a"), closed, ended(record.OutcomeUnknown)},
 			[]string{"3 effect run by program for ann → background [command.execute ls]", "6 effect run by program for ann → unknown [command.execute ls]"},
 		},
 		{"two at once", []draft{start("c", "Read"), finish("c", "Read"), finish("a", "Bash")}, []string{"5 effect run by program for ann → ok", "6 effect run by program for ann → ok [command.execute ls]"}},
@@ -396,7 +397,7 @@ func TestErasedRecordsStayEvidence(t *testing.T) {
 	drafts := []draft{
 		decide("a", "Bash", "mode auto", policy.Allow, nil), start("a", "Bash"), finish("a", "Bash"), // 2 3 4
 		ask("q", "b", "Bash", bashLs), reply("q", approval.Deny, "bob", "cli"), // 5 6
-		{session.KindHookRan, session.HookRanPayload{Event: "Stop", Quiet: 1}}, // 7
+		{session.KindHookRan, record.HookRan{Event: "Stop", Quiet: 1}}, // 7
 		calls(transcript.ToolUse{ID: "c", Name: "Read", Input: json.RawMessage(`{}`)}),
 	}
 	log(t, s, "s", drafts...)
@@ -490,7 +491,7 @@ func TestReadPicks(t *testing.T) {
 
 // What package hook records is what is read here.
 func TestHooksAreReadWhole(t *testing.T) {
-	want, got := reflect.TypeFor[session.HookRun](), reflect.TypeFor[audit.HookRun]()
+	want, got := reflect.TypeFor[record.HookRun](), reflect.TypeFor[audit.HookRun]()
 	for f := range want.Fields() {
 		if g, ok := got.FieldByName(f.Name); !ok || g.Tag != f.Tag || g.Type != f.Type {
 			t.Errorf("%s of hook.Run is not the same here: %v", f.Name, g)

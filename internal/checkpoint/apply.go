@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/holdfast-dev/holdfast/internal/record"
 	"github.com/holdfast-dev/holdfast/session"
 	"github.com/holdfast-dev/holdfast/transcript"
 )
@@ -123,7 +124,7 @@ func (a *applying) file(ctx context.Context, f *File) error {
 	}
 	mode, err := f.save.Permissions()
 	if err != nil {
-		return err
+		return damaged(err)
 	}
 	_, err = folders.Replace(f.place, content, f.info, mode)
 	return err
@@ -131,9 +132,9 @@ func (a *applying) file(ctx context.Context, f *File) error {
 
 // keep records what a file is until now.
 func (a *applying) keep(ctx context.Context, f *File) error {
-	was := session.FileSaved{
+	was := record.FileSaved{
 		Path: f.Path, Digest: f.now, After: f.save.Digest,
-		Rewind: &session.Rewound{To: a.p.To, By: a.p.o.By},
+		Rewind: &record.Rewind{To: a.p.To, By: a.p.o.By},
 	}
 	if f.info != nil {
 		content, err := f.read()
@@ -145,10 +146,11 @@ func (a *applying) keep(ctx context.Context, f *File) error {
 	} else {
 		was.Folders = f.place.Missing()
 	}
-	d, err := was.Draft()
+	payload, err := was.Payload()
 	if err != nil {
 		return err
 	}
+	d := session.Draft{Kind: session.KindFileSaved, Payload: payload}
 	if a.p.o.Mask != nil {
 		r := session.Record{Kind: d.Kind, Payload: d.Payload}
 		if masked, found := r.Mask(a.p.o.Mask); found {
@@ -174,7 +176,7 @@ func (a *applying) keep(ctx context.Context, f *File) error {
 
 // read reads the file as it is; nil when it is too large to be kept.
 func (f *File) read() ([]byte, error) {
-	if f.info.Size() > session.MaxSaved {
+	if f.info.Size() > record.MaxSaved {
 		return nil, nil
 	}
 	file, _, err := f.place.Open()
@@ -182,7 +184,7 @@ func (f *File) read() ([]byte, error) {
 		return nil, err
 	}
 	defer file.Close()
-	content, err := io.ReadAll(io.LimitReader(file, session.MaxSaved+1))
+	content, err := io.ReadAll(io.LimitReader(file, record.MaxSaved+1))
 	if err == nil && session.Sum(content).String() != f.now {
 		err = ErrChanged
 	}

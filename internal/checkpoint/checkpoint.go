@@ -27,6 +27,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/holdfast-dev/holdfast/internal/record"
 	"github.com/holdfast-dev/holdfast/session"
 	"github.com/holdfast-dev/holdfast/tool"
 )
@@ -260,7 +261,7 @@ func (p *Plan) decide(ctx context.Context, f *File, checked map[string]error) er
 		return nil
 	case !f.save.Existed:
 		f.Action = Delete
-	case f.now == session.FileAbsent:
+	case f.now == record.FileAbsent:
 		f.Action, known = Recreate, true // nothing is overwritten
 	default:
 		f.Action = Restore

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/holdfast-dev/holdfast/internal/record"
 	"github.com/holdfast-dev/holdfast/session"
 	"github.com/holdfast-dev/holdfast/session/file"
 	"github.com/holdfast-dev/holdfast/session/memory"
@@ -348,7 +349,7 @@ func TestFind(t *testing.T) {
 	d := newDesk(t, memory.New())
 	h := d.begin(session.Opened{})
 	turn := func(k session.Kind, id string) int64 {
-		dr, err := session.NewDraft(k, session.TurnOpened{Turn: id})
+		dr, err := session.NewDraft(k, record.TurnOpened{Turn: id})
 		d.must(err)
 		_, err = h.log.Append(t.Context(), dr)
 		d.must(err)

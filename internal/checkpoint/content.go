@@ -10,6 +10,7 @@ import (
 	"io"
 	"io/fs"
 
+	"github.com/holdfast-dev/holdfast/internal/record"
 	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/session"
 	"github.com/holdfast-dev/holdfast/tool"
@@ -19,7 +20,7 @@ import (
 func digestOf(p tool.Place) (string, fs.FileInfo, error) {
 	file, info, err := p.Open()
 	if errors.Is(err, fs.ErrNotExist) {
-		return session.FileAbsent, nil, nil
+		return record.FileAbsent, nil, nil
 	}
 	if err != nil {
 		return "", nil, err
@@ -54,7 +55,7 @@ func (f *File) find(ctx context.Context, s *session.Sessions, checked map[string
 		return "its content is not in the log", nil
 	}
 	if _, err := at.Permissions(); err != nil {
-		return "what is kept of it is damaged: " + err.Error(), nil //nolint:nilerr // it is why the file is blocked
+		return "what is kept of it is damaged: " + damaged(err).Error(), nil //nolint:nilerr // it is why the file is blocked
 	}
 	f.content = &at
 	wrong, ok := checked[at.Digest]
@@ -77,7 +78,7 @@ func (f *saved) content(ctx context.Context, s *session.Sessions) ([]byte, error
 		if err != nil {
 			return nil, err
 		}
-		var of session.FileSaved
+		var of record.FileSaved
 		if r.Kind != session.KindFileSaved || r.Payload == nil || json.Unmarshal(r.Payload, &of) != nil || of.Data == "" {
 			why := "its content is not in the log any more"
 			if of.Omitted != "" {
@@ -85,7 +86,15 @@ func (f *saved) content(ctx context.Context, s *session.Sessions) ([]byte, error
 			}
 			return nil, errors.New(why)
 		}
-		return of.Data.Content(f.Digest)
+		content, err := of.Data.Content(f.Digest)
+		if err != nil {
+			return nil, damaged(err)
+		}
+		return content, nil
 	}
 	return nil, fmt.Errorf("record %d, which has its content, is not there", f.seq)
+}
+
+func damaged(err error) error {
+	return &session.Error{Op: "read saved file", Err: session.ErrCorrupt, Detail: err.Error()}
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/holdfast-dev/holdfast/internal/record"
 	"github.com/holdfast-dev/holdfast/session"
 	"github.com/holdfast-dev/holdfast/session/memory"
 )
@@ -17,20 +18,20 @@ func TestAllOrNothing(t *testing.T) {
 		o         Options
 	}{
 		{"too large", "too large", func(d *desk, h *hand) {
-			d.put("b", strings.Repeat("x", session.MaxSaved+1))
+			d.put("b", strings.Repeat("x", record.MaxSaved+1))
 			h.edits("b", "small")
 		}, Options{}},
-		{"a secret", session.OmittedMasked, func(d *desk, h *hand) {
-			h.saved(&session.FileSaved{Path: d.path("a"), Existed: true, Mode: "644", Digest: "00", Omitted: session.OmittedMasked})
+		{"a secret", record.OmittedMasked, func(d *desk, h *hand) {
+			h.saved(&record.FileSaved{Path: d.path("a"), Existed: true, Mode: "644", Digest: "00", Omitted: record.OmittedMasked})
 		}, Options{}},
 		{"a secret in the path", "secret", func(d *desk, h *hand) {
-			h.saved(&session.FileSaved{Path: d.path("[secret:x]"), Digest: session.FileAbsent, Omitted: session.OmittedMasked})
+			h.saved(&record.FileSaved{Path: d.path("[secret:x]"), Digest: record.FileAbsent, Omitted: record.OmittedMasked})
 		}, Options{}},
 		{"outside", "outside", func(_ *desk, h *hand) {
-			h.saved(&session.FileSaved{Path: "/nowhere/x", Digest: session.FileAbsent, After: "00"})
+			h.saved(&record.FileSaved{Path: "/nowhere/x", Digest: record.FileAbsent, After: "00"})
 		}, Options{}},
 		{"not absolute", "absolute", func(_ *desk, h *hand) {
-			h.saved(&session.FileSaved{Path: "../x", Digest: session.FileAbsent})
+			h.saved(&record.FileSaved{Path: "../x", Digest: record.FileAbsent})
 		}, Options{}},
 		{"a folder now", "directory", func(d *desk, h *hand) {
 			h.edits("b", "b1")
@@ -48,21 +49,21 @@ func TestAllOrNothing(t *testing.T) {
 			d.must(os.Symlink("/tmp", d.path("x")))
 		}, Options{Force: true}},
 		{"no content", "not in the log", func(d *desk, h *hand) {
-			h.saved(&session.FileSaved{Path: d.path("a"), Existed: true, Mode: "644", Digest: "00"})
+			h.saved(&record.FileSaved{Path: d.path("a"), Existed: true, Mode: "644", Digest: "00"})
 		}, Options{Force: true}},
 		{"a content that is another", "does not match", func(d *desk, h *hand) {
-			data, _ := session.PackContent([]byte("x"))
-			h.saved(&session.FileSaved{Path: d.path("a"), Existed: true, Mode: "644", Digest: strings.Repeat("0", 64), Data: data})
+			data, _ := record.PackContent([]byte("x"))
+			h.saved(&record.FileSaved{Path: d.path("a"), Existed: true, Mode: "644", Digest: strings.Repeat("0", 64), Data: data})
 		}, Options{Force: true}},
 		{"a mode that is none", "mode", func(d *desk, h *hand) {
-			data, _ := session.PackContent([]byte("x"))
-			h.saved(&session.FileSaved{Path: d.path("a"), Existed: true, Mode: "4755", Digest: session.Sum([]byte("x")).String(), Data: data})
+			data, _ := record.PackContent([]byte("x"))
+			h.saved(&record.FileSaved{Path: d.path("a"), Existed: true, Mode: "4755", Digest: session.Sum([]byte("x")).String(), Data: data})
 		}, Options{Force: true}},
 		{"the same as one that is none", "not in the log", func(d *desk, h *hand) {
-			h.saved(&session.FileSaved{Path: d.path("a"), Existed: true, Mode: "644", Digest: strings.Repeat("0", 64), SameAs: 1})
+			h.saved(&record.FileSaved{Path: d.path("a"), Existed: true, Mode: "644", Digest: strings.Repeat("0", 64), SameAs: 1})
 		}, Options{Force: true}},
 		{"the same as one that will be", "not there", func(d *desk, h *hand) {
-			h.saved(&session.FileSaved{Path: d.path("a"), Existed: true, Mode: "644", Digest: strings.Repeat("0", 64), SameAs: 1000})
+			h.saved(&record.FileSaved{Path: d.path("a"), Existed: true, Mode: "644", Digest: strings.Repeat("0", 64), SameAs: 1000})
 		}, Options{Force: true}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -121,8 +122,8 @@ func TestACrashInTheMiddle(t *testing.T) {
 	h := d.begin(session.Opened{})
 	start := h.says("i")
 	h.edits("a", "a2")
-	data, _ := session.PackContent([]byte("a2"))
-	h.saved(&session.FileSaved{Path: d.path("a"), Existed: true, Mode: "644", Digest: session.Sum([]byte("a2")).String(), Data: data, After: session.Sum([]byte("a3")).String()})
+	data, _ := record.PackContent([]byte("a2"))
+	h.saved(&record.FileSaved{Path: d.path("a"), Existed: true, Mode: "644", Digest: session.Sum([]byte("a2")).String(), Data: data, After: session.Sum([]byte("a3")).String()})
 	d.apply(h.ends(), Options{To: start})
 	d.is("a=a1")
 }

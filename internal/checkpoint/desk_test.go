@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/holdfast-dev/holdfast/internal/record"
 	"github.com/holdfast-dev/holdfast/session"
 	"github.com/holdfast-dev/holdfast/tool"
 )
@@ -114,10 +115,10 @@ func (h *hand) edits(name, content string) int64 {
 	h.t.Helper()
 	p, err := h.folders.Locate(name)
 	h.must(err)
-	f := session.FileSaved{Use: fmt.Sprint("u", h.n), Path: p.Abs, Digest: session.FileAbsent, After: session.Sum([]byte(content)).String(), Folders: p.Missing()}
+	f := record.FileSaved{Use: fmt.Sprint("u", h.n), Path: p.Abs, Digest: record.FileAbsent, After: session.Sum([]byte(content)).String(), Folders: p.Missing()}
 	h.n++
 	for _, a := range h.above {
-		f.Above = append(f.Above, session.Head{Session: a.ID(), Seq: a.Head()})
+		f.Above = append(f.Above, record.LogHead{Session: a.ID(), Seq: a.Head()})
 	}
 	_, info, err := digestOf(p)
 	h.must(err)
@@ -133,11 +134,11 @@ func (h *hand) edits(name, content string) int64 {
 	return h.log.Head()
 }
 
-func (h *hand) saved(f *session.FileSaved) {
+func (h *hand) saved(f *record.FileSaved) {
 	h.t.Helper()
-	draft, err := f.Draft()
+	payload, err := f.Payload()
 	h.must(err)
-	recs, err := h.log.Append(h.t.Context(), draft)
+	recs, err := h.log.Append(h.t.Context(), session.Draft{Kind: session.KindFileSaved, Payload: payload})
 	h.must(err)
 	if f.Data != "" {
 		h.at[f.Digest] = recs[0].Seq

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 
 	"github.com/holdfast-dev/holdfast/internal/checkpoint"
+	"github.com/holdfast-dev/holdfast/internal/record"
 	"github.com/holdfast-dev/holdfast/session"
 	"github.com/holdfast-dev/holdfast/session/memory"
 	"github.com/holdfast-dev/holdfast/tool"
@@ -33,14 +34,14 @@ func ExampleNew() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	saved := session.FileSaved{
-		Path: filepath.Join(folders.Roots()[0], "notes.txt"), Digest: session.FileAbsent, After: session.Sum([]byte("hello")).String(),
+	saved := record.FileSaved{
+		Path: filepath.Join(folders.Roots()[0], "notes.txt"), Digest: record.FileAbsent, After: session.Sum([]byte("hello")).String(),
 	}
-	d, err := saved.Draft()
+	payload, err := saved.Payload()
 	if err != nil {
 		log.Fatal(err)
 	}
-	if _, err := l.Append(ctx, d); err != nil {
+	if _, err := l.Append(ctx, session.Draft{Kind: session.KindFileSaved, Payload: payload}); err != nil {
 		log.Fatal(err)
 	}
 	if err := os.WriteFile(saved.Path, []byte("hello"), 0o644); err != nil {

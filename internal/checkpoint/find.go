@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/holdfast-dev/holdfast/internal/record"
 	"github.com/holdfast-dev/holdfast/session"
 )
 
@@ -73,7 +74,7 @@ type wanted struct {
 func (w *wanted) met(r *session.Record) bool {
 	switch r.Kind {
 	case session.KindTurnOpened:
-		var t session.TurnOpened
+		var t record.TurnOpened
 		_ = json.Unmarshal(r.Payload, &t)
 		if w.open = t.Turn; w.turn == w.turns && w.turn == 0 {
 			w.at = r.Seq - 1
@@ -81,7 +82,7 @@ func (w *wanted) met(r *session.Record) bool {
 		}
 		w.turns++
 	case session.KindTurnClosed:
-		var t session.TurnClosed
+		var t record.TurnClosed
 		_ = json.Unmarshal(r.Payload, &t)
 		if w.turn > 0 && w.turns == w.turn || w.turn < 0 && t.Turn == w.what {
 			w.at = r.Seq

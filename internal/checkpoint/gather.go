@@ -7,12 +7,13 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/holdfast-dev/holdfast/internal/record"
 	"github.com/holdfast-dev/holdfast/session"
 )
 
 // saved is a file.saved record without its content.
 type saved struct {
-	session.FileSaved
+	record.FileSaved
 	session string
 	seq     int64
 	time    time.Time
@@ -84,7 +85,7 @@ func read(ctx context.Context, s *session.Sessions, id string, r session.Range) 
 			f.Path = fmt.Sprintf("(record %d of session %s)", rec.Seq, id)
 			f.lost = "it was erased, and nothing says which file it was of"
 		}
-		if f.Omitted == session.OmittedMasked && !f.Existed {
+		if f.Omitted == record.OmittedMasked && !f.Existed {
 			f.lost = "its path has a secret and is not kept"
 		}
 		f.held, f.Data = f.Data != "", ""

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/holdfast-dev/holdfast/internal/demo"
+	"github.com/holdfast-dev/holdfast/internal/record"
 	"github.com/holdfast-dev/holdfast/session"
 )
 
@@ -90,7 +91,7 @@ func startOf(r session.Record) (use string, ok bool) {
 	if r.Kind != session.KindToolStarted {
 		return "", false
 	}
-	var st session.ToolStartedPayload
+	var st record.ToolStarted
 	err := json.Unmarshal(r.Payload, &st)
 	return st.Use, err == nil
 }

@@ -14,8 +14,8 @@ import (
 
 	"github.com/holdfast-dev/holdfast/hook"
 	"github.com/holdfast-dev/holdfast/internal/cli/command"
+	"github.com/holdfast-dev/holdfast/internal/record"
 	"github.com/holdfast-dev/holdfast/internal/term"
-	"github.com/holdfast-dev/holdfast/session"
 )
 
 // hookWatch looks on while hooks run, to tell what each of them said.
@@ -55,7 +55,7 @@ type firedDoc struct {
 }
 
 type ranDoc struct {
-	session.HookRun
+	record.HookRun
 	Said   map[string]any `json:"said,omitempty"`
 	Notice string         `json:"notice,omitempty"`
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/cli/command"
 	"github.com/holdfast-dev/holdfast/internal/compose/hooks"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
+	"github.com/holdfast-dev/holdfast/internal/record"
 	"github.com/holdfast-dev/holdfast/internal/settings"
 	"github.com/holdfast-dev/holdfast/internal/term"
 	"github.com/holdfast-dev/holdfast/policy"
@@ -111,7 +112,7 @@ func (c *hooksReplayCmd) moments(ctx context.Context, p *command.Program, s *ses
 			in.Event, in.Prompt, in.Source = hook.UserPromptSubmit, it.Text(), "user"
 			list = append(list, moment{replayedDoc{Seq: rec.Seq, text: in.Prompt}, in})
 		case session.KindHookRan:
-			var ran session.HookRanPayload
+			var ran record.HookRan
 			if err := json.Unmarshal(rec.Payload, &ran); err != nil {
 				return nil, fmt.Errorf("record %d (%s): %w", rec.Seq, rec.Kind, err)
 			}

@@ -12,6 +12,7 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/compose/tools"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
 	"github.com/holdfast-dev/holdfast/internal/policycheck"
+	"github.com/holdfast-dev/holdfast/internal/record"
 	"github.com/holdfast-dev/holdfast/internal/settings"
 	"github.com/holdfast-dev/holdfast/internal/term"
 	"github.com/holdfast-dev/holdfast/policy"
@@ -188,7 +189,7 @@ func (r *replay) record(ctx context.Context, rec session.Record) (*replayDoc, bo
 			return nil, false, bad(err)
 		}
 	case session.KindTurnClosed:
-		var t session.TurnClosed
+		var t record.TurnClosed
 		if err := json.Unmarshal(rec.Payload, &t); err != nil {
 			return nil, false, bad(err)
 		}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/holdfast-dev/holdfast/internal/cli/command"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
+	"github.com/holdfast-dev/holdfast/internal/record"
 	"github.com/holdfast-dev/holdfast/internal/term"
 	"github.com/holdfast-dev/holdfast/session"
 )
@@ -82,7 +83,7 @@ func (c *showCmd) rewrites(ctx context.Context, p *command.Program, s *session.S
 
 // savedLine is a file.saved record for a person.
 func savedLine(payload json.RawMessage) string {
-	var f session.FileSaved
+	var f record.FileSaved
 	if json.Unmarshal(payload, &f) != nil {
 		return string(payload)
 	}

@@ -11,9 +11,9 @@ import (
 	"github.com/holdfast-dev/holdfast/event"
 	"github.com/holdfast-dev/holdfast/internal/cli/command"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
+	"github.com/holdfast-dev/holdfast/internal/record"
 	"github.com/holdfast-dev/holdfast/internal/term"
 	"github.com/holdfast-dev/holdfast/policy"
-	"github.com/holdfast-dev/holdfast/session"
 	"github.com/holdfast-dev/holdfast/tool"
 	"github.com/holdfast-dev/holdfast/transcript"
 )
@@ -34,8 +34,8 @@ type textView struct {
 	abreast  bool     // several of this round ran at once
 	asked    string   // the tool use that a person was asked about last
 	names    map[string]string
-	waits    map[string]transcript.Use   // that nothing was shown of yet
-	failures map[session.HookNotice]bool // of hooks, that were told
+	waits    map[string]transcript.Use  // that nothing was shown of yet
+	failures map[record.HookNotice]bool // of hooks, that were told
 }
 
 func (v *textView) begin(s scene) {

@@ -11,8 +11,8 @@ import (
 
 	"github.com/holdfast-dev/holdfast/event"
 	"github.com/holdfast-dev/holdfast/hook"
+	"github.com/holdfast-dev/holdfast/internal/record"
 	"github.com/holdfast-dev/holdfast/internal/term"
-	"github.com/holdfast-dev/holdfast/session"
 )
 
 // hookRan tells what hooks say to the person; with --verbose also which ran.
@@ -50,18 +50,18 @@ func (v *textView) terminal(e event.TerminalSequences) {
 
 // notice prints what a hook says. The same failure of a hook is told in full once:
 // one that runs at every call would fill the screen with it.
-func (v *textView) notice(ran session.HookRanPayload, n session.HookNotice) {
+func (v *textView) notice(ran record.HookRan, n record.HookNotice) {
 	if v.quiet {
 		return
 	}
 	first, rest, _ := strings.Cut(strings.TrimSpace(n.Text), "\n")
-	if slices.ContainsFunc(ran.Hooks, func(r session.HookRun) bool { return r.Name == n.By && r.Error != "" }) {
+	if slices.ContainsFunc(ran.Hooks, func(r record.HookRun) bool { return r.Name == n.By && r.Error != "" }) {
 		if v.failures[n] {
 			v.note("hook %s: failed again in the same way", hookLabel(n.By))
 			return
 		}
 		if v.failures == nil {
-			v.failures = map[session.HookNotice]bool{}
+			v.failures = map[record.HookNotice]bool{}
 		}
 		v.failures[n] = true
 	}

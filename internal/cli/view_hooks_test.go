@@ -11,16 +11,16 @@ import (
 	"github.com/holdfast-dev/holdfast/event"
 	"github.com/holdfast-dev/holdfast/hook"
 	"github.com/holdfast-dev/holdfast/internal/cli/command"
+	"github.com/holdfast-dev/holdfast/internal/record"
 	"github.com/holdfast-dev/holdfast/policy"
-	"github.com/holdfast-dev/holdfast/session"
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
 func ranHook(exit int, effect, failure string) event.HookRan {
 	return event.HookRan{
-		Ran: session.HookRanPayload{Event: string(hook.PreToolUse), Use: "u1", Tool: "Bash", Hooks: []session.HookRun{{
+		Ran: record.HookRan{Event: string(hook.PreToolUse), Use: "u1", Tool: "Bash", Hooks: []record.HookRun{{
 			Name: "./check.sh", Type: hook.TypeCommand, Source: "/w/s.json:3", Millis: 12, Exit: &exit, Effect: effect, Error: failure,
-		}}, Said: []session.HookNotice{{By: "./check.sh", Text: "mind\x1b[2J the gap"}}},
+		}}, Said: []record.HookNotice{{By: "./check.sh", Text: "mind\x1b[2J the gap"}}},
 	}
 }
 
@@ -82,7 +82,7 @@ func TestRepeatedFailuresOfHooks(t *testing.T) {
 func TestStopHookInText(t *testing.T) {
 	p, b := screen(t, false)
 	v := &textView{p: p, names: map[string]string{}}
-	err := v.show(event.HookRan{Ran: session.HookRanPayload{Event: string(hook.Stop), Hooks: []session.HookRun{
+	err := v.show(event.HookRan{Ran: record.HookRan{Event: string(hook.Stop), Hooks: []record.HookRun{
 		{Name: "$CLAUDE_PROJECT_DIR/test.sh", Effect: "block", Reason: "tests fail"}, {Name: "b", Effect: "block"}, {Name: "c"},
 	}}})
 	if want := "· hook test.sh: not done yet: tests fail\n· hook b: not done yet: go on\n"; err != nil || b.String() != want {

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/holdfast-dev/holdfast/internal/record"
 	"github.com/holdfast-dev/holdfast/session"
 	"github.com/holdfast-dev/holdfast/transcript"
 )
@@ -46,7 +47,7 @@ type hand struct {
 
 func (h *hand) prompt(ctx context.Context) {
 	turn := h.sessions.NewID()
-	h.append(ctx, h.item(transcript.UserText("go on "+strings.Repeat("please ", 40))), draft(session.KindTurnOpened, session.TurnOpened{Turn: turn}))
+	h.append(ctx, h.item(transcript.UserText("go on "+strings.Repeat("please ", 40))), draft(session.KindTurnOpened, record.TurnOpened{Turn: turn}))
 	for range 2 {
 		first, second := h.nextUse(), h.nextUse()
 		h.append(ctx, h.item(transcript.Item{
@@ -63,11 +64,11 @@ func (h *hand) prompt(ctx context.Context) {
 	h.append(ctx, h.item(transcript.Item{
 		Role: transcript.RoleAssistant, Finish: transcript.FinishStop,
 		Parts: []transcript.Part{transcript.Text{Text: "done"}},
-	}), draft(session.KindTurnClosed, session.TurnClosed{Turn: turn, Reason: "completed"}))
+	}), draft(session.KindTurnClosed, record.TurnClosed{Turn: turn, Reason: "completed"}))
 }
 
 func (h *hand) effect(ctx context.Context, use string) {
-	h.append(ctx, draft(session.KindToolStarted, session.ToolStartedPayload{Use: use, Tool: "Effect"}))
+	h.append(ctx, draft(session.KindToolStarted, record.ToolStarted{Use: use, Tool: "Effect"}))
 	if h.err != nil {
 		return
 	}
@@ -75,7 +76,7 @@ func (h *hand) effect(ctx context.Context, use string) {
 		return
 	}
 	result := transcript.ResultItem(transcript.ToolResult{UseID: use, Content: []transcript.Part{transcript.Text{Text: "ran"}}})
-	h.append(ctx, draft(session.KindToolFinished, session.ToolFinishedPayload{Use: use, Tool: "Effect"}), h.item(result))
+	h.append(ctx, draft(session.KindToolFinished, record.ToolFinished{Use: use, Tool: "Effect"}), h.item(result))
 }
 
 func (h *hand) nextUse() string {

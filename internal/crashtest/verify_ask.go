@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/holdfast-dev/holdfast/approval"
+	"github.com/holdfast-dev/holdfast/internal/record"
 	"github.com/holdfast-dev/holdfast/session"
 	"github.com/holdfast-dev/holdfast/transcript"
 )
@@ -133,7 +134,7 @@ func (r *asking) add(rec session.Record) error {
 		}
 		a.Answers = append(a.Answers, ans)
 	case session.KindToolStarted:
-		var s session.ToolStartedPayload
+		var s record.ToolStarted
 		if err := json.Unmarshal(rec.Payload, &s); err != nil {
 			return err
 		}

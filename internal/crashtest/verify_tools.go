@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"strings"
 
+	"github.com/holdfast-dev/holdfast/internal/record"
 	"github.com/holdfast-dev/holdfast/session"
 	"github.com/holdfast-dev/holdfast/transcript"
 )
@@ -16,7 +17,7 @@ func (f *Finding) tools(id string, recs []session.Record, ran map[string]Runs) {
 		var err error
 		switch recs[i].Kind {
 		case session.KindToolStarted:
-			var s session.ToolStartedPayload
+			var s record.ToolStarted
 			err = json.Unmarshal(recs[i].Payload, &s)
 			if started[s.Use]++; started[s.Use] == 2 {
 				f.Reran++

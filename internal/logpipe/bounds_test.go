@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/holdfast-dev/holdfast/approval"
+	"github.com/holdfast-dev/holdfast/internal/record"
 	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/session"
 	"github.com/holdfast-dev/holdfast/session/memory"
@@ -300,10 +301,10 @@ func TestForgedRecords(t *testing.T) {
 		{"the trash", session.KindMetaChanged, session.MetaPatch{Trashed: &word}, false},
 		{"a vendor's id", session.KindVendorMapped, map[string]string{"vendor": "claude"}, false},
 		{"an event of the workspace", session.KindWorkspaceEvent, map[string]string{"event": "deleted"}, false},
-		{"what a file was", session.KindFileSaved, session.FileSaved{Path: "/work/a", Digest: session.FileAbsent}, true},
-		{"a file that was put back", session.KindFileSaved, session.FileSaved{Path: "/work/a", Digest: session.FileAbsent, Rewind: &session.Rewound{To: 1}}, false},
-		{"a file that is the same as later", session.KindFileSaved, session.FileSaved{Path: "/work/a", Existed: true, Digest: "00", SameAs: 1000}, false},
-		{"a file beyond the bound", session.KindFileSaved, session.FileSaved{Path: "/work/a", Digest: strings.Repeat("x", maxSavedRecord)}, false},
+		{"what a file was", session.KindFileSaved, record.FileSaved{Path: "/work/a", Digest: record.FileAbsent}, true},
+		{"a file that was put back", session.KindFileSaved, record.FileSaved{Path: "/work/a", Digest: record.FileAbsent, Rewind: &record.Rewind{To: 1}}, false},
+		{"a file that is the same as later", session.KindFileSaved, record.FileSaved{Path: "/work/a", Existed: true, Digest: "00", SameAs: 1000}, false},
+		{"a file beyond the bound", session.KindFileSaved, record.FileSaved{Path: "/work/a", Digest: strings.Repeat("x", maxSavedRecord)}, false},
 		{"a run's end", session.KindRunEvent, map[string]string{"status": "completed"}, false},
 		{"a redaction", session.KindRedacted, session.Redacted{Seqs: []int64{1}}, false},
 	} {

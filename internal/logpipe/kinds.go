@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/holdfast-dev/holdfast/approval"
+	"github.com/holdfast-dev/holdfast/internal/record"
 	"github.com/holdfast-dev/holdfast/internal/tool/tasks"
 	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/session"
@@ -23,19 +24,19 @@ func (b *bounds) mayWrite(ctx context.Context, id string, r *session.Record) err
 	case session.KindItem, session.KindRewrite: // they are read when the list is told of them
 		return nil
 	case session.KindTurnOpened:
-		return readable[session.TurnOpened](r)
+		return readable[record.TurnOpened](r)
 	case session.KindTurnClosed:
-		return readable[session.TurnClosed](r)
+		return readable[record.TurnClosed](r)
 	case session.KindModelCalled:
-		return readable[session.ModelCalled](r)
+		return readable[record.ModelCalled](r)
 	case session.KindToolStarted:
-		return readable[session.ToolStartedPayload](r)
+		return readable[record.ToolStarted](r)
 	case session.KindToolFinished:
-		return readable[session.ToolFinishedPayload](r)
+		return readable[record.ToolFinished](r)
 	case session.KindDecision:
 		return readable[policy.Decision](r)
 	case session.KindHookRan:
-		return readable[session.HookRanPayload](r)
+		return readable[record.HookRan](r)
 	case session.KindFileSaved:
 		return maySave(r, no)
 	case session.KindTaskChanged: // the host shows tasks and does nothing with them
@@ -64,7 +65,7 @@ func (b *bounds) mayWrite(ctx context.Context, id string, r *session.Record) err
 }
 
 // maxSavedRecord bounds a record with a file in it: the content, and what is said of it.
-const maxSavedRecord = session.MaxSaved + 64<<10
+const maxSavedRecord = record.MaxSaved + 64<<10
 
 // maySave lets pass what a file in the container was. The host never writes it to its own
 // files; it is bounded all the same, and a rewind is the host's.
@@ -72,7 +73,7 @@ func maySave(r *session.Record, no func(string) error) error {
 	if len(r.Payload) > maxSavedRecord {
 		return no(fmt.Sprintf("it has more than %d MiB", maxSavedRecord>>20))
 	}
-	f, err := readPayload[session.FileSaved](r)
+	f, err := readPayload[record.FileSaved](r)
 	switch {
 	case err != nil:
 		return err

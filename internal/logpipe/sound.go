@@ -12,6 +12,7 @@ import (
 	"github.com/holdfast-dev/holdfast/approval"
 	"github.com/holdfast-dev/holdfast/internal/jsonscan"
 	"github.com/holdfast-dev/holdfast/internal/jsontree"
+	"github.com/holdfast-dev/holdfast/internal/record"
 	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/session"
 )
@@ -42,7 +43,7 @@ func (b *bounds) sound(id string, r *session.Record) error {
 	switch p := r.Payload; {
 	case p == nil || r.Masked:
 		return bad("what is written anew is whole")
-	case session.IsSealed(p):
+	case record.IsSealed(p):
 		return bad("what is written anew is neither sealed nor masked")
 	case len(p) < 2 || p[0] != '{' || p[len(p)-1] != '}' || bytes.IndexByte(p, '\n') >= 0 || !jsonscan.Valid(p):
 		return bad("the payload is not one JSON object on one line")

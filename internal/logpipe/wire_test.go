@@ -18,6 +18,7 @@ import (
 	"github.com/holdfast-dev/holdfast/hook"
 	"github.com/holdfast-dev/holdfast/internal/jsontree"
 	"github.com/holdfast-dev/holdfast/internal/policylog"
+	"github.com/holdfast-dev/holdfast/internal/record"
 	"github.com/holdfast-dev/holdfast/internal/settings"
 	"github.com/holdfast-dev/holdfast/model"
 	"github.com/holdfast-dev/holdfast/policy"
@@ -95,7 +96,7 @@ func TestEvents(t *testing.T) {
 		event.ToolStarted{Use: "u", Tool: "Bash", Input: json.RawMessage(`{"command":"ls"}`)},
 		event.ToolFinished{Use: "u", Tool: "Bash", Took: time.Second, Result: tool.Result{
 			Content: []transcript.Part{transcript.Text{Text: "out"}, transcript.Media{MIME: "image/png", Data: []byte{0, 1, 255}}},
-			IsError: true, ExitCode: &code, Notes: []string{"x"}, Changes: []session.Change{{Path: "/p", Before: "absent", After: "00"}},
+			IsError: true, ExitCode: &code, Notes: []string{"x"}, Changes: []record.FileChange{{Path: "/p", Before: "absent", After: "00"}},
 		}},
 		event.ToolDetached{Use: "u", Tool: "Bash"},
 		event.SubagentEvent{Use: "u", Session: "c", Name: "Explore", Event: event.SubagentEvent{Use: "v", Session: "d", Name: "w", Event: event.Notice{Text: "n"}}},
@@ -105,7 +106,7 @@ func TestEvents(t *testing.T) {
 		event.UsageUpdated{Model: "m", Usage: transcript.Usage{Input: 1}, Total: transcript.Usage{Input: 2}, CostUSD: 0.5},
 		event.Retrying{Err: &model.Error{Kind: model.ErrorNetwork, Provider: "p", Message: "gone"}, Attempt: 1, Delay: time.Second},
 		event.ModelSwitched{From: "a", To: "b", Err: &model.Error{Kind: model.ErrorOverloaded, Provider: "p"}},
-		event.HookRan{Ran: session.HookRanPayload{Event: string(hook.Stop), Hooks: []session.HookRun{{Name: "h", Exit: &code}}}},
+		event.HookRan{Ran: record.HookRan{Event: string(hook.Stop), Hooks: []record.HookRun{{Name: "h", Exit: &code}}}},
 		event.TerminalSequences{Sequences: []string{"\a"}},
 		event.Notified{Title: "t", Body: "b", Level: "info"},
 		event.ModelStarted{Provider: "p", Model: "m", Attempt: 1},

@@ -15,7 +15,7 @@ import (
 	"github.com/holdfast-dev/holdfast/event"
 	"github.com/holdfast-dev/holdfast/hook"
 	"github.com/holdfast-dev/holdfast/internal/otel"
-	"github.com/holdfast-dev/holdfast/session"
+	"github.com/holdfast-dev/holdfast/internal/record"
 )
 
 type table map[string]map[string]bool // of a span, an event or a metric: its attributes
@@ -104,7 +104,7 @@ func sub(t *testing.T) tracetest.SpanStubs {
 	w := tel.Agent("tests")
 	run(t, w)
 	exit := 2
-	w.Observe("s-1", event.HookRan{Ran: session.HookRanPayload{Event: string(hook.PostToolUse), Hooks: []session.HookRun{
+	w.Observe("s-1", event.HookRan{Ran: record.HookRan{Event: string(hook.PostToolUse), Hooks: []record.HookRun{
 		{Name: "echo " + secretWord, Type: "command", Source: "settings.json:3", Exit: &exit, Millis: 20, Effect: "block"},
 		{Name: "two", Type: "command", Millis: 30},
 	}}})

@@ -13,8 +13,8 @@ import (
 	"github.com/holdfast-dev/holdfast/approval"
 	"github.com/holdfast-dev/holdfast/event"
 	"github.com/holdfast-dev/holdfast/hook"
+	"github.com/holdfast-dev/holdfast/internal/record"
 	"github.com/holdfast-dev/holdfast/policy"
-	"github.com/holdfast-dev/holdfast/session"
 )
 
 func (w *watch) decision(d policy.Decision) {
@@ -124,7 +124,7 @@ func (w *watch) stopWaiting(now time.Time, s *span, answer string) {
 
 // hooks makes a span of each hook that ran. Those of an event that rewrites have run
 // one after another, the others side by side.
-func (w *watch) hooks(now time.Time, ran session.HookRanPayload) {
+func (w *watch) hooks(now time.Time, ran record.HookRan) {
 	info, _ := hook.Event(ran.Event).Info()
 	event := attribute.String(attrEvent, ran.Event)
 	ended := now
@@ -140,7 +140,7 @@ func (w *watch) hooks(now time.Time, ran session.HookRanPayload) {
 	}
 }
 
-func (w *watch) hook(began, ended time.Time, event attribute.KeyValue, ran *session.HookRanPayload, r *session.HookRun) {
+func (w *watch) hook(began, ended time.Time, event attribute.KeyValue, ran *record.HookRan, r *record.HookRun) {
 	says := attribute.String(attrHookSays, r.Effect)
 	if r.Effect == "" {
 		says = attribute.String(attrHookSays, "none")

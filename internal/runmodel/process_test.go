@@ -14,6 +14,7 @@ import (
 	"github.com/holdfast-dev/holdfast/approval"
 	"github.com/holdfast-dev/holdfast/event"
 	"github.com/holdfast-dev/holdfast/internal/policylog"
+	"github.com/holdfast-dev/holdfast/internal/record"
 	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/session"
 	"github.com/holdfast-dev/holdfast/tool"
@@ -190,7 +191,7 @@ func (w *world) started(c *tool.Call) {
 			w.violate("reading %s: %v", c.Session, err)
 			return
 		}
-		var s session.ToolStartedPayload
+		var s record.ToolStarted
 		if r.Kind == session.KindToolStarted && json.Unmarshal(r.Payload, &s) == nil && s.Use == c.ID {
 			return
 		}

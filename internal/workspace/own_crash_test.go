@@ -17,6 +17,7 @@ import (
 
 	"github.com/holdfast-dev/holdfast/agent"
 	"github.com/holdfast-dev/holdfast/event"
+	"github.com/holdfast-dev/holdfast/internal/record"
 	"github.com/holdfast-dev/holdfast/model"
 	"github.com/holdfast-dev/holdfast/session"
 	"github.com/holdfast-dev/holdfast/session/sqlite"
@@ -178,7 +179,7 @@ func (h *house) ranOnce(commands int) {
 		if r.Kind != session.KindToolFinished {
 			continue
 		}
-		var f session.ToolFinishedPayload
+		var f record.ToolFinished
 		if err := json.Unmarshal(r.Payload, &f); err != nil {
 			h.t.Fatal(err)
 		}

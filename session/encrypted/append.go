@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"strconv"
 
+	"github.com/holdfast-dev/holdfast/internal/record"
 	"github.com/holdfast-dev/holdfast/session"
 )
 
@@ -67,8 +68,8 @@ func (k *dataKey) record(b *box, id string, r session.Record) (session.Record, e
 	refuse := func(detail, hint string) (session.Record, error) {
 		return r, &session.Error{Op: "append", Session: id, Seq: r.Seq, Err: session.ErrInvalid, Detail: detail, Hint: hint}
 	}
-	instead, masked := session.ReadMasked(r.Payload)
-	if session.IsSealed(r.Payload) && !masked {
+	instead, masked := record.ReadMasked(r.Payload)
+	if record.IsSealed(r.Payload) && !masked {
 		return refuse("its payload is sealed already", "open the store that it comes from with its key")
 	}
 	if r.Masked {
@@ -79,7 +80,7 @@ func (k *dataKey) record(b *box, id string, r session.Record) (session.Record, e
 		return refuse(err.Error(), "")
 	}
 	b.delta(&d)
-	box := session.Sealed{Key: k.id}
+	box := record.Sealed{Key: k.id}
 	if box.Delta, err = json.Marshal(d); err != nil {
 		return refuse(err.Error(), "")
 	}
@@ -103,7 +104,7 @@ func (k *dataKey) record(b *box, id string, r session.Record) (session.Record, e
 
 // place is what a sealed payload is bound to: the record around it, and what stands in
 // the clear beside it. The digest binds it to every record before.
-func place(id string, r *session.Record, s *session.Sealed) []byte {
+func place(id string, r *session.Record, s *record.Sealed) []byte {
 	b := make([]byte, 0, 256+len(s.Delta))
 	b = append(b, "record\n"...)
 	b = strconv.AppendQuote(b, id)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"iter"
 
+	"github.com/holdfast-dev/holdfast/internal/record"
 	"github.com/holdfast-dev/holdfast/session"
 )
 
@@ -43,14 +44,14 @@ func (o *opener) open(r *session.Record) error {
 	if r.Payload == nil {
 		return nil
 	}
-	if !session.IsSealed(r.Payload) {
+	if !record.IsSealed(r.Payload) {
 		if r.Kind == session.KindOpened {
 			_, err := first(o.id, r)
 			return err
 		}
 		return damaged(o.id, r.Seq, "it is not sealed: somebody wrote it without the key")
 	}
-	sealed, err := session.ReadSealed(r.Payload)
+	sealed, err := record.ReadSealed(r.Payload)
 	if err != nil {
 		return damaged(o.id, r.Seq, err.Error())
 	}
@@ -69,7 +70,7 @@ func (o *opener) open(r *session.Record) error {
 
 // find finds the data key of a record: its own, when it is a first one, else that of
 // the session.
-func (o *opener) find(r *session.Record, sealed *session.Sealed) error {
+func (o *opener) find(r *session.Record, sealed *record.Sealed) error {
 	k := o.s.ring.get(sealed.Key)
 	var err error
 	switch {

@@ -11,6 +11,7 @@ import (
 
 	"filippo.io/age"
 
+	"github.com/holdfast-dev/holdfast/internal/record"
 	"github.com/holdfast-dev/holdfast/session"
 )
 
@@ -52,7 +53,7 @@ func wrap(secret []byte, to []age.Recipient) ([]byte, error) {
 }
 
 // unwrap decrypts one. Its id must be the one that the record says.
-func (k *Key) unwrap(s *session.Sealed) (*dataKey, error) {
+func (k *Key) unwrap(s *record.Sealed) (*dataKey, error) {
 	r, err := age.Decrypt(bytes.NewReader(s.Wrapped), k.identities...)
 	if err != nil {
 		return nil, err
@@ -117,7 +118,7 @@ func (r *ring) forget(session string) {
 }
 
 // open unwraps the data key of a first record.
-func (r *ring) open(s *session.Sealed) (*dataKey, error) {
+func (r *ring) open(s *record.Sealed) (*dataKey, error) {
 	if k := r.get(s.Key); k != nil {
 		return k, nil
 	}
@@ -190,14 +191,14 @@ func (s *Store) keyOf(ctx context.Context, id string) (*dataKey, error) {
 }
 
 // first reads the sealed payload of a first record.
-func first(id string, rec *session.Record) (*session.Sealed, error) {
-	if !session.IsSealed(rec.Payload) {
+func first(id string, rec *session.Record) (*record.Sealed, error) {
+	if !record.IsSealed(rec.Payload) {
 		return nil, &session.Error{
 			Op: "read", Session: id, Seq: rec.Seq, Err: session.ErrUnsupported, Detail: "the session is not encrypted",
 			Hint: "holdfast store copy FROM TO brings what is not encrypted into a new store that is",
 		}
 	}
-	box, err := session.ReadSealed(rec.Payload)
+	box, err := record.ReadSealed(rec.Payload)
 	if err == nil && (rec.Kind != session.KindOpened || len(box.Wrapped) == 0) {
 		err = errors.New("the first record has no data key")
 	}

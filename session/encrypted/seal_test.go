@@ -14,6 +14,7 @@ import (
 	"filippo.io/age"
 	"github.com/zalando/go-keyring"
 
+	"github.com/holdfast-dev/holdfast/internal/record"
 	"github.com/holdfast-dev/holdfast/session"
 	"github.com/holdfast-dev/holdfast/session/memory"
 	"github.com/holdfast-dev/holdfast/transcript"
@@ -350,7 +351,7 @@ func TestSearchIsRefused(t *testing.T) {
 }
 
 func FuzzSealed(f *testing.F) {
-	p, err := (&session.Sealed{Box: []byte("x"), Key: "k", Delta: json.RawMessage(`{"bytes":1}`)}).Payload()
+	p, err := (&record.Sealed{Box: []byte("x"), Key: "k", Delta: json.RawMessage(`{"bytes":1}`)}).Payload()
 	if err != nil {
 		f.Fatal(err)
 	}
@@ -358,7 +359,7 @@ func FuzzSealed(f *testing.F) {
 	f.Add([]byte(`{"sealed":"`))
 	f.Add([]byte(`{"masked":{"masked":{}}}`))
 	f.Fuzz(func(t *testing.T, b []byte) {
-		s, err := session.ReadSealed(b)
+		s, err := record.ReadSealed(b)
 		r := session.Record{Seq: 1, Kind: session.KindItem, Payload: b}
 		_, _ = session.Fold([]session.Record{r})
 		if err != nil {
@@ -368,7 +369,7 @@ func FuzzSealed(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if t2, err := session.ReadSealed(again); err != nil || !bytes.Equal(t2.Box, s.Box) || t2.Key != s.Key {
+		if t2, err := record.ReadSealed(again); err != nil || !bytes.Equal(t2.Box, s.Box) || t2.Key != s.Key {
 			t.Errorf("%q came back as %+v %v", b, t2, err)
 		}
 	})
@@ -377,7 +378,7 @@ func FuzzSealed(f *testing.F) {
 // dataKeyOf is the id of the data key that a session is sealed with.
 func dataKeyOf(t *testing.T, inner session.Store, id string) string {
 	t.Helper()
-	box, err := session.ReadSealed(records(t, inner, id)[0].Payload)
+	box, err := record.ReadSealed(records(t, inner, id)[0].Payload)
 	if err != nil {
 		t.Fatal(err)
 	}

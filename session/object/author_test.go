@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/holdfast-dev/holdfast/internal/record"
 	"github.com/holdfast-dev/holdfast/session"
 )
 
@@ -41,7 +42,7 @@ func (a *author) opened(base *session.Base) session.Record {
 }
 
 func (a *author) turn(words string) session.Record {
-	return a.next(session.KindTurnOpened, session.TurnOpened{Turn: words})
+	return a.next(session.KindTurnOpened, record.TurnOpened{Turn: words})
 }
 
 func (a *author) batch(records ...session.Record) session.Batch {

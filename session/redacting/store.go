@@ -7,6 +7,7 @@ import (
 	"iter"
 	"sync"
 
+	"github.com/holdfast-dev/holdfast/internal/record"
 	"github.com/holdfast-dev/holdfast/session"
 )
 
@@ -109,7 +110,7 @@ func (s *Store) record(id string, r session.Record) (session.Record, bool, error
 	if r.Payload == nil {
 		return r, false, nil
 	}
-	if session.IsSealed(r.Payload) {
+	if record.IsSealed(r.Payload) {
 		return invalid("its payload is sealed, and nobody can look for secrets in it", "open the store that it comes from with its key")
 	}
 	instead, found := r.Mask(s.mask)
@@ -119,7 +120,7 @@ func (s *Store) record(id string, r session.Record) (session.Record, bool, error
 	if !found && !r.Masked {
 		return r, false, nil
 	}
-	r.Payload, r.Masked = session.MaskedPayload(instead), false
+	r.Payload, r.Masked = record.MaskedPayload(instead), false
 	return r, true, nil
 }
 
@@ -131,7 +132,7 @@ func (s *Store) Read(ctx context.Context, id string, r session.Range) iter.Seq2[
 			return
 		}
 		for rec, err := range s.inner.Read(ctx, id, r) {
-			if instead, ok := session.ReadMasked(rec.Payload); ok && err == nil {
+			if instead, ok := record.ReadMasked(rec.Payload); ok && err == nil {
 				rec.Payload, rec.Masked = instead, true
 			}
 			if !yield(rec, err) {

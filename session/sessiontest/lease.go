@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/holdfast-dev/holdfast/internal/record"
 	"github.com/holdfast-dev/holdfast/session"
 )
 
@@ -163,7 +164,7 @@ func testLeaseShared(e *env) {
 	for _, r := range []session.Record{
 		w.rename("by a stranger"),
 		w.next(session.KindApprovalResolved, []byte(`{"id":"q"}`)),
-		w.payload(session.KindPolicyChanged, session.PolicyChangedPayload{Mode: "plan"}),
+		w.payload(session.KindPolicyChanged, record.PolicyChanged{Mode: "plan"}),
 	} {
 		if err := e.store.Append(e.ctx(), "s", batch(0, r)); err != nil {
 			e.Fatalf("%s without a lease: %v", r.Kind, err)

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/holdfast-dev/holdfast/internal/record"
 	"github.com/holdfast-dev/holdfast/session"
 	"github.com/holdfast-dev/holdfast/transcript"
 )
@@ -23,7 +24,7 @@ func worked(b *testing.B, s *session.Sessions, id string, turns int) {
 	content := make([]byte, 6<<10)
 	var drafts []session.Draft
 	var items []json.RawMessage
-	record := func(kind session.Kind, payload any) {
+	put := func(kind session.Kind, payload any) {
 		d, err := session.NewDraft(kind, payload)
 		if err != nil {
 			b.Fatal(err)
@@ -38,31 +39,31 @@ func worked(b *testing.B, s *session.Sessions, id string, turns int) {
 	}
 	text := transcript.Text{Text: strings.Repeat("some words, ", 30)}
 	for turn := range turns {
-		record(session.KindTurnOpened, session.TurnOpened{Turn: fmt.Sprint(turn)})
+		put(session.KindTurnOpened, record.TurnOpened{Turn: fmt.Sprint(turn)})
 		say(transcript.Item{Role: transcript.RoleUser, Parts: []transcript.Part{text}})
 		for i := range 3 {
 			use := fmt.Sprint("use-", turn, "-", i)
 			say(transcript.Item{Role: transcript.RoleAssistant, Parts: []transcript.Part{text, transcript.ToolUse{ID: use, Name: "Edit", Input: []byte(`{}`)}}})
-			record(session.KindToolStarted, session.ToolStartedPayload{Use: use, Tool: "Edit"})
+			put(session.KindToolStarted, record.ToolStarted{Use: use, Tool: "Edit"})
 			for j := range content {
 				content[j] = byte(turn*j*j>>3 + i)
 			}
-			saved := session.FileSaved{Use: use, Path: "/src/file.go"}
+			saved := record.FileSaved{Use: use, Path: "/src/file.go"}
 			saved.Describe(0o644, int64(len(content)), session.Sum(content).String())
 			saved.Keep(content, nil)
-			d, err := saved.Draft()
+			payload, err := saved.Payload()
 			if err != nil {
 				b.Fatal(err)
 			}
-			drafts = append(drafts, d)
-			record(session.KindToolFinished, session.ToolFinishedPayload{Use: use})
+			drafts = append(drafts, session.Draft{Kind: session.KindFileSaved, Payload: payload})
+			put(session.KindToolFinished, record.ToolFinished{Use: use})
 			say(transcript.ResultItem(transcript.ToolResult{UseID: use, Content: []transcript.Part{text}}))
 		}
 		say(transcript.Item{Role: transcript.RoleAssistant, Parts: []transcript.Part{text}})
-		record(session.KindTurnClosed, session.TurnClosed{Turn: fmt.Sprint(turn)})
+		put(session.KindTurnClosed, record.TurnClosed{Turn: fmt.Sprint(turn)})
 		if turn%50 == 49 {
 			items = items[len(items)-40:]
-			record(session.KindRewrite, session.Rewrite{Reason: "compact", Items: items, Messages: len(items)})
+			put(session.KindRewrite, session.Rewrite{Reason: "compact", Items: items, Messages: len(items)})
 		}
 		if _, err := l.Append(b.Context(), drafts...); err != nil {
 			b.Fatal(err)

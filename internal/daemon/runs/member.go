@@ -13,6 +13,7 @@ import (
 	"github.com/holdfast-dev/holdfast/event"
 	"github.com/holdfast-dev/holdfast/internal/daemon/strategy"
 	"github.com/holdfast-dev/holdfast/internal/daemon/wire"
+	"github.com/holdfast-dev/holdfast/internal/record"
 	"github.com/holdfast-dev/holdfast/session"
 	"github.com/holdfast-dev/holdfast/transcript"
 )
@@ -362,7 +363,7 @@ func (m *member) progress(ctx context.Context, after int64) (p progress, err err
 		case rec.Kind == session.KindTurnOpened:
 			p.closed = ""
 		case rec.Kind == session.KindTurnClosed:
-			var c session.TurnClosed
+			var c record.TurnClosed
 			if err := json.Unmarshal(rec.Payload, &c); err != nil {
 				return p, err
 			}

@@ -11,6 +11,7 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/daemon/runs"
 	"github.com/holdfast-dev/holdfast/internal/daemon/strategy"
 	"github.com/holdfast-dev/holdfast/internal/daemon/wire"
+	"github.com/holdfast-dev/holdfast/internal/record"
 	"github.com/holdfast-dev/holdfast/runspec"
 	"github.com/holdfast-dev/holdfast/session"
 )
@@ -20,7 +21,7 @@ func (w *world) cutOff(id, owner string) {
 	w.t.Helper()
 	l, err := w.sessions.Create(w.t.Context(), session.Opened{SessionID: id, Owner: owner, CWD: w.cwd})
 	w.ok(err)
-	d, err := session.NewDraft(session.KindTurnOpened, session.TurnOpened{Turn: "turn-1"})
+	d, err := session.NewDraft(session.KindTurnOpened, record.TurnOpened{Turn: "turn-1"})
 	w.ok(err)
 	_, err = l.Append(w.t.Context(), d)
 	w.ok(err)

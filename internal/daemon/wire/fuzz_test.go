@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/holdfast-dev/holdfast/approval"
+	"github.com/holdfast-dev/holdfast/internal/record"
 	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/session"
 	"github.com/holdfast-dev/holdfast/transcript"
@@ -112,8 +113,8 @@ func FuzzProject(f *testing.F) {
 	q := question(policy.Request{Operation: policy.OpWrite, Resource: "/a", Shown: "+", Input: Raw(`{}`)}, policy.Request{Resource: "/b"})
 	add(session.KindApprovalAsked, q)
 	add(session.KindApprovalResolved, approval.Answer{Question: "p", Decision: approval.Allow})
-	add(session.KindToolStarted, session.ToolStartedPayload{Use: "c"})
-	add(session.KindToolFinished, session.ToolFinishedPayload{Use: "c", Outcome: "unknown"})
+	add(session.KindToolStarted, record.ToolStarted{Use: "c"})
+	add(session.KindToolFinished, record.ToolFinished{Use: "c", Outcome: "unknown"})
 	add(session.KindRewrite, session.Rewrite{Reason: "compaction"})
 	f.Add("item", []byte(`{"item":{"role":"assistant","parts":[{"type":"tool_use","id":"c","name":"n","input":nul}]}}`), "", int64(-1))
 	f.Add("item", []byte(`{"item":[`), "", int64(1)<<60)

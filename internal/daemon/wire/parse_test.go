@@ -11,8 +11,8 @@ import (
 
 	"github.com/holdfast-dev/holdfast/approval"
 	"github.com/holdfast-dev/holdfast/daemon/api"
+	"github.com/holdfast-dev/holdfast/internal/record"
 	"github.com/holdfast-dev/holdfast/policy"
-	"github.com/holdfast-dev/holdfast/session"
 )
 
 func object(t testing.TB, b []byte) map[string]json.RawMessage {
@@ -108,7 +108,7 @@ func samples() []Message {
 	for _, e := range []StreamEvent{
 		&StreamText{"Hel"}, &StreamText{}, &StreamThinking{"thinking", "hm"}, &StreamToolInput{"c1", "Bash", `{"co`}, &StreamStepStart{"m", 1}, &StreamStepStart{},
 		&StreamRetry{1, 500, "overloaded"}, &StreamNotice{"text", "title", "warning"}, &StreamToolCall{"c1", "Bash", `{"command":"ls"}`, cutOff},
-		&StreamToolStart{"c1", "Bash"}, &StreamToolFinish{"c1", "Bash", "error", 12, &exit, []session.Change{{Path: "/w/a", Before: "absent", After: "00"}}},
+		&StreamToolStart{"c1", "Bash"}, &StreamToolFinish{"c1", "Bash", "error", 12, &exit, []record.FileChange{{Path: "/w/a", Before: "absent", After: "00"}}},
 		&StreamToolResult{"c1", "no", "error", "no", cutOff}, &StreamToolResult{ToolCallID: "c1", Status: "completed"},
 		&StreamRetention{Retention{"compaction", "auto", 3}},
 	} {

@@ -7,6 +7,7 @@ import (
 	"github.com/holdfast-dev/holdfast/approval"
 	"github.com/holdfast-dev/holdfast/daemon/api"
 	"github.com/holdfast-dev/holdfast/event"
+	"github.com/holdfast-dev/holdfast/internal/record"
 	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/session"
 )
@@ -105,7 +106,7 @@ func streamed(r Source, e StreamEvent) []OfRun {
 	return []OfRun{&AgentStreaming{AgentName: r.Agent, Event: e}}
 }
 
-func ofToolFinished(r Source, t *session.ToolFinishedPayload) []OfRun {
+func ofToolFinished(r Source, t *record.ToolFinished) []OfRun {
 	status := t.Outcome
 	if status == "" {
 		status = statusOf(t.IsError)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/holdfast-dev/holdfast/approval"
 	"github.com/holdfast-dev/holdfast/daemon/api"
+	"github.com/holdfast-dev/holdfast/internal/record"
 	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/session"
 	"github.com/holdfast-dev/holdfast/transcript"
@@ -153,15 +154,15 @@ func TestProject(t *testing.T) {
 			},
 		},
 		"a tool starts": {
-			source(t, session.KindToolStarted, session.ToolStartedPayload{Use: "c1", Tool: "Bash"}),
+			source(t, session.KindToolStarted, record.ToolStarted{Use: "c1", Tool: "Bash"}),
 			[]string{`{"type":"agent_streaming",` + head + `"runId":"run-1","seq":9,"agentName":"agent","event":{"type":"tool-start","toolCallId":"c1","toolName":"Bash"}}`},
 		},
 		"a tool ends": {
-			source(t, session.KindToolFinished, session.ToolFinishedPayload{Use: "c1", Tool: "Bash", IsError: true, Millis: 12, ExitCode: &exit, Changes: []session.Change{{Path: "/a", Before: "absent", After: "0"}}}),
+			source(t, session.KindToolFinished, record.ToolFinished{Use: "c1", Tool: "Bash", IsError: true, Millis: 12, ExitCode: &exit, Changes: []record.FileChange{{Path: "/a", Before: "absent", After: "0"}}}),
 			[]string{`{"type":"agent_streaming",` + head + `"runId":"run-1","seq":9,"agentName":"agent","event":{"type":"tool-finish","toolCallId":"c1","toolName":"Bash","status":"error","durationMs":12,"exitCode":1,"changes":[{"path":"/a","before":"absent","after":"0"}]}}`},
 		},
 		"nobody knows how a tool ended": {
-			source(t, session.KindToolFinished, session.ToolFinishedPayload{Use: "c1", Tool: "Bash", IsError: true, Outcome: session.OutcomeUnknown}),
+			source(t, session.KindToolFinished, record.ToolFinished{Use: "c1", Tool: "Bash", IsError: true, Outcome: record.OutcomeUnknown}),
 			[]string{`{"type":"agent_streaming",` + head + `"runId":"run-1","seq":9,"agentName":"agent","event":{"type":"tool-finish","toolCallId":"c1","toolName":"Bash","status":"unknown","durationMs":0}}`},
 		},
 		"a compaction": {
@@ -177,7 +178,7 @@ func TestProject(t *testing.T) {
 			[]string{`{"type":"permission_resolved",` + head + `"runId":"run-1","seq":9,"permissionRequestId":"p1","decision":"allow","by":"ann","sessionId":"s-2","agentName":"scout"}`},
 		},
 		"opened": {source(t, session.KindOpened, session.Opened{}), nil},
-		"turn":   {source(t, session.KindTurnOpened, session.TurnOpened{Turn: "t"}), nil},
+		"turn":   {source(t, session.KindTurnOpened, record.TurnOpened{Turn: "t"}), nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := Project("run-1", 9, tt.source)

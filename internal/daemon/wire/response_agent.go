@@ -8,7 +8,7 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/holdfast-dev/holdfast/session"
+	"github.com/holdfast-dev/holdfast/internal/record"
 )
 
 // AgentStreaming tells what an agent does. Messages without a seq are provisional:
@@ -83,12 +83,12 @@ type StreamToolStart struct {
 
 // StreamToolFinish tells how a tool call ended; its tool-result follows.
 type StreamToolFinish struct {
-	ToolCallID string           `json:"toolCallId" jsonschema:"the call"`
-	ToolName   string           `json:"toolName" jsonschema:"the tool"`
-	Status     string           `json:"status" jsonschema:"completed, error, unknown (the program stopped while it ran) or not-run"`
-	DurationMS int64            `json:"durationMs" jsonschema:"how long it ran"`
-	ExitCode   *int             `json:"exitCode,omitempty" jsonschema:"of a command"`
-	Changes    []session.Change `json:"changes,omitempty" jsonschema:"files that the tool itself has changed"`
+	ToolCallID string              `json:"toolCallId" jsonschema:"the call"`
+	ToolName   string              `json:"toolName" jsonschema:"the tool"`
+	Status     string              `json:"status" jsonschema:"completed, error, unknown (the program stopped while it ran) or not-run"`
+	DurationMS int64               `json:"durationMs" jsonschema:"how long it ran"`
+	ExitCode   *int                `json:"exitCode,omitempty" jsonschema:"of a command"`
+	Changes    []record.FileChange `json:"changes,omitempty" jsonschema:"files that the tool itself has changed"`
 }
 
 // StreamToolResult is what the model is told of a tool call.

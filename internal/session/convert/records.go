@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/holdfast-dev/holdfast/internal/jsonscan"
+	"github.com/holdfast-dev/holdfast/internal/record"
 	"github.com/holdfast-dev/holdfast/session"
 	"github.com/holdfast-dev/holdfast/transcript"
 )
@@ -259,7 +260,7 @@ type permits struct {
 func (p *permits) take(r *session.Record) {
 	switch r.Kind {
 	case session.KindPolicyChanged:
-		var c session.PolicyChangedPayload
+		var c record.PolicyChanged
 		p.policy = r.Payload != nil && (json.Unmarshal(r.Payload, &c) != nil || !c.Ended)
 	case session.KindApprovalResolved:
 		p.answers = true

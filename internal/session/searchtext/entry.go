@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/holdfast-dev/holdfast/internal/record"
 	"github.com/holdfast-dev/holdfast/session"
 	"github.com/holdfast-dev/holdfast/transcript"
 )
@@ -45,7 +46,7 @@ func (rd *Reader) Read(r *session.Record) []Entry {
 	case session.KindItem:
 		return rd.item(r.Seq, r.Seq, r.Payload)
 	case session.KindToolStarted:
-		var s session.ToolStartedPayload
+		var s record.ToolStarted
 		if json.Unmarshal(r.Payload, &s) == nil {
 			rd.use(s.Use, s.Tool)
 		}

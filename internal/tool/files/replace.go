@@ -8,7 +8,7 @@ import (
 	"fmt"
 	"io/fs"
 
-	"github.com/holdfast-dev/holdfast/session"
+	"github.com/holdfast-dev/holdfast/internal/record"
 	"github.com/holdfast-dev/holdfast/tool"
 )
 
@@ -22,7 +22,7 @@ type original struct {
 // replace puts data in the place of a file, whole or not at all, once its content is
 // saved. When that is no longer what lies there, nothing happens. The changes are there
 // when the content was replaced, also with an error.
-func (f *Files) replace(ctx context.Context, call *tool.Call, p tool.Place, data []byte, was original) ([]session.Change, error) {
+func (f *Files) replace(ctx context.Context, call *tool.Call, p tool.Place, data []byte, was original) ([]record.FileChange, error) {
 	sum := sha256.Sum256(data)
 	after := hex.EncodeToString(sum[:])
 	if err := save(ctx, call, p, was, after); err != nil {
@@ -36,7 +36,7 @@ func (f *Files) replace(ctx context.Context, call *tool.Call, p tool.Place, data
 		return nil, err
 	}
 	f.remember(p.Abs, digest(info, sum[:]))
-	return []session.Change{{Path: p.Abs, Before: was.sum, After: after}}, err
+	return []record.FileChange{{Path: p.Abs, Before: was.sum, After: after}}, err
 }
 
 // save keeps what a call is about to change.

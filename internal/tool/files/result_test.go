@@ -7,7 +7,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/holdfast-dev/holdfast/session"
+	"github.com/holdfast-dev/holdfast/internal/record"
 	"github.com/holdfast-dev/holdfast/tool"
 )
 
@@ -21,7 +21,7 @@ func TestResultsTellWhatChanged(t *testing.T) {
 	d := newDesk(t, nil)
 	want := func(what string, r tool.Result, name, before, after string) {
 		t.Helper()
-		change := []session.Change{{Path: d.dir + "/" + name, Before: before, After: after}}
+		change := []record.FileChange{{Path: d.dir + "/" + name, Before: before, After: after}}
 		if r.IsError || !slices.Equal(r.Changes, change) {
 			t.Errorf("%s: %q with %v, want %v", what, textOf(r), r.Changes, change)
 		}
@@ -54,7 +54,7 @@ func TestALargeFileIsHashedWhenItIsReplaced(t *testing.T) {
 	if r.IsError {
 		t.Skip(textOf(r)) // it cannot be read as text
 	}
-	if want := (session.Change{Path: d.dir + "/big", Before: digestOf(content), After: digestOf("small")}); !slices.Equal(r.Changes, []session.Change{want}) {
+	if want := (record.FileChange{Path: d.dir + "/big", Before: digestOf(content), After: digestOf("small")}); !slices.Equal(r.Changes, []record.FileChange{want}) {
 		t.Errorf("%v, want %v", r.Changes, want)
 	}
 }

@@ -9,7 +9,7 @@ import (
 	"io"
 	"io/fs"
 
-	"github.com/holdfast-dev/holdfast/session"
+	"github.com/holdfast-dev/holdfast/internal/record"
 	"github.com/holdfast-dev/holdfast/tool"
 )
 
@@ -53,7 +53,7 @@ func base(p tool.Place) string {
 // shows notes that a result shows a file.
 func (f *Files) shows(r *tool.Result, p tool.Place, digest string) {
 	f.remember(p.Abs, digest)
-	r.Seen = []session.Seen{{Path: p.Abs, Digest: digest}}
+	r.Seen = []record.ShownFile{{Path: p.Abs, Digest: digest}}
 }
 
 func (f *Files) remember(abs, digest string) {
@@ -76,7 +76,7 @@ type remembering struct {
 }
 
 // Recall implements [tool.Recaller].
-func (t remembering) Recall(seen []session.Seen) {
+func (t remembering) Recall(seen []record.ShownFile) {
 	t.f.mu.Lock()
 	defer t.f.mu.Unlock()
 	for _, s := range seen {

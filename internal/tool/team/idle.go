@@ -10,6 +10,7 @@ import (
 
 	"github.com/holdfast-dev/holdfast/event"
 	"github.com/holdfast-dev/holdfast/hook"
+	"github.com/holdfast-dev/holdfast/internal/record"
 	"github.com/holdfast-dev/holdfast/session"
 	"github.com/holdfast-dev/holdfast/transcript"
 )
@@ -78,7 +79,7 @@ func ended(ctx context.Context, m *mate, last *event.Result) (turn, why, text st
 		if err != nil {
 			break
 		}
-		var closed session.TurnClosed
+		var closed record.TurnClosed
 		if rec.Kind == session.KindTurnClosed && json.Unmarshal(rec.Payload, &closed) == nil {
 			return closed.Turn, closed.Reason, text
 		}

@@ -20,6 +20,7 @@ import (
 	"github.com/holdfast-dev/holdfast/agent"
 	"github.com/holdfast-dev/holdfast/approval"
 	"github.com/holdfast-dev/holdfast/event"
+	"github.com/holdfast-dev/holdfast/internal/record"
 	"github.com/holdfast-dev/holdfast/internal/workspace/claude"
 	"github.com/holdfast-dev/holdfast/internal/workspace/claude/claudetest"
 	"github.com/holdfast-dev/holdfast/internal/workspace/guest"
@@ -287,7 +288,7 @@ func (s *stage) short(id string) string {
 			_ = json.Unmarshal(r.Payload, &e)
 			word = e.Event
 		case session.KindTurnClosed:
-			var c session.TurnClosed
+			var c record.TurnClosed
 			_ = json.Unmarshal(r.Payload, &c)
 			word = "closed:" + c.Reason
 		}

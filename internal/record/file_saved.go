@@ -1,0 +1,154 @@
+package record
+
+import (
+	"bytes"
+	"compress/gzip"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"strconv"
+)
+
+// MaxSaved is the largest content of a file that a record keeps, in bytes, and the most
+// bytes that it takes in the record.
+const MaxSaved = 10 << 20
+
+// FileAbsent is the digest of a file that is not there.
+const FileAbsent = "absent"
+
+// Why a [FileSaved] has no content.
+const (
+	omittedLarge  = "too large"
+	OmittedMasked = "it has a secret"
+	OmittedErased = "erased"
+)
+
+// FileSaved is the payload of a record of session.KindFileSaved: what a file was right before it was
+// changed, durable before the change. Its content is in Data, or in the record that
+// SameAs names, or, for the reason in Omitted, nowhere; a file that was not there has
+// none of the three.
+type FileSaved struct {
+	Use     string `json:"use_id,omitempty"` // the tool use that changes it, or "" for a rewind
+	Path    string `json:"path"`             // absolute, without links
+	Existed bool   `json:"existed,omitempty"`
+	Mode    string `json:"mode,omitempty"` // permission bits, octal
+	Size    int64  `json:"size,omitempty"`
+	Digest  string `json:"digest"`            // SHA-256 of the content in hexadecimal, or [FileAbsent]
+	After   string `json:"after,omitempty"`   // of what it was to become
+	Folders int    `json:"folders,omitempty"` // that were to be made above it
+	// Above are the heads of the logs of the sessions that this one works for, nearest
+	// first, when it was saved.
+	Above   []LogHead `json:"above,omitempty"`
+	Rewind  *Rewind   `json:"rewind,omitempty"` // what changes it is a rewind
+	SameAs  int64     `json:"same_as,omitempty"`
+	Omitted string    `json:"omitted,omitempty"`
+	Data    SavedData `json:"data,omitempty"` // last, so that the rest is read without it
+}
+
+// LogHead is where a log ended.
+type LogHead struct {
+	Session string `json:"session"`
+	Seq     int64  `json:"seq"`
+}
+
+// Rewind says of a rewind to which record it went back, and who did it.
+type Rewind struct {
+	To int64  `json:"to"`
+	By string `json:"by,omitempty"`
+}
+
+// SavedData is a file's content, compressed with gzip and written as base64.
+type SavedData string
+
+// PackContent compresses a content. ok is false when it is larger than [MaxSaved], or
+// stays so.
+func PackContent(content []byte) (_ SavedData, ok bool) {
+	if len(content) > MaxSaved {
+		return "", false
+	}
+	var out bytes.Buffer
+	text := base64.NewEncoder(base64.StdEncoding, &out)
+	z, err := gzip.NewWriterLevel(text, gzip.BestSpeed)
+	if err == nil {
+		_, err = z.Write(content)
+	}
+	if err = errors.Join(err, z.Close(), text.Close()); err != nil || out.Len() > MaxSaved {
+		return "", false
+	}
+	return SavedData(out.String()), true
+}
+
+// Content returns what was saved; want is its digest. It fails when it is something else.
+func (d SavedData) Content(want string) ([]byte, error) {
+	raw, err := base64.StdEncoding.DecodeString(string(d))
+	if err != nil {
+		return nil, err
+	}
+	z, err := gzip.NewReader(bytes.NewReader(raw))
+	if err != nil {
+		return nil, err
+	}
+	content, err := io.ReadAll(io.LimitReader(z, MaxSaved+1))
+	if err != nil {
+		return nil, err
+	}
+	if sum := sha256.Sum256(content); hex.EncodeToString(sum[:]) != want {
+		return nil, errors.New("the content does not match its digest")
+	}
+	return content, nil
+}
+
+// Describe says what the file is.
+func (f *FileSaved) Describe(mode fs.FileMode, size int64, digest string) {
+	f.Existed, f.Mode, f.Size, f.Digest = true, strconv.FormatUint(uint64(mode.Perm()), 8), size, digest
+}
+
+// Keep takes the content of the file, if none of the records at, by digest, has it; nil
+// is one that is too large to be held.
+func (f *FileSaved) Keep(content []byte, at map[string]int64) {
+	if seq, ok := at[f.Digest]; ok {
+		f.SameAs = seq
+		return
+	}
+	if content != nil {
+		if data, ok := PackContent(content); ok {
+			f.Data = data
+			return
+		}
+	}
+	f.Omitted = omittedLarge
+}
+
+// Permissions are the bits of Mode. It fails for a text that is none.
+func (f *FileSaved) Permissions() (fs.FileMode, error) {
+	bits, err := strconv.ParseUint(f.Mode, 8, 32)
+	if err != nil || bits > 0o777 {
+		return 0, fmt.Errorf("mode %.20q", f.Mode)
+	}
+	return fs.FileMode(bits), nil
+}
+
+// Payload is the JSON of f on one line.
+func (f *FileSaved) Payload() (json.RawMessage, error) {
+	head := *f
+	head.Data = ""
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(head); err != nil {
+		return nil, err
+	}
+	p := bytes.TrimRight(b.Bytes(), "\n")
+	if f.Data == "" {
+		return p, nil
+	}
+	const key = `,"data":"`
+	p = append(p[:len(p)-1], key...)
+	p = append(p, f.Data...) // base64 needs no escapes
+	return append(p, '"', '}'), nil
+}
