@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 
-	"github.com/holdfast-dev/holdfast/internal/record"
 	"github.com/holdfast-dev/holdfast/model"
 	"github.com/holdfast-dev/holdfast/session"
 	"github.com/holdfast-dev/holdfast/transcript"
@@ -115,7 +114,7 @@ func (a *Agent) recordPaid(ctx context.Context, p *paid, why string) error {
 	if p == nil || log == nil {
 		return nil
 	}
-	c := record.ModelCalled{Model: p.model, Usage: p.usage, Cost: p.cost, For: why, Estimated: p.estimated}
+	c := session.ModelCalled{Model: p.model, Usage: p.usage, Cost: p.cost, For: why, Estimated: p.estimated}
 	if a.openLog() != log {
 		c.Session = a.SessionID()
 	}

@@ -3,6 +3,8 @@ package session
 import (
 	"encoding/json"
 	"time"
+
+	"github.com/holdfast-dev/holdfast/transcript"
 )
 
 // Kind says what a record is about. The set is closed; a log with another kind
@@ -28,7 +30,7 @@ const (
 	KindWorkspaceEvent   Kind = "workspace.event"   // package workspace
 	KindTaskChanged      Kind = "task.changed"      // package internal/tool/tasks
 	KindFileSaved        Kind = "file.saved"        // record.FileSaved
-	KindModelCalled      Kind = "model.called"      // record.ModelCalled
+	KindModelCalled      Kind = "model.called"      // ModelCalled
 	KindRedacted         Kind = "redacted"          // Redacted
 	KindRunEvent         Kind = "run.event"         // package internal/daemon/wire; runEventPayload is what this package reads of it
 	KindAccess           Kind = "access"            // audit.Access, in a log of its own
@@ -120,6 +122,21 @@ type RequestMark struct {
 	API      string `json:"api"`
 	Messages int    `json:"messages"` // transcript items that the request held
 	Prefix   Digest `json:"prefix"`   // over system, tools, and role, length and CRC-32C of those messages
+}
+
+// ModelCalled is the payload of [KindModelCalled]: a model call of the run that no item of
+// this log is the answer of.
+type ModelCalled struct {
+	Model string           `json:"model,omitempty"`
+	Usage transcript.Usage `json:"usage"`
+	Cost  float64          `json:"cost_usd,omitempty"`
+	// For is what it was made for: agent (the answer of another agent of the run), attempt
+	// (it failed), aside (a tool's), or mutator.
+	For string `json:"for"`
+	// Session is that of the agent which made it, where it is another than this.
+	Session string `json:"session,omitempty"`
+	// Estimated: it was cut off before the provider said what it used.
+	Estimated bool `json:"estimated,omitempty"`
 }
 
 // runEventPayload is what this package reads of the payload of [KindRunEvent]; package

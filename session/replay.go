@@ -184,7 +184,7 @@ func (f *folder) take(r *Record) error {
 			f.itemised = 0
 		}
 	case KindModelCalled:
-		var p record.ModelCalled
+		var p ModelCalled
 		if err = json.Unmarshal(r.Payload, &p); err == nil {
 			f.paid(p.Cost, p.Usage.Total())
 		}

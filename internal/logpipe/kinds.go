@@ -28,7 +28,7 @@ func (b *bounds) mayWrite(ctx context.Context, id string, r *session.Record) err
 	case session.KindTurnClosed:
 		return readable[record.TurnClosed](r)
 	case session.KindModelCalled:
-		return readable[record.ModelCalled](r)
+		return readable[session.ModelCalled](r)
 	case session.KindToolStarted:
 		return readable[record.ToolStarted](r)
 	case session.KindToolFinished:

@@ -3,11 +3,7 @@
 // form is in docs/formats. Payloads that a program outside needs are in package session.
 package record
 
-import (
-	"encoding/json"
-
-	"github.com/holdfast-dev/holdfast/transcript"
-)
+import "encoding/json"
 
 // TurnOpened is the payload of a record of session.KindTurnOpened. Turn ids are never reused in a session.
 type TurnOpened struct {
@@ -32,21 +28,6 @@ type TurnClosed struct {
 	// Cost is everything since the turn before was closed: what items and model.called
 	// records tell, too. In logs of versions that do not write those it alone counts.
 	Cost float64 `json:"cost_usd,omitempty"`
-}
-
-// ModelCalled is the payload of a record of session.KindModelCalled: a model call of the run that no item of
-// this log is the answer of.
-type ModelCalled struct {
-	Model string           `json:"model,omitempty"`
-	Usage transcript.Usage `json:"usage"`
-	Cost  float64          `json:"cost_usd,omitempty"`
-	// For is what it was made for: agent (the answer of another agent of the run), attempt
-	// (it failed), aside (a tool's), or mutator.
-	For string `json:"for"`
-	// Session is that of the agent which made it, where it is another than this.
-	Session string `json:"session,omitempty"`
-	// Estimated: it was cut off before the provider said what it used.
-	Estimated bool `json:"estimated,omitempty"`
 }
 
 // PolicyChanged is what package session reads of the payload of a record of session.KindPolicyChanged;
