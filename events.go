@@ -26,7 +26,7 @@ type Event struct {
 // the log of a daemon's run relays.
 func (r *Run) Events(ctx context.Context, after int64) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
-		sub, err := r.rt.hub.Subscribe(ctx, r.id, after)
+		sub, err := r.rt.parts.Hub.Subscribe(ctx, r.id, after)
 		if err != nil {
 			yield(Event{}, err)
 			return

@@ -27,9 +27,7 @@ import (
 
 	"github.com/holdfast-dev/holdfast/approval"
 	"github.com/holdfast-dev/holdfast/internal/compose/env"
-	"github.com/holdfast-dev/holdfast/internal/compose/stores"
-	"github.com/holdfast-dev/holdfast/internal/daemon/feed"
-	"github.com/holdfast-dev/holdfast/internal/workspace"
+	"github.com/holdfast-dev/holdfast/internal/runtime"
 	"github.com/holdfast-dev/holdfast/model"
 	"github.com/holdfast-dev/holdfast/runspec"
 	"github.com/holdfast-dev/holdfast/session"
@@ -75,10 +73,7 @@ type Config struct {
 // Runtime starts runs and has their sessions. It is safe for concurrent use.
 type Runtime struct {
 	config Config
-	env    env.Env
-	store  *stores.Store
-	spaces *workspace.Workspaces
-	hub    *feed.Hub
+	parts  *runtime.Runtime
 
 	ctx  context.Context // of all runs; ends with Close
 	stop context.CancelFunc
@@ -91,61 +86,38 @@ type Runtime struct {
 // Open opens the store of sessions and what belongs to it. Nil is the zero [Config]. The caller closes
 // the runtime.
 func Open(ctx context.Context, c *Config) (*Runtime, error) {
-	rt := &Runtime{hub: feed.New(nil), runs: map[string]*Run{}}
+	rt := &Runtime{runs: map[string]*Run{}}
 	if c != nil {
 		rt.config = *c
 	}
-	rt.config.Tools = slices.Clone(rt.config.Tools)
-	rt.setEnv()
-	if err := rt.open(ctx); err != nil {
-		_ = rt.hub.Close()
+	c = &rt.config
+	c.Tools = slices.Clone(c.Tools)
+	var err error
+	rt.parts, err = runtime.Open(ctx, &runtime.Config{Env: c.env(), Store: c.Store, OwnStore: c.OwnStore})
+	if err != nil {
 		return nil, err
 	}
-	rt.hub.Serve(rt.store.Sessions)
 	rt.ctx, rt.stop = context.WithCancel(context.WithoutCancel(ctx))
 	return rt, nil
 }
 
-func (rt *Runtime) setEnv() {
-	c := &rt.config
-	rt.env.Vars = slices.Clone(c.Env)
+// env is the environment of runs.
+func (c *Config) env() *env.Env {
+	e := &env.Env{Vars: slices.Clone(c.Env)}
 	if c.Env == nil {
-		rt.env.Vars = os.Environ()
+		e.Vars = os.Environ()
 	}
 	if c.Home != "" {
-		rt.env.Vars = append(rt.env.Vars, "HOLDFAST_HOME="+c.Home)
+		e.Vars = append(e.Vars, "HOLDFAST_HOME="+c.Home)
 	}
-	rt.env.Commands = rt.env.Vars
+	e.Commands = e.Vars
 	if c.Dir != "" {
-		rt.env.Getwd = func() (string, error) { return c.Dir, nil }
+		e.Getwd = func() (string, error) { return c.Dir, nil }
 	}
 	if c.Notify != nil {
-		rt.env.Notify = func(n env.Notice) { c.Notify(n.String()) }
+		e.Notify = func(n env.Notice) { c.Notify(n.String()) }
 	}
-}
-
-func (rt *Runtime) open(ctx context.Context) (err error) {
-	wait, err := stores.Patient(&rt.env)
-	if err != nil {
-		return err
-	}
-	with := &stores.Options{Mirror: true, Wait: wait, Witness: rt.hub.Witness}
-	if rt.config.OwnStore != nil {
-		rt.store, err = stores.Use(ctx, &rt.env, rt.config.Store, rt.config.OwnStore, with)
-	} else {
-		rt.store, err = stores.Open(ctx, &rt.env, rt.config.Store, with)
-	}
-	if err != nil {
-		return err
-	}
-	home, err := rt.env.Home()
-	if err == nil {
-		rt.spaces, err = workspace.New(home, &workspace.Options{Sessions: rt.store.Sessions})
-	}
-	if err != nil {
-		rt.store.Close()
-	}
-	return err
+	return e
 }
 
 // Close stops all runs as [Run.Stop] does, and closes the store. Closing twice does nothing.
@@ -163,9 +135,7 @@ func (rt *Runtime) Close() error {
 		err = errors.Join(err, r.Stop(context.Background()))
 	}
 	rt.stop()
-	err = errors.Join(err, rt.hub.Close(), rt.spaces.Close())
-	rt.store.Close()
-	return err
+	return errors.Join(err, rt.parts.Close())
 }
 
 // list are the runs of this process. rt.mu is held.
@@ -177,4 +147,4 @@ func (rt *Runtime) list() (list []*Run) {
 }
 
 // Sessions are the sessions of the store: to list, search, export, rename, delete.
-func (rt *Runtime) Sessions() *session.Sessions { return rt.store.Sessions }
+func (rt *Runtime) Sessions() *session.Sessions { return rt.parts.Sessions() }

@@ -157,6 +157,7 @@ var floors = map[string]int{
 	"internal/rewind":            8, // a session is taken back
 	"internal/doctor":            8, // what the machine and the setup offer
 	"internal/daemon/auth":       8,
+	"internal/runlog":            8, // what a log says of the run itself
 
 	// runs for many clients; the tools of a run
 	"console":                9, // the page, no logic
@@ -169,25 +170,29 @@ var floors = map[string]int{
 	"internal/compose": 10,
 	"internal/daemon":  10,
 
-	// package holdfast; what all commands share
-	".":                    11,
+	// what runs need, opened once; what all commands share
+	"internal/runtime":     11,
 	"internal/cli/command": 11,
 
-	// 12: the command groups
+	// package holdfast; the daemon as a program
+	".":                       12,
+	"internal/daemon/process": 12,
+
+	// 13: the command groups
 
 	// the command line
-	"internal/cli": 13,
+	"internal/cli": 14,
 
 	// programs; tests and measurements of whole programs
-	"bench":                   14,
-	"cmd/holdfast":            14,
-	"examples/agent":          14,
-	"examples/persistence":    14,
-	"internal/crashtest":      14,
-	"internal/erasetest":      14,
-	"internal/oracle":         14, // tests only
-	"internal/runmodel":       14, // tests only
-	"internal/sandbox/escape": 14, // tests only
+	"bench":                   15,
+	"cmd/holdfast":            15,
+	"examples/agent":          15,
+	"examples/persistence":    15,
+	"internal/crashtest":      15,
+	"internal/erasetest":      15,
+	"internal/oracle":         15, // tests only
+	"internal/runmodel":       15, // tests only
+	"internal/sandbox/escape": 15, // tests only
 }
 
 // heavy names the libraries that only some packages may link, by what their
@@ -209,7 +214,7 @@ var heavy = map[string][]string{
 	"github.com/modelcontextprotocol/go-sdk": {"internal/tool/mcp", "internal/mcpserver"},
 	"golang.org/x/oauth2":                    {"internal/tool/mcp"},
 	"github.com/coder/websocket":             {"internal/daemon", "bench"},
-	"github.com/coreos/go-systemd":           {"internal/cli"},
+	"github.com/coreos/go-systemd":           {"internal/daemon/process"},
 	"github.com/anishathalye/porcupine":      {"session/sessiontest"},
 	"pgregory.net/rapid":                     {"session/sessiontest"},
 	"github.com/rogpeppe/go-internal":        {"model/internal/modeltest"},

@@ -79,7 +79,7 @@ func (r *Run) tryBegin() bool {
 	return true
 }
 
-func (r *Run) publish(e event.Event) { r.rt.hub.Publish(r.id, "", e) }
+func (r *Run) publish(e event.Event) { r.rt.parts.Hub.Publish(r.id, "", e) }
 
 // Send gives the run more input. It is on record when Send returns, and reaches the very next
 // model request while a turn is under way; otherwise it begins the next turn. Errors:
@@ -189,7 +189,7 @@ func (r *Run) Stop(ctx context.Context) error {
 	completed := r.result != nil && r.result.Reason == event.ReasonCompleted
 	r.mu.Unlock()
 	if left := r.agent.LeaveWorktree(ctx, !completed); left.Text != "" {
-		r.rt.env.Warn("%s", left.Text)
+		r.rt.parts.Env.Warn("%s", left.Text)
 	}
 	err = r.agent.Close()
 	r.rt.mu.Lock()

@@ -2,9 +2,7 @@ package holdfast
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -13,10 +11,9 @@ import (
 	"github.com/holdfast-dev/holdfast/event"
 	"github.com/holdfast-dev/holdfast/internal/compose"
 	"github.com/holdfast-dev/holdfast/internal/compose/env"
-	"github.com/holdfast-dev/holdfast/internal/compose/stores"
-	"github.com/holdfast-dev/holdfast/internal/daemon/wire"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
 	"github.com/holdfast-dev/holdfast/internal/policylog"
+	"github.com/holdfast-dev/holdfast/internal/runlog"
 	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/session"
 	"github.com/holdfast-dev/holdfast/transcript"
@@ -33,7 +30,7 @@ func (rt *Runtime) Start(ctx context.Context, spec RunSpec) (*Run, error) {
 	if spec.Session.NoPersist {
 		return nil, outcome.Invalid("session.no_persist: a run is what its session records, so it cannot write nothing", `open a runtime whose Store is "memory:"`)
 	}
-	e := rt.env
+	e := *rt.parts.Env
 	dir, err := e.Dir()
 	if err != nil {
 		return nil, err
@@ -69,15 +66,7 @@ func (rt *Runtime) Start(ctx context.Context, spec RunSpec) (*Run, error) {
 // compose puts the agent of a run together.
 func (rt *Runtime) compose(ctx context.Context, e *env.Env, spec *RunSpec, r *Run) (*compose.Agent, error) {
 	request := &compose.Request{Env: e, Spec: spec, Cwd: spec.Cwd, Model: rt.config.Model, Fallback: rt.config.Fallback, Tools: rt.config.Tools}
-	var in *compose.Space
-	if spec.Workspace != "" {
-		var err error
-		if in, err = compose.OpenSpace(ctx, rt.spaces, spec.Workspace, spec.Container.Agent); err != nil {
-			return nil, err
-		}
-	}
-	open := func(context.Context) (*stores.Store, error) { return rt.store, nil }
-	return compose.New(ctx, request, in, open, compose.People{
+	return rt.parts.Agent(ctx, request, compose.People{
 		Ask: rt.config.Approve,
 		Entered: func(path, branch string) {
 			r.publish(event.Notice{Text: "in the worktree " + path + ", on the branch " + branch})
@@ -92,7 +81,7 @@ func (rt *Runtime) begin(ctx context.Context, r *Run, spec *RunSpec, title strin
 		return err
 	}
 	r.id = opened.ID
-	if err := rt.record(ctx, r.id, spec); err != nil {
+	if err := runlog.Describe(ctx, rt.Sessions(), r.id, spec, env.Account()); err != nil {
 		return err
 	}
 	if !opened.Created && title != "" {
@@ -100,10 +89,7 @@ func (rt *Runtime) begin(ctx context.Context, r *Run, spec *RunSpec, title strin
 			return err
 		}
 	}
-	e := rt.env
-	for _, n := range r.agent.Notices() {
-		e.Send(n)
-	}
+	rt.parts.Env.Send(r.agent.Notices()...)
 	rt.mu.Lock()
 	defer rt.mu.Unlock()
 	if rt.closed {
@@ -111,62 +97,6 @@ func (rt *Runtime) begin(ctx context.Context, r *Run, spec *RunSpec, title strin
 	}
 	rt.runs[r.id] = r
 	return nil
-}
-
-// record puts a spec on record, unless the session's record says the same.
-func (rt *Runtime) record(ctx context.Context, id string, spec *RunSpec) error {
-	was, err := rt.specOf(ctx, id)
-	if err != nil {
-		return err
-	}
-	text, err := json.Marshal(spec)
-	if err != nil {
-		return err
-	}
-	if before, err := json.Marshal(was); err == nil && string(before) == string(text) {
-		return nil
-	}
-	d, err := session.NewDraft(session.KindRunEvent, wire.RunEvent{Event: wire.RunDescribed, Spec: spec, By: env.Account()})
-	if err != nil {
-		return err
-	}
-	for {
-		m, err := rt.Sessions().Get(ctx, id)
-		if err != nil {
-			return err
-		}
-		if _, err = rt.Sessions().AppendShared(ctx, id, m.Head, d); !errors.Is(err, session.ErrConflict) || ctx.Err() != nil {
-			return err
-		}
-	}
-}
-
-// specOf is what the record says that a run is: nil when it says nothing.
-func (rt *Runtime) specOf(ctx context.Context, id string) (spec *RunSpec, err error) {
-	for rec, err := range rt.Sessions().Effective(ctx, id, session.Range{}) {
-		if err != nil {
-			return nil, err
-		}
-		if rec.Kind != session.KindRunEvent || rec.Payload == nil {
-			continue
-		}
-		var e struct {
-			Spec     *RunSpec `json:"spec"`
-			Strategy *struct {
-				Sole string `json:"sole"`
-			} `json:"strategy"`
-		}
-		if err := json.Unmarshal(rec.Payload, &e); err != nil {
-			return nil, fmt.Errorf("record %d: %w", rec.Seq, err)
-		}
-		if e.Strategy != nil && e.Strategy.Sole == "" {
-			return nil, outcome.Invalid("session "+id+" is a run of several agents, which the daemon continues", "holdfast daemon; POST /v1/runs/"+id+"/continue")
-		}
-		if e.Spec != nil {
-			spec = e.Spec
-		}
-	}
-	return spec, nil
 }
 
 // Resume continues a session, by its id or name, as it is described on its record: after a
@@ -179,7 +109,7 @@ func (rt *Runtime) Resume(ctx context.Context, name, prompt string) (*Run, error
 	if err != nil {
 		return nil, err
 	}
-	was, err := rt.specOf(ctx, m.ID)
+	was, err := runlog.Spec(ctx, rt.Sessions(), m.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -187,25 +117,12 @@ func (rt *Runtime) Resume(ctx context.Context, name, prompt string) (*Run, error
 	if was != nil {
 		spec = *was
 	}
-	if missing := rt.missing(&spec); len(missing) > 0 {
-		rt.env.Warn("run %s was started with variables that are not set here: %s", m.ID, strings.Join(missing, ", "))
+	if missing := rt.parts.Env.Missing(&spec.Environment); len(missing) > 0 {
+		rt.parts.Env.Warn("run %s was started with variables that are not set here: %s", m.ID, strings.Join(missing, ", "))
 	}
 	spec = spec.Next(m.ID)
 	spec.Prompt = prompt
 	return rt.Start(ctx, spec)
-}
-
-// missing are the variables that a run was started with and that are not set here.
-func (rt *Runtime) missing(spec *RunSpec) (list []string) {
-	for _, name := range spec.Environment.Variables {
-		if _, kept := spec.Environment.From[name]; kept {
-			continue
-		}
-		if _, ok := rt.env.LookupCommand(name); !ok {
-			list = append(list, name)
-		}
-	}
-	return list
 }
 
 // Fork continues in a fork of a session, by its id or name; the session stays as it is. Nil options fork

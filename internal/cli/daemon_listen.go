@@ -2,17 +2,14 @@ package cli
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"log/slog"
-	"net/http"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/holdfast-dev/holdfast/internal/cli/command"
 	"github.com/holdfast-dev/holdfast/internal/compose/stores"
-	"github.com/holdfast-dev/holdfast/internal/daemon/auth"
 	"github.com/holdfast-dev/holdfast/internal/listen"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
 	"github.com/holdfast-dev/holdfast/internal/settings"
@@ -31,7 +28,6 @@ type listenFlags struct {
 	StoreWait   *time.Duration
 	LogFormat   string
 
-	held *listen.Lock
 	cert *listen.Certificate
 }
 
@@ -127,48 +123,15 @@ func (c *listenFlags) check() error {
 	if c.TLSCert != "" {
 		var err error
 		if c.cert, err = listen.LoadCertificate(c.TLSCert, c.TLSKey); err != nil {
-			return refused(err)
+			return err
 		}
 	}
 	for _, address := range c.Listen {
 		if err := listen.CheckTCP(address, c.cert != nil); err != nil {
-			return refused(err)
+			return err
 		}
 	}
 	return nil
-}
-
-// refused is an error of the command line.
-func refused(err error) error {
-	return &outcome.Failure{Message: err.Error(), Advice: outcome.Hint(err), Result: outcome.Usage, Cause: err}
-}
-
-// lock makes this the daemon of a home, or says who is. What systemd hands over is
-// kept from agents.
-func (c *listenFlags) lock(p *command.Program, home string) (release func(), err error) {
-	if err := c.complete(p, home); err != nil {
-		return nil, err
-	}
-	if c.held, err = listen.Take(home); err != nil {
-		if _, runs := errors.AsType[*listen.RunningError](err); runs {
-			return nil, &outcome.Failure{Message: err.Error(), Advice: outcome.Hint(err), Result: outcome.Busy, Cause: err}
-		}
-		return nil, err
-	}
-	p.Env = withoutServiceVariables(p.Env)
-	return c.held.Release, nil
-}
-
-// withoutServiceVariables leaves out what is for the daemon alone and would give an
-// agent its credential or its sockets.
-func withoutServiceVariables(env []string) []string {
-	return slices.DeleteFunc(slices.Clone(env), func(pair string) bool {
-		name, _, _ := strings.Cut(pair, "=")
-		return slices.Contains([]string{
-			"LISTEN_FDS", "LISTEN_PID", "LISTEN_FDNAMES", "NOTIFY_SOCKET", "WATCHDOG_USEC", "WATCHDOG_PID",
-			"HOLDFAST_DAEMON_TOKEN", "HOLDFAST_DAEMON_URL",
-		}, name)
-	})
 }
 
 // logger logs to standard error: for people on a terminal, for machines elsewhere.
@@ -177,17 +140,4 @@ func (c *listenFlags) logger(p *command.Program) *slog.Logger {
 		return slog.New(slog.NewTextHandler(p.Stderr, nil))
 	}
 	return slog.New(slog.NewJSONHandler(p.Stderr, nil))
-}
-
-// authOptions says whom auth lets in beside its defaults, and logs whom it does not.
-func (c *listenFlags) authOptions(_ *command.Program, o *auth.Options, log *slog.Logger) error {
-	o.Hosts, o.Origins = c.AllowHost, c.AllowOrigin
-	o.Failed = func(r *http.Request, status int, why string) {
-		level := slog.LevelWarn
-		if status == http.StatusTooManyRequests { // what was too much is not logged as well
-			level = slog.LevelDebug
-		}
-		log.Log(r.Context(), level, "refused", "status", status, "why", why, "method", r.Method, "path", auth.Path(r), "from", r.RemoteAddr)
-	}
-	return nil
 }

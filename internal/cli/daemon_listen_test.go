@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -59,14 +58,6 @@ func TestDaemonSettings(t *testing.T) {
 				t.Errorf("%s, want %s", got, tt.want)
 			}
 		})
-	}
-}
-
-// What systemd gives the daemon, and a client's credential, is not for agents.
-func TestServiceVariables(t *testing.T) {
-	env := []string{"A=1", "NOTIFY_SOCKET=/n", "LISTEN_FDS=1", "WATCHDOG_USEC=1", "HOLDFAST_DAEMON_TOKEN=hf_x", "HOLDFAST_HOME=/h", "LISTEN_FDS_X=1"}
-	if got := withoutServiceVariables(env); !slices.Equal(got, []string{"A=1", "HOLDFAST_HOME=/h", "LISTEN_FDS_X=1"}) {
-		t.Error(got)
 	}
 }
 

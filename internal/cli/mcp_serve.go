@@ -17,6 +17,7 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/compose/stores"
 	"github.com/holdfast-dev/holdfast/internal/compose/tools"
 	"github.com/holdfast-dev/holdfast/internal/daemon/auth"
+	"github.com/holdfast-dev/holdfast/internal/daemon/process"
 	"github.com/holdfast-dev/holdfast/internal/listen"
 	"github.com/holdfast-dev/holdfast/internal/mcpserver"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
@@ -234,11 +235,9 @@ func (c *mcpServeCmd) serveHTTP(ctx context.Context, p *command.Program, server 
 		return err
 	}
 	accesses := stores.NewAccessLog(p.Environment())
-	ao := auth.Options{Dir: listen.Dir(home), Clock: p.Now, Inside: true, Record: accesses.Add}
-	if err := at.authOptions(p, &ao, log); err != nil {
-		return err
-	}
-	a, err := auth.New(&ao)
+	a, err := auth.New(&auth.Options{
+		Dir: listen.Dir(home), Hosts: at.AllowHost, Origins: at.AllowOrigin, Clock: p.Now, Failed: auth.LogRefused(log), Inside: true, Record: accesses.Add,
+	})
 	if err != nil {
 		return err
 	}
@@ -271,7 +270,7 @@ func (c *mcpServeCmd) serveHTTP(ctx context.Context, p *command.Program, server 
 	case <-ctx.Done():
 	}
 	server.Close()
-	shut, stop := context.WithTimeout(context.WithoutCancel(ctx), closing)
+	shut, stop := context.WithTimeout(context.WithoutCancel(ctx), process.Closing)
 	defer stop()
 	if err := h.Shutdown(shut); err != nil {
 		_ = h.Close()

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"encoding/json"
-	"log/slog"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -18,7 +17,6 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/daemon/runs"
 	"github.com/holdfast-dev/holdfast/internal/daemon/strategy"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
-	"github.com/holdfast-dev/holdfast/internal/workspace"
 	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/runspec"
 	"github.com/holdfast-dev/holdfast/session"
@@ -56,23 +54,17 @@ func inSpace(c workspaceRunFlags, check func(m *compose.SpaceParts) bool) func(h
 	return func(h *there) {
 		h.t.Helper()
 		blog(h)
-		m := h.maker()
 		p, _, _ := sitDown(h.dir, h.env)
 		spec, err := (&runCmd{workspaceRunFlags: c}).spec(p, h.dir, nil)
 		if err != nil {
 			h.t.Fatal(err)
 		}
-		if m.spaces, err = workspace.New(m.home, nil); err != nil {
-			h.t.Fatal(err)
-		}
-		defer m.spaces.Close()
-		n := runs.Need{Run: "s", Session: "s", Spec: spec, Agent: strategy.Agent{Name: "agent", Type: strategy.LLM}}
-		n.Spec.Cwd = h.dir
-		e, _, err := m.environment(h.t.Context(), &n)
+		rt := h.runtime()
+		in, err := compose.OpenSpace(h.t.Context(), rt.Workspaces, spec.Workspace, spec.Container.Agent)
 		if err != nil {
 			h.t.Fatal(err)
 		}
-		parts, err := m.partsInWorkspace(h.t.Context(), &compose.Request{Env: e, Spec: &n.Spec, Cwd: h.dir}, &n)
+		parts, err := compose.MakeIn(h.t.Context(), &compose.Request{Env: rt.Env, Spec: &spec, Cwd: h.dir}, in)
 		if err != nil {
 			h.t.Fatal(err)
 		}
@@ -258,9 +250,8 @@ var proofs = map[string]proof{
 		if b, _ := json.Marshal(spec); strings.Contains(string(b), "key-of-ann") || !slices.Contains(spec.Environment.Variables, "OPENAI_API_KEY") {
 			h.t.Errorf("on record is %s", b)
 		}
-		p, _, _ := sitDown(h.dir, environ(h.dir))
-		m := &maker{p: p, home: filepath.Join(h.dir, "home"), log: slog.New(slog.DiscardHandler)}
-		_, err := m.make(h.t.Context(), runs.Need{Run: "s", Session: "s", Spec: *spec, Agent: strategy.Agent{Name: "agent", Type: strategy.LLM}})
+		h.env = environ(h.dir)
+		_, err := h.runtime().Make(h.t.Context(), runs.Need{Run: "s", Session: "s", Spec: *spec, Agent: strategy.Agent{Name: "agent", Type: strategy.LLM}})
 		if err == nil || !strings.Contains(err.Error(), "OPENAI_API_KEY") {
 			h.t.Errorf("without its variable: %v", err)
 		}

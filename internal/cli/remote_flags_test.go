@@ -3,10 +3,8 @@ package cli
 import (
 	"encoding/json"
 	"fmt"
-	"log/slog"
 	"net/http"
 	"net/http/httptest"
-	"path/filepath"
 	"reflect"
 	"slices"
 	"strings"
@@ -18,6 +16,7 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/daemon/runs"
 	"github.com/holdfast-dev/holdfast/internal/daemon/strategy"
 	"github.com/holdfast-dev/holdfast/internal/daemon/wire"
+	"github.com/holdfast-dev/holdfast/internal/runtime"
 	"github.com/holdfast-dev/holdfast/runspec"
 	"github.com/holdfast-dev/holdfast/session"
 	"github.com/holdfast-dev/holdfast/tool"
@@ -119,16 +118,22 @@ func calls(command string) string {
 
 const saysDone = `{"role": "assistant", "content": "done"}`
 
-// maker is the daemon's, as it is after a restart: without anything of the client.
-func (h *there) maker(env ...string) *maker {
+// runtime is the daemon's, as it is after a restart: without anything of the client.
+func (h *there) runtime(env ...string) *runtime.Runtime {
+	h.t.Helper()
 	p, _, _ := sitDown(h.dir, append(h.env, env...))
-	return &maker{p: p, home: filepath.Join(h.dir, "home"), log: slog.New(slog.DiscardHandler)}
+	rt, err := runtime.Open(h.t.Context(), &runtime.Config{Env: p.Environment()})
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	h.t.Cleanup(func() { _ = rt.Close() })
+	return rt
 }
 
 // made is the agent that a daemon builds from a record.
 func (h *there) made(spec *runspec.Spec) *runs.Made {
 	h.t.Helper()
-	made, err := h.maker().make(h.t.Context(), runs.Need{
+	made, err := h.runtime().Make(h.t.Context(), runs.Need{
 		Run: "s", Session: "s", Spec: *spec, Agent: strategy.Agent{Name: "agent", Type: strategy.LLM}, By: runs.Actor{Name: "ann", Via: "cli"},
 	})
 	if err != nil {

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"cmp"
-	"strings"
 
 	"github.com/holdfast-dev/holdfast/internal/cli/command"
 	"github.com/holdfast-dev/holdfast/runspec"
@@ -36,15 +35,4 @@ func (c *runCmd) spec(p *command.Program, cwd string, input []transcript.Part) (
 		return s, err
 	}
 	return s, s.Resolve(wd)
-}
-
-// keyVariable is the variable that holds the key of a model's provider, or "".
-func keyVariable(model string) string {
-	switch kind, _, _ := strings.Cut(model, "/"); kind {
-	case "anthropic":
-		return "ANTHROPIC_API_KEY"
-	case "openai":
-		return "OPENAI_API_KEY"
-	}
-	return ""
 }

@@ -9,7 +9,6 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/cli/command"
 	"github.com/holdfast-dev/holdfast/internal/compose/stores"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
-	"github.com/holdfast-dev/holdfast/internal/settings"
 	"github.com/holdfast-dev/holdfast/internal/term"
 	"github.com/holdfast-dev/holdfast/session"
 )
@@ -118,7 +117,7 @@ func (c *pruneCmd) options(p *command.Program) (session.PruneOptions, error) {
 	o := session.PruneOptions{Tag: c.Tag, KeepTagged: c.KeepTagged, Empty: c.EmptyTrash}
 	text := c.OlderThan
 	if text == "" {
-		days, err := cleanupDays(p)
+		days, err := p.Environment().CleanupDays()
 		if err != nil {
 			return o, err
 		}
@@ -140,15 +139,6 @@ func (c *pruneCmd) options(p *command.Program) (session.PruneOptions, error) {
 	}
 	o.Project, _, err = session.ProjectID(cwd)
 	return o, err
-}
-
-// cleanupDays is cleanupPeriodDays of the user's settings.
-func cleanupDays(p *command.Program) (int, error) {
-	home, err := p.Home()
-	if err != nil {
-		return 0, err
-	}
-	return settings.LoadCleanup(&settings.Options{Home: home, User: p.UserHome(), Managed: p.Managed})
 }
 
 // confirm asks before anything is deleted.

@@ -23,9 +23,8 @@ func telemetry(ctx context.Context, r *Request, o *agent.Options) (t *otel.Telem
 	if !otel.Wanted(e.Get) {
 		return nil, func() {}, nil
 	}
-	t, err = otel.New(ctx, &otel.Options{Env: e.Get, Version: version.Release, Clock: e.Clock})
-	if err != nil {
-		return nil, nil, &outcome.Failure{Message: err.Error(), Advice: outcome.Hint(err), Result: outcome.Usage, Cause: err}
+	if t, err = OpenTelemetry(ctx, e); err != nil {
+		return nil, nil, err
 	}
 	o.LoopObservers = append(o.LoopObservers, t)
 	return t, func() {
@@ -33,4 +32,14 @@ func telemetry(ctx context.Context, r *Request, o *agent.Options) (t *otel.Telem
 			e.Send(env.Notice{Text: err.Error(), Hint: outcome.Hint(err)})
 		}
 	}, nil
+}
+
+// OpenTelemetry opens what observes agents and sends spans and metrics where the environment says.
+// The caller shuts it down.
+func OpenTelemetry(ctx context.Context, e *env.Env) (*otel.Telemetry, error) {
+	t, err := otel.New(ctx, &otel.Options{Env: e.Get, Version: version.Release, Clock: e.Clock})
+	if err != nil {
+		return nil, &outcome.Failure{Message: err.Error(), Advice: outcome.Hint(err), Result: outcome.Usage, Cause: err}
+	}
+	return t, nil
 }

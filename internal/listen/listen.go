@@ -35,6 +35,9 @@ func (e *Error) Error() string { return e.Text }
 // Hint says what to do.
 func (e *Error) Hint() string { return e.hint }
 
+// OutcomeCode is the code of the outcome that a program ends with (docs/cli.md).
+func (e *Error) OutcomeCode() string { return "usage" }
+
 // maxSocket is how long a socket's path can be, in bytes: Linux has 108 with the zero
 // at the end, other systems 104.
 const maxSocket = 103

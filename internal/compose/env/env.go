@@ -25,6 +25,7 @@ import (
 	"github.com/holdfast-dev/holdfast/audit/secret"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
 	"github.com/holdfast-dev/holdfast/internal/settings"
+	"github.com/holdfast-dev/holdfast/runspec"
 )
 
 // Env is the environment of a run. The zero value has no variables, works in the
@@ -93,6 +94,31 @@ func lookup(vars []string, name string) (string, bool) {
 		}
 	}
 	return "", false
+}
+
+// Missing are the variables that a run was started with and that are neither set here nor fetched.
+func (e *Env) Missing(want *runspec.Environment) (list []string) {
+	for _, name := range want.Variables {
+		if _, fetched := want.From[name]; fetched {
+			continue
+		}
+		if _, ok := e.LookupCommand(name); !ok {
+			list = append(list, name)
+		}
+	}
+	return list
+}
+
+// WithoutServiceVariables leaves out of an environment what is for the daemon alone and would give an
+// agent its credential or its sockets.
+func WithoutServiceVariables(vars []string) []string {
+	return slices.DeleteFunc(slices.Clone(vars), func(pair string) bool {
+		name, _, _ := strings.Cut(pair, "=")
+		return slices.Contains([]string{
+			"LISTEN_FDS", "LISTEN_PID", "LISTEN_FDNAMES", "NOTIFY_SOCKET", "WATCHDOG_USEC", "WATCHDOG_PID",
+			"HOLDFAST_DAEMON_TOKEN", "HOLDFAST_DAEMON_URL",
+		}, name)
+	})
 }
 
 // Home is HOLDFAST_HOME, or ~/.holdfast. It is created by whoever writes there first.
@@ -223,6 +249,15 @@ func (e *Env) Masked(text string) (string, error) {
 	}
 	text, _ = m.Text(text)
 	return text, nil
+}
+
+// CleanupDays is cleanupPeriodDays of the user's settings.
+func (e *Env) CleanupDays() (int, error) {
+	o, err := e.SettingsOptions("", nil)
+	if err != nil {
+		return 0, err
+	}
+	return settings.LoadCleanup(o)
 }
 
 // Trust is the list of what the person trusts, in the home folder.

@@ -3,6 +3,7 @@ package auth
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"sync"
 	"time"
@@ -114,4 +115,15 @@ func (f *refusals) rest() int {
 	left := f.skipped
 	f.skipped = 0
 	return left
+}
+
+// LogRefused is an [Options].Failed that logs.
+func LogRefused(log *slog.Logger) func(r *http.Request, status int, why string) {
+	return func(r *http.Request, status int, why string) {
+		level := slog.LevelWarn
+		if status == http.StatusTooManyRequests { // what was too much is not logged as well
+			level = slog.LevelDebug
+		}
+		log.Log(r.Context(), level, "refused", "status", status, "why", why, "method", r.Method, "path", Path(r), "from", r.RemoteAddr)
+	}
 }

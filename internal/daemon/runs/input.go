@@ -10,6 +10,7 @@ import (
 	"github.com/holdfast-dev/holdfast/daemon/api"
 	"github.com/holdfast-dev/holdfast/internal/daemon/strategy"
 	"github.com/holdfast-dev/holdfast/internal/daemon/wire"
+	"github.com/holdfast-dev/holdfast/internal/runlog"
 )
 
 // input is what a person is asked for.
@@ -116,7 +117,7 @@ func (r *Runs) Input(ctx context.Context, id, agentName, inputID, text string, b
 		x.mu.Lock()
 		in.taken = false
 		x.mu.Unlock()
-		if errors.Is(err, errOvertaken) {
+		if errors.Is(err, runlog.ErrChanged) {
 			return none
 		}
 		return err

@@ -9,6 +9,7 @@ import (
 	"github.com/holdfast-dev/holdfast/approval"
 	"github.com/holdfast-dev/holdfast/daemon/api"
 	"github.com/holdfast-dev/holdfast/internal/daemon/wire"
+	"github.com/holdfast-dev/holdfast/internal/runlog"
 	"github.com/holdfast-dev/holdfast/session"
 )
 
@@ -66,7 +67,7 @@ func (r *Runs) adopt(ctx context.Context, m session.Meta) (held *session.Lease, 
 	if held, err = r.o.Sessions.Held(ctx, m.ID); err != nil || held != nil {
 		return held, err
 	}
-	if err := r.interrupt(ctx, m); !errors.Is(err, errOvertaken) {
+	if err := r.interrupt(ctx, m); !errors.Is(err, runlog.ErrChanged) {
 		return nil, err
 	}
 	return nil, nil // somebody else has
@@ -136,7 +137,7 @@ func (r *Runs) stopInterrupted(ctx context.Context, id, requestID string, by Act
 	if last, err := r.tail(ctx, m); err == nil && last != nil {
 		e.Segment, e.Strategy, e.StartedAt = last.Segment, last.Strategy, last.StartedAt
 	}
-	if _, err := r.append(ctx, id, e, api.StatusInterrupted); errors.Is(err, errOvertaken) {
+	if _, err := r.append(ctx, id, e, api.StatusInterrupted); errors.Is(err, runlog.ErrChanged) {
 		if r.lookup(id) != nil { // somebody goes on with it
 			return r.Stop(ctx, id, requestID, by)
 		}

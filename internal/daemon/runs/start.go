@@ -10,6 +10,7 @@ import (
 	"github.com/holdfast-dev/holdfast/event"
 	"github.com/holdfast-dev/holdfast/internal/daemon/strategy"
 	"github.com/holdfast-dev/holdfast/internal/daemon/wire"
+	"github.com/holdfast-dev/holdfast/internal/runlog"
 	"github.com/holdfast-dev/holdfast/session"
 )
 
@@ -156,7 +157,7 @@ func (x *run) refresh(ctx context.Context) error {
 			return err
 		}
 		if held != nil && x.opt.Spec.Session.Takeover {
-			if err := x.r.interrupt(ctx, m); err != nil && !errors.Is(err, errOvertaken) {
+			if err := x.r.interrupt(ctx, m); err != nil && !errors.Is(err, runlog.ErrChanged) {
 				return err
 			}
 		} else if held != nil {

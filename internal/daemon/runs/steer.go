@@ -9,6 +9,7 @@ import (
 	"github.com/holdfast-dev/holdfast/agent"
 	"github.com/holdfast-dev/holdfast/daemon/api"
 	"github.com/holdfast-dev/holdfast/internal/daemon/wire"
+	"github.com/holdfast-dev/holdfast/internal/runlog"
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
@@ -24,7 +25,7 @@ func (r *Runs) Steer(ctx context.Context, id, text, requestID string, by Actor) 
 	text, _ = x.mask.Text(text)
 	e := wire.RunEvent{Event: wire.RunSteered, Segment: x.segment, Text: text, By: by.Name, Via: by.Via, RequestID: requestID}
 	if _, err := x.append(ctx, e, api.StatusRunning); err != nil {
-		if errors.Is(err, errOvertaken) {
+		if errors.Is(err, runlog.ErrChanged) {
 			return cannot
 		}
 		return err

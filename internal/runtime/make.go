@@ -1,40 +1,26 @@
-package cli
+package runtime
 
 import (
 	"cmp"
 	"context"
-	"log/slog"
 	"os"
 	"slices"
 	"strings"
 
 	"github.com/holdfast-dev/holdfast/agent"
 	"github.com/holdfast-dev/holdfast/audit/secret"
-	"github.com/holdfast-dev/holdfast/internal/cli/command"
 	"github.com/holdfast-dev/holdfast/internal/compose"
 	"github.com/holdfast-dev/holdfast/internal/compose/env"
-	"github.com/holdfast-dev/holdfast/internal/compose/stores"
 	"github.com/holdfast-dev/holdfast/internal/compose/tools"
 	"github.com/holdfast-dev/holdfast/internal/daemon/runs"
 	"github.com/holdfast-dev/holdfast/internal/daemon/strategy"
-	"github.com/holdfast-dev/holdfast/internal/otel"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
-	"github.com/holdfast-dev/holdfast/internal/workspace"
+	"github.com/holdfast-dev/holdfast/runspec"
 )
 
-// maker makes the agents of the daemon's runs, as `holdfast run` makes its own.
-type maker struct {
-	p         *command.Program
-	home      string
-	log       *slog.Logger
-	telemeter *otel.Telemetry
-	spaces    *workspace.Workspaces
-	store     *stores.Store
-}
-
-// make is [runs.Options].Make.
-func (m *maker) make(ctx context.Context, n runs.Need) (*runs.Made, error) {
-	e, missing, err := m.environment(ctx, &n)
+// Make is [runs.Options].Make.
+func (rt *Runtime) Make(ctx context.Context, n runs.Need) (*runs.Made, error) {
+	e, missing, err := rt.environment(ctx, &n)
 	if err != nil {
 		return nil, err
 	}
@@ -47,12 +33,12 @@ func (m *maker) make(ctx context.Context, n runs.Need) (*runs.Made, error) {
 	if spec.Limits.MaxTurns == 0 {
 		spec.Limits.MaxTurns = n.Agent.MaxSteps
 	}
-	r := &compose.Request{Env: e, Spec: &spec, Cwd: spec.Cwd, Telemetry: m.telemeter}
+	r := &compose.Request{Env: e, Spec: &spec, Cwd: spec.Cwd, Telemetry: rt.Telemetry}
 	if spec.Workspace != "" {
-		return m.inWorkspace(ctx, r, &n)
+		return rt.inWorkspace(ctx, r, &n)
 	}
 	if n.Agent.Type == strategy.Command {
-		return m.command(ctx, r, &n)
+		return rt.command(ctx, r, &n)
 	}
 	name := cmp.Or(spec.Model, e.Get("HOLDFAST_MODEL"))
 	if name == "" {
@@ -67,7 +53,7 @@ func (m *maker) make(ctx context.Context, n runs.Need) (*runs.Made, error) {
 			}
 		}
 	}
-	made, err := m.finish(ctx, r, &n)
+	made, err := rt.finish(ctx, r, &n)
 	if err == nil && len(missing) > 0 {
 		attach := made.Attach
 		made.Attach = func(a *agent.Agent) {
@@ -78,12 +64,12 @@ func (m *maker) make(ctx context.Context, n runs.Need) (*runs.Made, error) {
 	return made, err
 }
 
-func (m *maker) finish(ctx context.Context, r *compose.Request, n *runs.Need) (*runs.Made, error) {
+func (rt *Runtime) finish(ctx context.Context, r *compose.Request, n *runs.Need) (*runs.Made, error) {
 	parts, err := compose.Make(ctx, r)
 	if err != nil {
 		return nil, err
 	}
-	parts.UseStore(m.store)
+	parts.UseStore(rt.Store)
 	list := parts.Notices()
 	r.Env.Send(list...)
 	made := &runs.Made{Model: parts.Models.Primary, Options: parts.Options, Close: parts.Close, Attach: func(a *agent.Agent) {
@@ -126,36 +112,41 @@ func inWorktree(ctx context.Context, r *compose.Request, b *tools.Toolbox, made 
 // viaCLI is what a run says of a client that is this program's command line.
 const viaCLI = "cli"
 
-// environment is that of a client: its folder and variables, with the daemon's home and store.
-// Without the client, after a restart, it is the daemon's own; missing are the client's variables
-// that the daemon does not have. Notices are logged.
-func (m *maker) environment(ctx context.Context, n *runs.Need) (e *env.Env, missing []string, err error) {
-	e = m.p.Environment()
+// environment is that of a client: its folder and variables, with the runtime's home and store.
+// Without the client, after a restart, it is the runtime's own; missing are the client's variables
+// that the runtime does not have. Notices are logged.
+func (rt *Runtime) environment(ctx context.Context, n *runs.Need) (_ *env.Env, missing []string, err error) {
+	e := *rt.Env
 	e.Getwd = func() (string, error) { return n.Spec.Cwd, nil }
-	e.Notify = func(notice env.Notice) { m.log.Info(notice.String(), "run", n.Run) }
+	e.Notify = func(notice env.Notice) { rt.log.Info(notice.String(), "run", n.Run) }
 	if n.Environ != nil {
-		e.Vars = append(withoutServiceVariables(n.Environ), "HOLDFAST_HOME="+m.home)
+		e.Vars = append(env.WithoutServiceVariables(n.Environ), "HOLDFAST_HOME="+rt.home)
 		e.Commands = e.Vars
+	} else {
+		missing = e.Missing(&n.Spec.Environment)
 	}
-	if err := e.Fetch(ctx, n.Spec.Environment.From); err != nil {
-		return nil, nil, err
-	}
-	if n.Environ == nil {
-		missing = slices.DeleteFunc(slices.Clone(n.Spec.Environment.Variables), func(name string) bool {
-			return slices.ContainsFunc(e.Vars, func(pair string) bool { return strings.HasPrefix(pair, name+"=") })
-		})
-	}
-	return e, missing, nil
+	return &e, missing, e.Fetch(ctx, n.Spec.Environment.From)
 }
 
-// mask is [runs.Options].Mask: what masks secrets as the settings of a folder and of a run say.
-func (m *maker) mask(_ context.Context, cwd string, more []string) (*secret.Masker, error) {
+// keyVariable is the variable that holds the key of a model's provider, or "".
+func keyVariable(model string) string {
+	switch kind, _, _ := strings.Cut(model, "/"); kind {
+	case "anthropic":
+		return "ANTHROPIC_API_KEY"
+	case "openai":
+		return "OPENAI_API_KEY"
+	}
+	return ""
+}
+
+// Mask is [runs.Options].Mask: what masks secrets as the settings of a folder and of a run say.
+func (rt *Runtime) Mask(_ context.Context, cwd string, more []string) (*secret.Masker, error) {
 	for _, file := range more {
-		if info, err := os.Stat(file); !isInline(file) && err == nil && !info.Mode().IsRegular() { // a pipe would be waited for
+		if info, err := os.Stat(file); !runspec.IsInline(file) && err == nil && !info.Mode().IsRegular() { // a pipe would be waited for
 			return nil, outcome.Invalid("the settings "+file+" are not a regular file", "")
 		}
 	}
-	s, err := m.p.LoadSettings(cwd, more)
+	s, err := rt.Env.Settings(cwd, more)
 	if err != nil {
 		return nil, err
 	}

@@ -1,18 +1,18 @@
-package cli
+package process
 
 import (
 	"context"
 	"log/slog"
 	"time"
 
-	"github.com/holdfast-dev/holdfast/internal/cli/command"
+	"github.com/holdfast-dev/holdfast/internal/compose/env"
 	"github.com/holdfast-dev/holdfast/session"
 )
 
 // cleaner does what cleanupPeriodDays of the user's settings asks for: at once, and
 // then each day. The settings are read each time.
 type cleaner struct {
-	p        *command.Program
+	env      *env.Env
 	sessions *session.Sessions
 	log      *slog.Logger
 }
@@ -37,11 +37,11 @@ func (c *cleaner) run(ctx context.Context) {
 
 // clean first deletes what has been in the trash for long, then puts there what is old.
 func (c *cleaner) clean(ctx context.Context) error {
-	days, err := cleanupDays(c.p)
+	days, err := c.env.CleanupDays()
 	if err != nil || days == 0 {
 		return err
 	}
-	before := c.p.Now().AddDate(0, 0, -days)
+	before := c.env.Now().AddDate(0, 0, -days)
 	for _, empty := range []bool{true, false} {
 		o := session.PruneOptions{Before: before, Empty: empty}
 		list, err := c.sessions.Prunable(ctx, o)

@@ -1,4 +1,4 @@
-package cli
+package runtime
 
 import (
 	"bytes"
@@ -10,6 +10,7 @@ import (
 
 	"github.com/holdfast-dev/holdfast/agent"
 	"github.com/holdfast-dev/holdfast/event"
+	"github.com/holdfast-dev/holdfast/internal/compose/env"
 	"github.com/holdfast-dev/holdfast/internal/daemon/runs"
 	"github.com/holdfast-dev/holdfast/internal/daemon/strategy"
 	"github.com/holdfast-dev/holdfast/runspec"
@@ -19,7 +20,7 @@ import (
 // What does not count in a run of the daemon is logged, and told to whoever follows it,
 // unless it is the command line, which tells that by itself.
 func TestNoticesThere(t *testing.T) {
-	dir := shortDir(t)
+	dir := t.TempDir()
 	work := filepath.Join(dir, "work")
 	own := filepath.Join(work, ".claude", "skills", "own")
 	if err := os.MkdirAll(own, 0o700); err != nil {
@@ -30,9 +31,12 @@ func TestNoticesThere(t *testing.T) {
 	const want = "1 skill of this folder (commands included) do not count: they are not trusted as they are now"
 	for _, via := range []string{"cli", "http"} {
 		var log bytes.Buffer
-		p, _, _ := sitDown(work, environ(dir))
-		m := &maker{p: p, home: filepath.Join(dir, "home"), log: slog.New(slog.NewTextHandler(&log, nil))}
-		made, err := m.make(t.Context(), runs.Need{Run: "r", Session: "r", Agent: strategy.Agent{Name: "a", Type: strategy.LLM}, By: runs.Actor{Name: "ann", Via: via}, Spec: runspec.Spec{Cwd: work, Model: "scripted/" + filepath.Join(dir, "play.yaml")}})
+		e := &env.Env{Vars: []string{"HOLDFAST_HOME=" + filepath.Join(dir, "home"), "HOME=" + dir, "PATH=" + os.Getenv("PATH")}}
+		rt, err := Open(t.Context(), &Config{Env: e, Log: slog.New(slog.NewTextHandler(&log, nil))})
+		if err != nil {
+			t.Fatal(err)
+		}
+		made, err := rt.Make(t.Context(), runs.Need{Run: "r", Session: "r", Agent: strategy.Agent{Name: "a", Type: strategy.LLM}, By: runs.Actor{Name: "ann", Via: via}, Spec: runspec.Spec{Cwd: work, Model: "scripted/" + filepath.Join(dir, "play.yaml")}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -52,11 +56,21 @@ func TestNoticesThere(t *testing.T) {
 		}
 		_ = a.Close()
 		made.Close()
+		if err := rt.Close(); err != nil {
+			t.Error(err)
+		}
 		if !strings.Contains(log.String(), want) {
 			t.Errorf("logged %q", log.String())
 		}
 		if via == "http" && told != want+"; look at them (holdfast skills list), then holdfast trust" || via == "cli" && told != "" {
 			t.Errorf("%s is told %q", via, told)
 		}
+	}
+}
+
+func write(t *testing.T, dir, name, text string) {
+	t.Helper()
+	if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+		t.Fatal(err)
 	}
 }

@@ -1,4 +1,4 @@
-package cli
+package runtime
 
 import (
 	"context"
@@ -27,10 +27,10 @@ type commandModel struct {
 const commandAPI = "command"
 
 // command makes an agent that is a command line.
-func (m *maker) command(ctx context.Context, r *compose.Request, n *runs.Need) (*runs.Made, error) {
+func (rt *Runtime) command(ctx context.Context, r *compose.Request, n *runs.Need) (*runs.Made, error) {
 	r.Spec.Tools, r.Spec.Limits.MaxTurns = []string{"Bash"}, 0
 	r.Model = &commandModel{line: n.Agent.Command, stdin: n.Agent.Stdin}
-	return m.finish(ctx, r, n)
+	return rt.finish(ctx, r, n)
 }
 
 // Info implements [model.Model].

@@ -1,4 +1,4 @@
-package cli
+package process
 
 import (
 	"bytes"
@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/holdfast-dev/holdfast/internal/cli/command"
+	"github.com/holdfast-dev/holdfast/internal/compose/env"
 	"github.com/holdfast-dev/holdfast/session"
 	"github.com/holdfast-dev/holdfast/session/memory"
 )
@@ -49,8 +49,7 @@ func TestCleanGoesOn(t *testing.T) {
 	}
 	now = now.AddDate(0, 0, 31)
 	var log bytes.Buffer
-	p := &command.Program{Env: []string{"HOME=" + home, "HOLDFAST_HOME=" + home}, Now: clock}
-	c := &cleaner{p: p, sessions: sessions, log: slog.New(slog.NewTextHandler(&log, nil))}
+	c := &cleaner{env: &env.Env{Vars: []string{"HOME=" + home, "HOLDFAST_HOME=" + home}, Clock: clock}, sessions: sessions, log: slog.New(slog.NewTextHandler(&log, nil))}
 	if err := c.clean(t.Context()); err != nil {
 		t.Fatal(err)
 	}

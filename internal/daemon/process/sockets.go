@@ -1,4 +1,4 @@
-package cli
+package process
 
 import (
 	"context"
@@ -14,7 +14,6 @@ import (
 	"github.com/coreos/go-systemd/v22/activation"
 
 	"github.com/holdfast-dev/holdfast/hook"
-	"github.com/holdfast-dev/holdfast/internal/cli/command"
 	"github.com/holdfast-dev/holdfast/internal/listen"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
 	"github.com/holdfast-dev/holdfast/internal/version"
@@ -25,10 +24,7 @@ import (
 //	listeners ─► server ─► … ─► ctx ends ─► drain ─► shut down
 //	SIGHUP ─► certificate read anew, ConfigChange told to what runs
 type serving struct {
-	c *listenFlags
-	p *command.Program
-	d *daemonParts
-
+	*parts
 	info    listen.Info
 	manager *manager
 	sockets []net.Listener
@@ -37,17 +33,16 @@ type serving struct {
 	again   chan os.Signal // SIGHUP
 }
 
-// closing is how long open requests may take once nothing runs any more.
-const closing = 5 * time.Second
+// Closing is how long open requests may take once nothing runs any more.
+const Closing = 5 * time.Second
 
-// serve serves until ctx ends, and returns when what runs has ended or stands where it
-// can be continued.
-func (c *listenFlags) serve(ctx context.Context, p *command.Program, d *daemonParts) error {
-	s := &serving{c: c, p: p, d: d, failed: make(chan error, 16), manager: newManager(d.log)}
+// serve opens the sockets and serves until ctx ends.
+func (d *parts) serve(ctx context.Context) error {
+	s := &serving{parts: d, failed: make(chan error, 16), manager: newManager(d.c.Log)}
 	s.again = make(chan os.Signal, 1)
 	notifyReload(s.again) // before anybody is told that it serves: an unheard SIGHUP ends a process
 	defer signal.Stop(s.again)
-	s.info = listen.Info{PID: os.Getpid(), Started: p.Now().UTC(), Version: version.Of().Version}
+	s.info = listen.Info{PID: os.Getpid(), Started: d.c.Env.Now().UTC(), Version: version.Of().Version}
 	defer s.closeSockets()
 	if err := s.open(ctx); err != nil {
 		return err
@@ -64,10 +59,10 @@ func (c *listenFlags) serve(ctx context.Context, p *command.Program, d *daemonPa
 			}
 		})
 	}
-	if err := c.held.Write(s.info); err != nil {
+	if err := d.c.Lock.Write(s.info); err != nil {
 		return errors.Join(err, s.end(ctx))
 	}
-	d.log.Info("serving", "socket", s.info.Socket, "addresses", s.info.Addresses, "pid", s.info.PID, "version", s.info.Version)
+	d.c.Log.Info("serving", "socket", s.info.Socket, "addresses", s.info.Addresses, "pid", s.info.PID, "version", s.info.Version)
 	s.manager.ready()
 	defer s.manager.close()
 	return errors.Join(s.wait(ctx), s.end(ctx))
@@ -78,7 +73,7 @@ func (s *serving) wait(ctx context.Context) error {
 	for {
 		select {
 		case <-ctx.Done():
-			s.d.log.Info("ending", "why", context.Cause(ctx).Error(), "drain", s.c.Drain.String())
+			s.c.Log.Info("ending", "why", context.Cause(ctx).Error(), "drain", s.c.Drain.String())
 			return nil
 		case err := <-s.failed:
 			return err
@@ -93,34 +88,34 @@ func (s *serving) wait(ctx context.Context) error {
 func (s *serving) reload(ctx context.Context) {
 	s.manager.reloading()
 	defer s.manager.ready()
-	if s.c.cert != nil {
-		if err := s.c.cert.Reload(); err != nil {
-			s.d.log.Error("the certificate stays what it was", "error", err)
+	if s.c.Certificate != nil {
+		if err := s.c.Certificate.Reload(); err != nil {
+			s.c.Log.Error("the certificate stays what it was", "error", err)
 		}
 	}
-	if err := s.d.runs.Fire(ctx, hook.Input{Event: hook.ConfigChange, Source: "user_settings"}); err != nil {
-		s.d.log.Error("what runs could not be told of the change", "error", err)
+	if err := s.runs.Fire(ctx, hook.Input{Event: hook.ConfigChange, Source: "user_settings"}); err != nil {
+		s.c.Log.Error("what runs could not be told of the change", "error", err)
 	}
-	s.d.log.Info("reloaded")
+	s.c.Log.Info("reloaded")
 }
 
 // end lets what runs finish and closes the server. No new run begins from here on.
 func (s *serving) end(ctx context.Context) error {
 	s.manager.stopping()
 	ctx = context.WithoutCancel(ctx)
-	s.d.server.Drain()
-	drain, stop := context.WithTimeout(ctx, *s.c.Drain)
+	s.server.Drain()
+	drain, stop := context.WithTimeout(ctx, s.c.Drain)
 	defer stop()
-	defer context.AfterFunc(drain, s.d.giveUp)()
-	err := s.d.runs.Drain(drain)
-	shut, stop := context.WithTimeout(ctx, closing)
+	defer context.AfterFunc(drain, s.giveUp)()
+	err := s.runs.Drain(drain)
+	shut, stop := context.WithTimeout(ctx, Closing)
 	defer stop()
-	if late := s.d.server.Shutdown(shut); late != nil && !errors.Is(late, context.DeadlineExceeded) {
+	if late := s.server.Shutdown(shut); late != nil && !errors.Is(late, context.DeadlineExceeded) {
 		err = errors.Join(err, late)
 	}
 	s.closeSockets()
 	s.wg.Wait()
-	s.d.log.Info("ended")
+	s.c.Log.Info("ended")
 	return err
 }
 
@@ -130,8 +125,8 @@ func (s *serving) open(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("sockets of systemd: %w", err)
 	}
-	if s.info.Socket, err = listen.Socket(s.d.home, s.p.Getenv("XDG_RUNTIME_DIR")); err != nil {
-		return refused(err)
+	if s.info.Socket, err = listen.Socket(s.c.Home, s.c.Env.Get("XDG_RUNTIME_DIR")); err != nil {
+		return err
 	}
 	for _, l := range given {
 		if l == nil {
@@ -167,17 +162,17 @@ func (s *serving) take(l net.Listener) error {
 		return nil
 	}
 	s.sockets = append(s.sockets, l) // so that it is closed after an error as well
-	if err := listen.CheckTCP(l.Addr().String(), s.c.cert != nil); err != nil {
-		return refused(err)
+	if err := listen.CheckTCP(l.Addr().String(), s.c.Certificate != nil); err != nil {
+		return err
 	}
-	if s.c.cert == nil {
-		s.d.auth.Listening(l.Addr())
+	if s.c.Certificate == nil {
+		s.auth.Listening(l.Addr())
 		s.info.Addresses = append(s.info.Addresses, "http://"+l.Addr().String())
 		return nil
 	}
-	s.d.auth.ListeningTLS(l.Addr())
+	s.auth.ListeningTLS(l.Addr())
 	s.info.Addresses = append(s.info.Addresses, "https://"+l.Addr().String())
-	s.sockets[len(s.sockets)-1] = tls.NewListener(l, s.c.cert.Config())
+	s.sockets[len(s.sockets)-1] = tls.NewListener(l, s.c.Certificate.Config())
 	return nil
 }
 

@@ -1,0 +1,125 @@
+// Package runtime opens what runs need, once, and makes their agents: the store of sessions with its
+// hub, the workspaces, and telemetry.
+//
+//	Config ─► Open ─► Runtime ─┬─ Agent: an agent with its session, for package holdfast
+//	                           └─ Make, Mask: the parts of an agent, for the runs of the daemon
+//
+// Package holdfast and the daemon open it:
+//
+//	rt, err := runtime.Open(ctx, &runtime.Config{Env: e})
+//	defer rt.Close()
+//
+// What an agent is made of is package compose's.
+package runtime
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+
+	"github.com/holdfast-dev/holdfast/internal/compose"
+	"github.com/holdfast-dev/holdfast/internal/compose/env"
+	"github.com/holdfast-dev/holdfast/internal/compose/stores"
+	"github.com/holdfast-dev/holdfast/internal/daemon/feed"
+	"github.com/holdfast-dev/holdfast/internal/otel"
+	"github.com/holdfast-dev/holdfast/internal/outcome"
+	"github.com/holdfast-dev/holdfast/internal/session/retry"
+	"github.com/holdfast-dev/holdfast/internal/workspace"
+	"github.com/holdfast-dev/holdfast/session"
+)
+
+// Config says what is opened. Env is required.
+type Config struct {
+	Env      *env.Env       // whose runtime it is; it must not change afterwards
+	Store    string         // URL of the store; "" is the one of the environment
+	OwnStore session.Store  // a store that the program has opened and closes; Store only names it
+	Wait     *retry.Options // how runs wait for a store that is away; nil: as the environment says
+	Metrics  bool           // telemetry is kept also where it is sent nowhere
+	Log      *slog.Logger   // what happens in runs and workspaces; nil: nothing is logged
+}
+
+// Runtime is what runs need. It is safe for concurrent use.
+type Runtime struct {
+	Env        *env.Env
+	Store      *stores.Store
+	Hub        *feed.Hub
+	Workspaces *workspace.Workspaces
+	Telemetry  *otel.Telemetry // nil when nothing is kept
+
+	home string
+	log  *slog.Logger
+}
+
+// Open opens a runtime. The caller closes it.
+func Open(ctx context.Context, c *Config) (*Runtime, error) {
+	rt := &Runtime{Env: c.Env, Hub: feed.New(&feed.Options{Clock: c.Env.Clock}), log: c.Log}
+	if rt.log == nil {
+		rt.log = slog.New(slog.DiscardHandler)
+	}
+	if err := rt.open(ctx, c); err != nil {
+		return nil, errors.Join(err, rt.Close())
+	}
+	rt.Hub.Serve(rt.Store.Sessions)
+	return rt, nil
+}
+
+func (rt *Runtime) open(ctx context.Context, c *Config) (err error) {
+	e := c.Env
+	with := &stores.Options{Mirror: true, Wait: c.Wait, Witness: rt.Hub.Witness}
+	if with.Wait == nil {
+		if with.Wait, err = stores.Patient(e); err != nil {
+			return err
+		}
+	}
+	if c.OwnStore != nil {
+		rt.Store, err = stores.Use(ctx, e, c.Store, c.OwnStore, with)
+	} else {
+		rt.Store, err = stores.Open(ctx, e, c.Store, with)
+	}
+	if err != nil {
+		return err
+	}
+	if c.Metrics || otel.Wanted(e.Get) {
+		if rt.Telemetry, err = compose.OpenTelemetry(ctx, e); err != nil {
+			return err
+		}
+	}
+	if rt.home, err = e.Home(); err != nil {
+		return err
+	}
+	rt.Workspaces, err = workspace.New(rt.home, &workspace.Options{Sessions: rt.Store.Sessions, Clock: e.Clock, Log: rt.log})
+	return err
+}
+
+// Sessions are the sessions of the store.
+func (rt *Runtime) Sessions() *session.Sessions { return rt.Store.Sessions }
+
+// Close closes what is open. The agents have been closed before.
+func (rt *Runtime) Close() error {
+	var err error
+	if rt.Workspaces != nil {
+		err = rt.Workspaces.Close()
+	}
+	if rt.Telemetry != nil {
+		if late := rt.Telemetry.Shutdown(context.Background()); late != nil {
+			rt.Env.Send(env.Notice{Text: late.Error(), Hint: outcome.Hint(late)})
+		}
+	}
+	err = errors.Join(err, rt.Hub.Close())
+	rt.Store.Close()
+	return err
+}
+
+// Agent puts an agent together, with its session, in the workspace that its spec names or here. The
+// caller closes it. What is asked of people goes to who.
+func (rt *Runtime) Agent(ctx context.Context, r *compose.Request, who compose.People) (*compose.Agent, error) {
+	r.Telemetry = rt.Telemetry
+	var in *compose.Space
+	if r.Spec.Workspace != "" {
+		var err error
+		if in, err = compose.OpenSpace(ctx, rt.Workspaces, r.Spec.Workspace, r.Spec.Container.Agent); err != nil {
+			return nil, err
+		}
+	}
+	return compose.New(ctx, r, in, func(context.Context) (*stores.Store, error) { return rt.Store, nil }, who)
+}
