@@ -15,7 +15,6 @@ import (
 	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/session"
 	"github.com/holdfast-dev/holdfast/tool"
-	"github.com/holdfast-dev/holdfast/transcript"
 )
 
 // resumePolicy puts what was decided in the session in force again. The mode follows its own
@@ -175,7 +174,7 @@ func (l *loop) resume(ctx context.Context, st *session.State) error {
 	}
 	r := &round{}
 	for _, u := range l.t.OpenUses() {
-		c := &call{use: transcript.Use{ID: u.ID, Name: u.Name, Input: u.Input}, recalled: true}
+		c := &call{use: u, recalled: true}
 		r.calls = append(r.calls, c)
 		if err := l.recall(ctx, c, st); err != nil {
 			return err

@@ -31,7 +31,7 @@ type round struct {
 
 // call is one tool call on its way.
 type call struct {
-	use      transcript.Use
+	use      transcript.ToolUse
 	tool     tool.Tool
 	call     *tool.Call // as it runs: its input may differ from the use's
 	requests []policy.Request
@@ -50,7 +50,7 @@ type call struct {
 	placed   func() // which is on disk
 }
 
-func (l *loop) openRound(uses []transcript.Use) {
+func (l *loop) openRound(uses []transcript.ToolUse) {
 	r := &round{}
 	for _, u := range uses {
 		r.calls = append(r.calls, &call{use: u})

@@ -8,7 +8,6 @@ import (
 	"math"
 	"time"
 
-	"github.com/holdfast-dev/holdfast/internal/record"
 	"github.com/holdfast-dev/holdfast/tool"
 	"github.com/holdfast-dev/holdfast/transcript"
 )
@@ -28,18 +27,8 @@ type head struct {
 	DelayMS int64           `json:"delay_ms,omitempty"`
 	Item    json.RawMessage `json:"item,omitempty"`
 	Event   json.RawMessage `json:"event,omitempty"`
-	result
-}
-
-// result is a [tool.Result].
-type result struct {
-	Content  json.RawMessage     `json:"content,omitempty"` // an array of parts
-	IsError  bool                `json:"is_error,omitempty"`
-	ExitCode *int                `json:"exit_code,omitempty"`
-	Notes    []string            `json:"notes,omitempty"`
-	Changes  []record.FileChange `json:"changes,omitempty"`
-	Seen     []record.ShownFile  `json:"seen,omitempty"`
-	Cwd      string              `json:"cwd,omitempty"`
+	Content json.RawMessage `json:"content,omitempty"` // an array of parts
+	tool.Result
 }
 
 // Marshal returns the JSON form of an event: one object with "type".
@@ -54,7 +43,8 @@ func Marshal(e Event) ([]byte, error) {
 		h.Item = e.Item.JSON
 	case ToolFinished:
 		h.TookMS = e.Took.Milliseconds()
-		h.result, err = packResult(&e.Result)
+		h.Result = e.Result
+		h.Content, err = packParts(e.Result.Content)
 	case UsageUpdated:
 		h.TookMS = e.Took.Milliseconds()
 	case Retrying:
@@ -93,21 +83,19 @@ func encode(v any) ([]byte, error) {
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
 }
 
-func packResult(r *tool.Result) (result, error) {
-	w := result{IsError: r.IsError, ExitCode: r.ExitCode, Notes: r.Notes, Changes: r.Changes, Seen: r.Seen, Cwd: r.Cwd}
-	if len(r.Content) == 0 {
-		return w, nil
+func packParts(list []transcript.Part) (json.RawMessage, error) {
+	if len(list) == 0 {
+		return nil, nil
 	}
-	b, err := (transcript.Item{ID: "result", Role: transcript.RoleUser, Parts: r.Content}).MarshalJSON()
+	b, err := (transcript.Item{ID: "result", Role: transcript.RoleUser, Parts: list}).MarshalJSON()
 	if err != nil {
-		return w, err
+		return nil, err
 	}
 	var item struct {
 		Parts json.RawMessage `json:"parts"`
 	}
 	err = json.Unmarshal(b, &item)
-	w.Content = item.Parts
-	return w, err
+	return item.Parts, err
 }
 
 // Unmarshal reads what [Marshal] wrote. An error that an event had comes back as an [*Error],
@@ -161,7 +149,8 @@ func (h *head) complete(e Event, depth int) (Event, error) {
 		return e, err
 	case ToolFinished:
 		e.Took = took
-		e.Result, err = h.result.unpack()
+		e.Result = h.Result
+		e.Result.Content, err = unpackParts(h.Content)
 		return e, err
 	case UsageUpdated:
 		e.Took = took
@@ -185,16 +174,14 @@ func (h *head) complete(e Event, depth int) (Event, error) {
 	return e, nil
 }
 
-func (w *result) unpack() (tool.Result, error) {
-	r := tool.Result{IsError: w.IsError, ExitCode: w.ExitCode, Notes: w.Notes, Changes: w.Changes, Seen: w.Seen, Cwd: w.Cwd}
-	if w.Content == nil {
-		return r, nil
+func unpackParts(list json.RawMessage) ([]transcript.Part, error) {
+	if list == nil {
+		return nil, nil
 	}
 	var it transcript.Item
-	b := append([]byte(`{"role":"user","id":"result","parts":`), w.Content...)
+	b := append([]byte(`{"role":"user","id":"result","parts":`), list...)
 	err := it.UnmarshalJSON(append(b, '}'))
-	r.Content = it.Parts
-	return r, err
+	return it.Parts, err
 }
 
 // readers read the plain fields of each type.

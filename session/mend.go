@@ -157,7 +157,7 @@ func (m *mending) transcript() error {
 	}
 	open := t.OpenUses()
 	waiting := f.waiting()
-	r.Waiting = slices.ContainsFunc(open, func(u transcript.Use) bool { return waiting[u.ID] })
+	r.Waiting = slices.ContainsFunc(open, func(u transcript.ToolUse) bool { return waiting[u.ID] })
 	if err := m.tellBehind(open); err != nil {
 		return err
 	}
@@ -188,9 +188,9 @@ func (m *mending) transcript() error {
 
 // tellBehind queues what the model is to know of calls that had gone on in the
 // background: their uses have results that say so.
-func (m *mending) tellBehind(open []transcript.Use) error {
+func (m *mending) tellBehind(open []transcript.ToolUse) error {
 	for _, t := range m.f.s.Running {
-		if slices.ContainsFunc(open, func(u transcript.Use) bool { return u.ID == t.Use }) {
+		if slices.ContainsFunc(open, func(u transcript.ToolUse) bool { return u.ID == t.Use }) {
 			continue
 		}
 		if err := m.queue(transcript.LostTask(t.Use, t.Tool), t.Use); err != nil {
@@ -224,7 +224,7 @@ func (m *mending) queue(it transcript.Item, use string) error {
 }
 
 // answer is the result of a use that has none.
-func (m *mending) answer(use transcript.Use) (transcript.Item, error) {
+func (m *mending) answer(use transcript.ToolUse) (transcript.Item, error) {
 	if m.f.begun[use.ID] {
 		return m.kept(transcript.UnknownOutcome(use.ID), use.ID)
 	}

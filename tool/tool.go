@@ -134,15 +134,15 @@ type Call struct {
 	Out io.Writer
 }
 
-// Result is what a call came to.
+// Result is what a call came to. In JSON, an event has its Content as an array of parts.
 type Result struct {
-	Content  []transcript.Part // Text, Media, File or Structured
-	IsError  bool
-	ExitCode *int         // of a command
-	Notes    []string     // for the person who watches: what a sandbox refused. The model reads them in Content
-	Changes  []FileChange // files that the tool has changed
-	Seen     []ShownFile  // files that Content shows, or a part of them
-	Cwd      string       // the current directory from now on, when the call has changed it
+	Content  []transcript.Part `json:"-"` // Text, Media, File or Structured
+	IsError  bool              `json:"is_error,omitempty"`
+	ExitCode *int              `json:"exit_code,omitempty"` // of a command
+	Notes    []string          `json:"notes,omitempty"`     // for the person who watches: what a sandbox refused. The model reads them in Content
+	Changes  []FileChange      `json:"changes,omitempty"`   // files that the tool has changed
+	Seen     []ShownFile       `json:"seen,omitempty"`      // files that Content shows, or a part of them
+	Cwd      string            `json:"cwd,omitempty"`       // the current directory from now on, when the call has changed it
 }
 
 // Text returns a result of one text.

@@ -273,7 +273,7 @@ func TestEncoded(t *testing.T) {
 	if d := cmp.Diff([]string{"u1", `u"2`}, e.UseIDs()); d != "" {
 		t.Error(d)
 	}
-	if d := cmp.Diff([]Use{{"u1", "T", []byte(`{"x":1}`)}, {`u"2`, "N", nil}}, e.Uses()); d != "" {
+	if d := cmp.Diff([]ToolUse{{ID: "u1", Name: "T", Input: []byte(`{"x":1}`)}, {ID: `u"2`, Name: "N"}}, e.Uses()); d != "" {
 		t.Error(d)
 	}
 	if string(e.Native("wire")) != "[1]" || e.Native("other") != nil || MustEncode(UserText("x")).Native("wire") != nil {

@@ -26,12 +26,6 @@ type Encoded struct {
 	native  []byte   // the raw object, or nil
 }
 
-// Use is a tool use as its item holds it: Input is raw JSON.
-type Use struct {
-	ID, Name string
-	Input    json.RawMessage
-}
-
 // Parse checks and indexes an item's JSON from an untrusted source. The bytes
 // are compacted but otherwise kept as they are. Errors name what is malformed;
 // what [Encoded.Decode] refuses is refused, such as a key that appears twice.
@@ -186,16 +180,16 @@ func (e Encoded) ResultIDs() []string { return e.results }
 // IsZero reports whether e is the zero value.
 func (e Encoded) IsZero() bool { return e.JSON == nil }
 
-// Uses unpacks the item's tool uses.
-func (e Encoded) Uses() []Use {
-	uses := make([]Use, 0, len(e.uses))
+// Uses unpacks the item's tool uses, without their Extra. Input is raw JSON as the item holds it.
+func (e Encoded) Uses() []ToolUse {
+	uses := make([]ToolUse, 0, len(e.uses))
 	for p := range e.Parts() {
 		if p.Type() != "tool_use" {
 			continue
 		}
 		id, _ := unquote(p.Field("id"))
 		name, _ := unquote(p.Field("name"))
-		uses = append(uses, Use{ID: id, Name: name, Input: json.RawMessage(p.Field("input"))})
+		uses = append(uses, ToolUse{ID: id, Name: name, Input: json.RawMessage(p.Field("input"))})
 	}
 	return uses
 }

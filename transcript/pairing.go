@@ -104,11 +104,11 @@ func (t *Transcript) Check() error {
 func (t *Transcript) Open() []string { return slices.Clone(t.open) }
 
 // OpenUses unpacks the tool uses without a result, in call order.
-func (t *Transcript) OpenUses() []Use {
+func (t *Transcript) OpenUses() []ToolUse {
 	if len(t.open) == 0 {
 		return nil
 	}
-	return slices.DeleteFunc(t.items[t.openAt].Uses(), func(u Use) bool { return !slices.Contains(t.open, u.ID) })
+	return slices.DeleteFunc(t.items[t.openAt].Uses(), func(u ToolUse) bool { return !slices.Contains(t.open, u.ID) })
 }
 
 // Answered reports whether the tool use with this id has its result.

@@ -86,7 +86,7 @@ type moment struct {
 // moments reads the prompts and calls of a log.
 func (c *hooksReplayCmd) moments(ctx context.Context, p *command.Program, s *session.Sessions, m session.Meta, today *settings.Settings) ([]moment, error) {
 	var list []moment
-	uses := map[string]transcript.Use{}
+	uses := map[string]transcript.ToolUse{}
 	kept := false // the item that follows is what a hook keeps the agent going with
 	for rec, err := range s.Records(ctx, m.ID, session.Range{}) {
 		if err != nil {

@@ -131,7 +131,7 @@ type replay struct {
 	mode   policy.Mode // "": the one of each call
 	today  *settings.Settings
 
-	uses  map[string]transcript.Use
+	uses  map[string]transcript.ToolUse
 	asked map[string]approval.Question
 }
 
@@ -150,7 +150,7 @@ func newReplay(p *command.Program, today *settings.Settings, mode policy.Mode) (
 	all, err := policy.New(&config)
 	return &replay{
 		guards: all, cwd: today.Cwd(), home: p.UserHome(), search: cmp.Or(today.WebSearch.URL.Value, p.Getenv(tools.EnvSearchURL)), mode: mode, today: today,
-		uses: map[string]transcript.Use{}, asked: map[string]approval.Question{},
+		uses: map[string]transcript.ToolUse{}, asked: map[string]approval.Question{},
 	}, err
 }
 

@@ -34,13 +34,13 @@ type textView struct {
 	abreast  bool     // several of this round ran at once
 	asked    string   // the tool use that a person was asked about last
 	names    map[string]string
-	waits    map[string]transcript.Use  // that nothing was shown of yet
-	failures map[record.HookNotice]bool // of hooks, that were told
+	waits    map[string]transcript.ToolUse // that nothing was shown of yet
+	failures map[record.HookNotice]bool    // of hooks, that were told
 }
 
 func (v *textView) begin(s scene) {
 	v.scene = s
-	v.names, v.waits = map[string]string{}, map[string]transcript.Use{}
+	v.names, v.waits = map[string]string{}, map[string]transcript.ToolUse{}
 	v.p.Err.Progress().Show("starting")
 }
 

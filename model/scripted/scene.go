@@ -65,7 +65,7 @@ func newScene(req *model.Request) (*scene, error) {
 	case newest == len(items)-1:
 		return nil, errors.New("the last message is an assistant's: there is nothing to answer")
 	}
-	var uses []transcript.Use
+	var uses []transcript.ToolUse
 	if newest >= 0 {
 		uses = items[newest].Uses()
 	}
@@ -78,7 +78,7 @@ func newScene(req *model.Request) (*scene, error) {
 }
 
 // take notes what an item after the newest answer says.
-func (s *scene) take(e transcript.Encoded, uses []transcript.Use) error {
+func (s *scene) take(e transcript.Encoded, uses []transcript.ToolUse) error {
 	if e.Role() == transcript.RoleUser {
 		s.user = e.Text()
 	}
@@ -98,7 +98,7 @@ func (s *scene) take(e transcript.Encoded, uses []transcript.Use) error {
 			continue
 		}
 		got := result{text: r.Text(), isError: r.IsError}
-		if i := slices.IndexFunc(uses, func(u transcript.Use) bool { return u.ID == r.UseID }); i >= 0 {
+		if i := slices.IndexFunc(uses, func(u transcript.ToolUse) bool { return u.ID == r.UseID }); i >= 0 {
 			got.tool = uses[i].Name
 		}
 		s.results = append(s.results, got)

@@ -51,7 +51,7 @@ func (t *Team) doubts(ctx context.Context, of *agent.Agent, sessions map[string]
 // maxDoubts is in how many items, from the end, calls of unknown outcome are looked for.
 const maxDoubts = 100
 
-func (t *Team) settleDoubt(ctx context.Context, of *agent.Agent, u transcript.Use, sessions map[string]string) error {
+func (t *Team) settleDoubt(ctx context.Context, of *agent.Agent, u transcript.ToolUse, sessions map[string]string) error {
 	var in sendInput
 	if json.Unmarshal(u.Input, &in) != nil {
 		return nil //nolint:nilerr // it was never sent
