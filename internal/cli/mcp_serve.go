@@ -8,14 +8,12 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"slices"
 	"time"
 
-	"github.com/holdfast-dev/holdfast/agent"
 	"github.com/holdfast-dev/holdfast/internal/cli/command"
 	"github.com/holdfast-dev/holdfast/internal/compose"
-	"github.com/holdfast-dev/holdfast/internal/compose/env"
 	"github.com/holdfast-dev/holdfast/internal/compose/stores"
-	"github.com/holdfast-dev/holdfast/internal/compose/tools"
 	"github.com/holdfast-dev/holdfast/internal/daemon/auth"
 	"github.com/holdfast-dev/holdfast/internal/daemon/process"
 	"github.com/holdfast-dev/holdfast/internal/listen"
@@ -24,7 +22,6 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/term"
 	"github.com/holdfast-dev/holdfast/internal/version"
 	"github.com/holdfast-dev/holdfast/model"
-	"github.com/holdfast-dev/holdfast/session"
 	"github.com/holdfast-dev/holdfast/tool"
 )
 
@@ -144,84 +141,63 @@ type served struct {
 	look  []tool.Tool
 }
 
-// request is the agent of a client: its model is the client.
-func (d *served) request(m model.Model) (*compose.Request, error) {
+// agent makes the agent of a client: its model is the client.
+func (d *served) agent(ctx context.Context, as model.Model, title string, who compose.People) (*compose.Agent, error) {
 	f := &agentFlags{AddDir: d.c.AddDir, permissionFlags: d.c.permissionFlags, NoHooks: d.c.NoHooks, NoSandbox: d.c.NoSandbox, NoContextFiles: true}
 	r, err := f.composed(d.p, d.cwd)
 	if err != nil {
 		return nil, err
 	}
-	r.Spec.Tools, r.Model, r.Foreground = servedTools, m, true
-	return r, nil
+	r.Spec.Session.Title, r.Spec.Tools = title, slices.Clone(servedTools)
+	for _, t := range d.look {
+		r.Spec.Tools = append(r.Spec.Tools, t.Spec().Name)
+	}
+	r.Model, r.Tools, r.Foreground = as, d.look, true
+	return compose.New(ctx, r, nil, func(context.Context) (*stores.Store, error) { return d.store, nil }, who)
 }
 
 // specs are the tools that are offered. With them everything has been made once, so
 // that what is wrong with settings is told before a client is there.
 func (d *served) specs(ctx context.Context) ([]tool.Spec, error) {
-	m, all, err := d.make(ctx, &mcpserver.Desk{})
+	a, err := d.agent(ctx, &mcpserver.Desk{}, "", compose.People{})
 	if err != nil {
 		return nil, err
 	}
-	defer m.Close()
-	d.p.SettingsNotices(m.Settings)
-	return all.Specs(), nil
+	d.p.SettingsNotices(a.Settings())
+	return a.Parts.Tools.Registry.Specs(), a.Close()
 }
 
-func (d *served) make(ctx context.Context, as model.Model) (*compose.Parts, *tool.Registry, error) {
-	r, err := d.request(as)
-	if err != nil {
-		return nil, nil, err
-	}
-	m, err := compose.Make(ctx, r)
-	if err != nil {
-		return nil, nil, err
-	}
-	all, err := tool.NewRegistry(append(m.Tools.Registry.Tools(), d.look...)...)
-	if err != nil {
-		m.Close()
-		return nil, nil, err
-	}
-	return m, tools.WithoutDenied(all, m.Settings.Rules), nil
-}
-
-// servedAgent is an agent with its parts.
+// servedAgent is an agent with the person who answers its questions; nil: nobody.
 type servedAgent struct {
-	*agent.Agent
-	close func()
+	*compose.Agent
+	person *asker
 }
 
 func (a *servedAgent) Close() error {
 	err := a.Agent.Close()
-	a.Close()
+	if a.person != nil {
+		a.person.Close()
+	}
 	return err
 }
 
 // open is [mcpserver.Options].Open.
 func (d *served) open(ctx context.Context, client string, as model.Model) (mcpserver.Agent, error) {
-	m, all, err := d.make(ctx, as)
-	if err != nil {
-		return nil, err
-	}
-	m.UseStore(d.store)
-	o := m.Options
-	o.Tools, o.Sessions = all, d.store.Sessions
-	o.Session.Opened = session.Opened{CWD: d.cwd, Title: "MCP: " + client, User: env.Account()}
-	o.Ask = compose.Unattended(m.Settings.OnAsk.Value)
-	done := m.Close
-	if person := newAsker(d.p); person != nil && d.c.HTTP != "" {
-		o.Ask = person.ask
-		done = func() {
-			person.Close()
-			m.Close()
+	var person *asker
+	var who compose.People
+	if d.c.HTTP != "" {
+		if person = newAsker(d.p); person != nil {
+			who.Ask = person.ask
 		}
 	}
-	a, err := agent.New(as, &o)
+	a, err := d.agent(ctx, as, "MCP: "+client, who)
 	if err != nil {
-		done()
+		if person != nil {
+			person.Close()
+		}
 		return nil, err
 	}
-	m.Attach(a)
-	return &servedAgent{a, done}, nil
+	return &servedAgent{a, person}, nil
 }
 
 // serveHTTP serves until ctx ends.
