@@ -29,6 +29,7 @@ var floors = map[string]int{
 	"internal/demo":                        0, // files only
 	"internal/diskfile":                    0,
 	"internal/freeport":                    0, // for tests
+	"internal/jsonlines":                   0,
 	"internal/jsontree":                    0,
 	"internal/lazyregexp":                  0,
 	"internal/missing":                     0, // for tests
@@ -178,21 +179,42 @@ var floors = map[string]int{
 	".":                       12,
 	"internal/daemon/process": 12,
 
-	// 13: the command groups
+	// what several command groups share
+	"internal/cli/dial":     12,
+	"internal/cli/flags":    12,
+	"internal/cli/question": 12,
+	"internal/cli/view":     13,
+
+	// the command groups
+	"internal/cli/approvals":    14,
+	"internal/cli/audit":        14,
+	"internal/cli/daemon":       14,
+	"internal/cli/demo":         14,
+	"internal/cli/doctor":       14,
+	"internal/cli/hooks":        14,
+	"internal/cli/inside":       14,
+	"internal/cli/instructions": 14,
+	"internal/cli/mcp":          14,
+	"internal/cli/policy":       14,
+	"internal/cli/run":          14,
+	"internal/cli/sandbox":      14,
+	"internal/cli/sessions":     14,
+	"internal/cli/store":        14,
+	"internal/cli/workspace":    14,
 
 	// the command line
-	"internal/cli": 14,
+	"internal/cli": 15,
 
 	// programs; tests and measurements of whole programs
-	"bench":                   15,
-	"cmd/holdfast":            15,
-	"examples/agent":          15,
-	"examples/persistence":    15,
-	"internal/crashtest":      15,
-	"internal/erasetest":      15,
-	"internal/oracle":         15, // tests only
-	"internal/runmodel":       15, // tests only
-	"internal/sandbox/escape": 15, // tests only
+	"bench":                   16,
+	"cmd/holdfast":            16,
+	"examples/agent":          16,
+	"examples/persistence":    16,
+	"internal/crashtest":      16,
+	"internal/erasetest":      16,
+	"internal/oracle":         16, // tests only
+	"internal/runmodel":       16, // tests only
+	"internal/sandbox/escape": 16, // tests only
 }
 
 // heavy names the libraries that only some packages may link, by what their
@@ -204,12 +226,12 @@ var heavy = map[string][]string{
 	"github.com/go-sql-driver/mysql":         {"session/mysql", "bench"},
 	"github.com/redis/go-redis":              {"session/redis", "bench"},
 	"github.com/minio/minio-go":              {"session/object", "bench"},
-	"filippo.io/age":                         {"session/encrypted", "internal/cli"},
+	"filippo.io/age":                         {"session/encrypted", "internal/cli/store"},
 	"github.com/zalando/go-keyring":          {"session/encrypted", "internal/compose/env"},
 	"github.com/fsnotify/fsnotify":           {"session/sqlite", "session/file", "internal/watch"},
 	"github.com/hanwen/go-fuse":              {"internal/crashtest"},
 	"github.com/spf13":                       {"internal/cli", "internal/cli/command"}, // cobra and pflag
-	"github.com/goccy/go-yaml":               {"model/scripted", "internal/cli", "internal/yamltree"},
+	"github.com/goccy/go-yaml":               {"model/scripted", "internal/cli/policy", "internal/yamltree"},
 	"github.com/google/jsonschema-go":        {"tool", "approval", "runspec", "internal/daemon/wire", "internal/daemon/routes"}, // approval: what is filled in is to fit the schema that a server will check it by
 	"github.com/modelcontextprotocol/go-sdk": {"internal/tool/mcp", "internal/mcpserver"},
 	"golang.org/x/oauth2":                    {"internal/tool/mcp"},
@@ -220,7 +242,7 @@ var heavy = map[string][]string{
 	"github.com/rogpeppe/go-internal":        {"model/internal/modeltest"},
 	"github.com/google/go-cmp":               {"session/sessiontest"},
 	"golang.org/x/tools":                     {"internal/crosscheck"},
-	"golang.org/x/term":                      {"internal/cli", "internal/term"},
+	"golang.org/x/term":                      {"internal/cli/workspace", "internal/term"},
 	"golang.org/x/text":                      {"internal/session/searchtext"},
 	"github.com/landlock-lsm/go-landlock":    {"internal/sandbox/kernel"},
 	"kernel.org/pub/linux/libs/security":     {"internal/sandbox/kernel"}, // psx, of go-landlock
@@ -237,7 +259,7 @@ var heavy = map[string][]string{
 
 // sharedByGroups are the packages below internal/cli that the command groups share. A group
 // imports no other group.
-var sharedByGroups = []string{"command"}
+var sharedByGroups = []string{"command", "dial", "flags", "question", "view"}
 
 // light names the libraries that any package above floor 0 may import.
 var light = []string{

@@ -10,6 +10,7 @@ import (
 
 	"github.com/holdfast-dev/holdfast/approval"
 	"github.com/holdfast-dev/holdfast/internal/cli/command"
+	"github.com/holdfast-dev/holdfast/internal/cli/question"
 	"github.com/holdfast-dev/holdfast/internal/compose/stores"
 	"github.com/holdfast-dev/holdfast/internal/term"
 	"github.com/holdfast-dev/holdfast/internal/workspace"
@@ -65,7 +66,7 @@ func (c completer) candidates(ctx context.Context, kind, typed, store string) ([
 
 // slugs are the names of the workspaces. Completion has nobody to report an error to.
 func (c completer) slugs(ctx context.Context) (words []string) {
-	_ = withSpaces(c.p, func(w *workspace.Workspaces) error {
+	_ = command.WithSpaces(c.p, func(w *workspace.Workspaces) error {
 		list, err := w.List(ctx)
 		for _, l := range list {
 			words = append(words, l.Slug)
@@ -98,7 +99,7 @@ func (c completer) approvals(ctx context.Context, store string) (words []string)
 			return
 		}
 		for _, q := range open {
-			words = append(words, cobra.CompletionWithDesc(q.ID, term.Fit(q.Tool+" "+subject(q), 60)))
+			words = append(words, cobra.CompletionWithDesc(q.ID, term.Fit(q.Tool+" "+question.Subject(q), 60)))
 		}
 	})
 	return words

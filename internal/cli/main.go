@@ -16,7 +16,6 @@ package cli
 
 import (
 	"context"
-	"errors"
 	"os"
 	"os/signal"
 	"syscall"
@@ -64,26 +63,18 @@ func Main() int {
 // is interrupted and saved; [command.Stopped] as its cause says by which signal.
 func Run(ctx context.Context, p *command.Program) int {
 	p.Fill()
-	err := run(ctx, p)
+	err := dispatch(ctx, p)
 	p.Err.Stop()
 	if err == nil {
 		return outcome.OK.Exit
 	}
-	return p.Fail(stopped(ctx, err))
+	return p.Fail(command.StoppedBy(ctx, err))
 }
 
-func run(ctx context.Context, p *command.Program) error {
+func dispatch(ctx context.Context, p *command.Program) error {
 	if text, ok := version.Answer(p.Args); ok {
 		p.Out.Text(text)
 		return nil
 	}
 	return execute(ctx, p)
-}
-
-// stopped replaces what an ended context caused by why it ended.
-func stopped(ctx context.Context, err error) error {
-	if s, ok := errors.AsType[command.Stopped](context.Cause(ctx)); ok && outcome.Of(err) == outcome.Interrupted {
-		return command.End(s.By)
-	}
-	return err
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/holdfast-dev/holdfast/daemon/api"
 	"github.com/holdfast-dev/holdfast/daemon/client"
+	"github.com/holdfast-dev/holdfast/internal/cli/run"
 	"github.com/holdfast-dev/holdfast/internal/compose"
 	"github.com/holdfast-dev/holdfast/internal/compose/tools"
 	"github.com/holdfast-dev/holdfast/internal/daemon/runs"
@@ -50,12 +51,12 @@ func blog(h *there) {
 
 // inSpace checks what the daemon builds for a workspace of what flags say. To start it a container
 // would be needed.
-func inSpace(c workspaceRunFlags, check func(m *compose.SpaceParts) bool) func(h *there) {
+func inSpace(c run.WorkspaceFlags, check func(m *compose.SpaceParts) bool) func(h *there) {
 	return func(h *there) {
 		h.t.Helper()
 		blog(h)
 		p, _, _ := sitDown(h.dir, h.env)
-		spec, err := (&runCmd{workspaceRunFlags: c}).spec(p, h.dir, nil)
+		spec, err := (&run.Cmd{WorkspaceFlags: c}).Spec(p, h.dir, nil)
 		if err != nil {
 			h.t.Fatal(err)
 		}
@@ -141,9 +142,9 @@ var proofs = map[string]proof{
 	"Worktree.Enabled": {before: repository, args: []string{"--worktree", "--allowed-tools", "Bash", "--no-sandbox"}, answers: []string{calls("pwd"), saysDone}, sent: "worktrees/run-s"},
 	"Worktree.Name":    {before: repository, args: []string{"--worktree=fix", "--allowed-tools", "Bash", "--no-sandbox"}, answers: []string{calls("pwd"), saysDone}, sent: "worktrees/fix"},
 
-	"Workspace":           {alone: inSpace(workspaceRunFlags{Workspace: "blog"}, func(m *compose.SpaceParts) bool { return m.In.Settings.Slug == "blog" })},
-	"Container.Agent":     {alone: inSpace(workspaceRunFlags{Workspace: "blog", Agent: "claude"}, func(m *compose.SpaceParts) bool { return m.In.Kind == "claude" })},
-	"Container.Ephemeral": {alone: inSpace(workspaceRunFlags{Workspace: "blog", Ephemeral: true}, func(m *compose.SpaceParts) bool { return m.Options.Ephemeral })},
+	"Workspace":           {alone: inSpace(run.WorkspaceFlags{Workspace: "blog"}, func(m *compose.SpaceParts) bool { return m.In.Settings.Slug == "blog" })},
+	"Container.Agent":     {alone: inSpace(run.WorkspaceFlags{Workspace: "blog", Agent: "claude"}, func(m *compose.SpaceParts) bool { return m.In.Kind == "claude" })},
+	"Container.Ephemeral": {alone: inSpace(run.WorkspaceFlags{Workspace: "blog", Ephemeral: true}, func(m *compose.SpaceParts) bool { return m.Options.Ephemeral })},
 
 	"Session.ID":       {gone: true},
 	"Session.At":       {alone: goBack},

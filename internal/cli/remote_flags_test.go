@@ -13,6 +13,7 @@ import (
 
 	"github.com/holdfast-dev/holdfast/daemon/api"
 	"github.com/holdfast-dev/holdfast/daemon/client"
+	"github.com/holdfast-dev/holdfast/internal/cli/view"
 	"github.com/holdfast-dev/holdfast/internal/daemon/runs"
 	"github.com/holdfast-dev/holdfast/internal/daemon/strategy"
 	"github.com/holdfast-dev/holdfast/internal/daemon/wire"
@@ -272,7 +273,7 @@ func TestNoSecretIsPutOnRecord(t *testing.T) {
 
 func TestStructuredResultsAreShown(t *testing.T) {
 	r := tool.Result{Content: []transcript.Part{transcript.Structured{Value: []byte(`{"degrees":21}`)}}}
-	if got := resultText(r); got != `{"degrees":21}` {
+	if got := view.ResultText(r); got != `{"degrees":21}` {
 		t.Errorf("shown as %q", got)
 	}
 }

@@ -7,7 +7,22 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/holdfast-dev/holdfast/internal/cli/approvals"
+	"github.com/holdfast-dev/holdfast/internal/cli/audit"
 	"github.com/holdfast-dev/holdfast/internal/cli/command"
+	"github.com/holdfast-dev/holdfast/internal/cli/daemon"
+	"github.com/holdfast-dev/holdfast/internal/cli/demo"
+	"github.com/holdfast-dev/holdfast/internal/cli/doctor"
+	"github.com/holdfast-dev/holdfast/internal/cli/hooks"
+	"github.com/holdfast-dev/holdfast/internal/cli/inside"
+	"github.com/holdfast-dev/holdfast/internal/cli/instructions"
+	"github.com/holdfast-dev/holdfast/internal/cli/mcp"
+	"github.com/holdfast-dev/holdfast/internal/cli/policy"
+	"github.com/holdfast-dev/holdfast/internal/cli/run"
+	"github.com/holdfast-dev/holdfast/internal/cli/sandbox"
+	"github.com/holdfast-dev/holdfast/internal/cli/sessions"
+	"github.com/holdfast-dev/holdfast/internal/cli/store"
+	"github.com/holdfast-dev/holdfast/internal/cli/workspace"
 )
 
 const description = `Run agents that remember, ask first and cannot step outside.
@@ -22,45 +37,37 @@ const description = `Run agents that remember, ask first and cannot step outside
 func commands(p *command.Program, only string) (list []*cobra.Command) {
 	for _, c := range []struct {
 		name string
-		make func() *cobra.Command
+		make func(*command.Program) *command.Command
 	}{
-		{"run", func() *cobra.Command {
-			return p.Command(&runCmd{}, "run", "Give an agent a prompt and run it until it is done.")
+		{"run", run.Command},
+		{"sessions", sessions.Command},
+		{"store", store.Command},
+		{"policy", policy.Command},
+		{"hooks", hooks.Command},
+		{"context", instructions.ContextCommand},
+		{"skills", instructions.SkillsCommand},
+		{"trust", hooks.TrustCommand},
+		{"mcp", mcp.Command},
+		{"sandbox", sandbox.Command},
+		{"audit", audit.Command},
+		{"approvals", approvals.Command},
+		{"workspace", workspace.Command},
+		{"daemon", daemon.Command},
+		{"demo", demo.Command},
+		{"doctor", doctor.Command},
+		{"version", func(p *command.Program) *command.Command {
+			return p.Command(&versionCmd{}, "version", "Print the version.")
 		}},
-		{"sessions", func() *cobra.Command { return newSessionsCmd(p) }},
-		{"store", func() *cobra.Command { return newStoreCmd(p) }},
-		{"policy", func() *cobra.Command { return newPolicyCmd(p) }},
-		{"hooks", func() *cobra.Command { return newHooksCmd(p) }},
-		{"context", func() *cobra.Command {
-			return p.Command(&contextCmd{}, "context", "List the instruction files that agents are given here.")
-		}},
-		{"skills", func() *cobra.Command { return newSkillsCmd(p) }},
-		{"trust", func() *cobra.Command {
-			return p.Command(&trustCmd{}, "trust", "Trust the settings that a folder brings along.")
-		}},
-		{"mcp", func() *cobra.Command { return newMCPCmd(p) }},
-		{"sandbox", func() *cobra.Command { return newSandboxCmd(p) }},
-		{"audit", func() *cobra.Command { return newAuditCmd(p) }},
-		{"approvals", func() *cobra.Command { return newApprovalsCmd(p) }},
-		{"workspace", func() *cobra.Command { return newWorkspaceCmd(p) }},
-		{"daemon", func() *cobra.Command { return newDaemonCmd(p) }},
-		{"demo", func() *cobra.Command {
-			return p.Command(&demoCmd{}, "demo", "Watch an agent repair a small project and survive a kill -9; needs no key.")
-		}},
-		{"doctor", func() *cobra.Command {
-			return p.Command(&doctorCmd{}, "doctor", "Show what this machine and this setup offer.")
-		}},
-		{"version", func() *cobra.Command { return p.Command(&versionCmd{}, "version", "Print the version.") }},
-		{"completion", func() *cobra.Command {
+		{"completion", func(p *command.Program) *command.Command {
 			return p.Command(&completionCmd{}, "completion", "Print a completion script for a shell.")
 		}},
-		{"man", func() *cobra.Command { return p.Command(&manCmd{}, "man", "Print the man page.") }},
+		{"man", func(p *command.Program) *command.Command { return p.Command(&manCmd{}, "man", "Print the man page.") }},
 	} {
 		if c.name == only {
-			return []*cobra.Command{c.make()}
+			return []*cobra.Command{c.make(p)}
 		}
 		if only == "" {
-			list = append(list, c.make())
+			list = append(list, c.make(p))
 		}
 	}
 	if only != "" {
@@ -99,7 +106,7 @@ func execute(ctx context.Context, p *command.Program) error {
 	case len(args) == 0:
 		args = []string{"--help"}
 	case args[0] == "inside":
-		return (&insideCmd{}).Run(ctx, p)
+		return inside.Run(ctx, p)
 	case args[0] == "help": // as in git and go
 		args = args[1:]
 		root := newRoot(p, args)
@@ -113,7 +120,7 @@ func execute(ctx context.Context, p *command.Program) error {
 		printHelp(p, cmd)
 		return nil
 	case args[0] == "run":
-		args = joinWorktree(args)
+		args = run.JoinWorktree(args)
 	}
 	root := newRoot(p, args)
 	root.SetArgs(slices.Clone(args))

@@ -10,6 +10,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/holdfast-dev/holdfast/event"
+	"github.com/holdfast-dev/holdfast/internal/cli/command"
+	"github.com/holdfast-dev/holdfast/internal/cli/view"
+	"github.com/holdfast-dev/holdfast/internal/term"
 	"github.com/holdfast-dev/holdfast/policy"
 )
 
@@ -17,12 +20,12 @@ import (
 func (s *seen) inText(t *testing.T) {
 	t.Helper()
 	for _, tty := range []bool{false, true} {
-		p, b := screen(t, tty)
-		v := &textView{p: p, verbose: true}
-		v.begin(scene{model: "m", mode: func() policy.Mode { return policy.ModeDefault }})
+		p, b := viewer(t, tty)
+		v := &view.Text{Program: p, Verbose: true}
+		v.Begin(view.Scene{Model: "m", Mode: func() policy.Mode { return policy.ModeDefault }})
 		for _, e := range s.told {
 			b.Reset()
-			if err := v.show(e); err != nil {
+			if err := v.Show(e); err != nil {
 				t.Fatal(err)
 			}
 			shown, of := b.String(), shownBy()[event.Type(e)]
@@ -58,13 +61,13 @@ func (s *seen) inText(t *testing.T) {
 // inStream compares what stream-json has of each event with the event.
 func (s *seen) inStream(t *testing.T) {
 	t.Helper()
-	p, b := screen(t, false)
+	p, b := viewer(t, false)
 	var denied []string
-	v := &streamView{p: p, all: true, partial: true, began: p.Now(), id: "s"} // whoever follows late is not told
-	v.begin(scene{model: "m", mode: func() policy.Mode { return policy.ModeDefault }})
+	v := &view.Stream{Program: p, All: true, Partial: true, Began: p.Now(), Id: "s"} // whoever follows late is not told
+	v.Begin(view.Scene{Model: "m", Mode: func() policy.Mode { return policy.ModeDefault }})
 	for _, e := range s.told {
 		b.Reset()
-		if err := v.show(e); err != nil {
+		if err := v.Show(e); err != nil {
 			t.Fatal(err)
 		}
 		var want []string
@@ -272,4 +275,16 @@ func socketed(t *testing.T, frames []string, provisional bool) (list []string) {
 		list = append(list, text)
 	}
 	return list
+}
+
+// viewer is a program for a view, and what it prints.
+func viewer(t *testing.T, tty bool) (*command.Program, *bytes.Buffer) {
+	t.Helper()
+	var b bytes.Buffer
+	p := &command.Program{}
+	p.Fill()
+	style := term.Style{TTY: tty, Width: 60}
+	p.Out, p.Err = term.NewPrinter(&b, style), term.NewPrinter(&b, style)
+	p.Err.Share(p.Out)
+	return p, &b
 }

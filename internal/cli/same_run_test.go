@@ -22,6 +22,7 @@ import (
 	"github.com/holdfast-dev/holdfast/daemon/client"
 	"github.com/holdfast-dev/holdfast/event"
 	"github.com/holdfast-dev/holdfast/internal/cli/command"
+	"github.com/holdfast-dev/holdfast/internal/cli/inside"
 	"github.com/holdfast-dev/holdfast/internal/compose"
 	"github.com/holdfast-dev/holdfast/internal/daemon/wire"
 	"github.com/holdfast-dev/holdfast/internal/logpipe"
@@ -262,7 +263,7 @@ func (s *place) logPipe() *seen {
 	})
 	s.ok(err)
 	out := &seen{}
-	inside, host := net.Pipe()
+	container, host := net.Pipe()
 	server, err := logpipe.NewServer(host, sessions, logpipe.ServeOptions{
 		Session: "s", Lease: restored.Log.Lease(), Models: []model.Model{m}, Ask: sayYes,
 		Budget: logpipe.Budget{Calls: s.spec.Limits.MaxTurns, USD: s.spec.Limits.MaxBudgetUSD},
@@ -273,9 +274,9 @@ func (s *place) logPipe() *seen {
 	served.Go(func() { _ = server.Serve(s.t.Context()) }) // it ends with the connection
 	p := s.program()
 	p.Stdin = strings.NewReader(string(spec))
-	steer := &steering{ready: make(chan struct{})}
-	c := logpipe.Dial(inside, steer)
-	_, err = (&insideCmd{}).turn(s.t.Context(), p, c, steer)
+	steer := &inside.Steering{Ready: make(chan struct{})}
+	c := logpipe.Dial(container, steer)
+	_, err = (&inside.Cmd{}).Turn(s.t.Context(), p, c, steer)
 	s.ok(err)
 	s.ok(c.Close())
 	served.Wait()

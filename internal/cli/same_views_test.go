@@ -12,6 +12,8 @@ import (
 	"testing"
 
 	"github.com/holdfast-dev/holdfast/event"
+	"github.com/holdfast-dev/holdfast/internal/cli/question"
+	"github.com/holdfast-dev/holdfast/internal/cli/view"
 	"github.com/holdfast-dev/holdfast/internal/term"
 	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/transcript"
@@ -240,7 +242,7 @@ func deniedStream(e event.Event) []string {
 
 func askedStream(e event.Event) []string {
 	q := e.(event.ApprovalAsked).Question
-	return []string{"system/approval_asked " + js(map[string]any{"approval_id": q.ID, "tool_use_id": q.Use, "tool_name": q.Tool, "reason": whyAsked(q)})}
+	return []string{"system/approval_asked " + js(map[string]any{"approval_id": q.ID, "tool_use_id": q.Use, "tool_name": q.Tool, "reason": question.WhyAsked(q)})}
 }
 
 func askedSocket(e event.Event) []string {
@@ -293,7 +295,7 @@ func finishedText(e event.Event) []string {
 	case f.Result.IsError:
 		state = "error"
 	}
-	return append([]string{state}, strings.Split(resultText(f.Result), "\n")...)
+	return append([]string{state}, strings.Split(view.ResultText(f.Result), "\n")...)
 }
 
 func finishedSocket(e event.Event) []string {
@@ -426,7 +428,7 @@ func noticeSocket(e event.Event) []string { return []string{"notice " + js(e.(ev
 func resultMarks(e event.Event) []string {
 	r := e.(event.Result)
 	list := []string{"session " + r.SessionID, term.Count(r.Turns, "turn")}
-	if why := whyEnded(r); why != "" {
+	if why := view.WhyEnded(r); why != "" {
 		list = slices.Insert(list, 0, why)
 	}
 	return list

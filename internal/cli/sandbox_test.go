@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/holdfast-dev/holdfast/internal/cli/command"
+	"github.com/holdfast-dev/holdfast/internal/jsonlines"
 )
 
 // sandboxProgram is a program that has a home and nothing else.
@@ -59,7 +60,7 @@ func TestSandboxBatchStreams(t *testing.T) {
 func TestSandboxBatchSettings(t *testing.T) {
 	p, out, errs := sandboxProgram(t, "check", "--batch", "-")
 	var in strings.Builder
-	for i := range 2*maxCompiled + 1 {
+	for i := range 2*1024 + 1 {
 		fmt.Fprintf(&in, `{"settings":{"deniedCommands":["p%d"]},"command":"p%d"}`+"\n", i, i)
 		fmt.Fprintf(&in, `{"settings":{"deniedCommands":["p%d"]},"command":"p%d"}`+"\n", i, i+1)
 	}
@@ -77,7 +78,7 @@ func TestSandboxBatchSettings(t *testing.T) {
 // A long line is denied, and the next one is answered.
 func TestSandboxBatchLongLine(t *testing.T) {
 	p, out, _ := sandboxProgram(t, "check", "--settings", `{"deniedCommands":["rm"]}`, "--batch", "-")
-	p.Stdin = strings.NewReader(`{"command":"` + strings.Repeat("x", maxJSONLine) + "\"}\n{\"command\":\"ls\"}\n")
+	p.Stdin = strings.NewReader(`{"command":"` + strings.Repeat("x", jsonlines.MaxLine) + "\"}\n{\"command\":\"ls\"}\n")
 	if code := Run(context.Background(), p); code != 2 {
 		t.Errorf("exit code %d", code)
 	}

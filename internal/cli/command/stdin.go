@@ -60,3 +60,6 @@ func (r *boundReader) pump() {
 		}
 	}
 }
+
+// InputLimit bounds what is read from standard input.
+const InputLimit = 10 << 20

@@ -1,0 +1,388 @@
+// Package approvals is `holdfast approvals`: list the questions of runs that wait for an
+// answer, and answer them.
+package approvals
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/holdfast-dev/holdfast/approval"
+	"github.com/holdfast-dev/holdfast/daemon/api"
+	"github.com/holdfast-dev/holdfast/internal/cli/command"
+	"github.com/holdfast-dev/holdfast/internal/cli/dial"
+	"github.com/holdfast-dev/holdfast/internal/cli/flags"
+	"github.com/holdfast-dev/holdfast/internal/cli/question"
+	"github.com/holdfast-dev/holdfast/internal/outcome"
+	"github.com/holdfast-dev/holdfast/internal/term"
+	"github.com/holdfast-dev/holdfast/policy"
+	"github.com/holdfast-dev/holdfast/session"
+)
+
+func Command(p *command.Program) *command.Command {
+	return p.Group("approvals", "List and answer the questions that wait.",
+		p.Command(&listCmd{}, "list", "List the questions that wait for an answer, oldest first.", "ls"),
+		p.Command(&showCmd{}, "show", "Show a question with everything it would do."),
+		p.Command(&allowCmd{}, "allow", "Answer yes; the run goes on, or can be resumed."),
+		p.Command(&denyCmd{}, "deny", "Answer no."),
+	)
+}
+
+// questionDoc is a question in JSON, with its answer when it has one.
+type questionDoc struct {
+	approval.Question
+	Answer *approval.Answer `json:"answer,omitempty"`
+}
+
+// listCmd is `holdfast approvals list`.
+type listCmd struct {
+	Session string
+	command.StoreFlags
+	command.JSONFlag
+}
+
+func (c *listCmd) Declare(b *command.Builder) {
+	b.Flag(&c.Session, "session", "", "SESSION", "Only of this session and its sub-agents.")
+	b.Include(&c.StoreFlags)
+	b.Include(&c.JSONFlag)
+}
+
+func (c *listCmd) Run(ctx context.Context, p *command.Program) error {
+	sessions, closeStore, err := p.OpenStore(ctx, c.Store)
+	if err != nil {
+		return err
+	}
+	defer closeStore()
+	id := ""
+	if c.Session != "" {
+		m, err := sessions.Find(ctx, c.Session)
+		if err != nil {
+			return err
+		}
+		id = m.ID
+	}
+	pending := approval.PendingOf
+	if id == "" {
+		pending = approval.Pending
+	}
+	open, err := pending(ctx, sessions, id)
+	if err != nil {
+		return err
+	}
+	slices.SortStableFunc(open, func(a, b approval.Question) int { return a.AskedAt.Compare(b.AskedAt) })
+	if c.JSON {
+		return p.Out.JSON(struct {
+			Approvals []approval.Question `json:"approvals"`
+		}{append([]approval.Question{}, open...)}, p.Out.TTY)
+	}
+	if len(open) == 0 {
+		p.Err.Line("no question waits for an answer")
+		return nil
+	}
+	rows := [][]string{{"ID", "TOOL", "WHAT", "AGE", "UNTIL", "SESSION"}}
+	for _, q := range open {
+		until := "-"
+		if q.Expires != nil {
+			until = q.Expires.Local().Format(time.TimeOnly)
+		}
+		rows = append(rows, []string{q.ID, q.Tool, question.Subject(q), term.Age(p.Now().Sub(q.AskedAt)), until, q.Session})
+	}
+	p.Out.Table(rows, 2)
+	return nil
+}
+
+// approvalArg names one question.
+type approvalArg struct {
+	ID string
+}
+
+func (c *approvalArg) Declare(b *command.Builder) {
+	b.Arg(&c.ID, "id", "The question's id, or the beginning of it.")
+}
+
+// with opens the store, finds the question and calls do.
+func (a approvalArg) with(ctx context.Context, p *command.Program, url string, do func(*session.Sessions, questionDoc) error) error {
+	sessions, closeStore, err := p.OpenStore(ctx, url)
+	if err != nil {
+		return err
+	}
+	defer closeStore()
+	q, ans, err := approval.Find(ctx, sessions, a.ID)
+	if errors.Is(err, approval.ErrNoQuestion) {
+		return &outcome.Failure{
+			Message: fmt.Sprintf("there is no question %q", a.ID), Result: outcome.NotFound, Cause: err,
+			Advice: "holdfast approvals list",
+		}
+	}
+	if err != nil {
+		return err
+	}
+	return do(sessions, questionDoc{q, ans})
+}
+
+// showCmd is `holdfast approvals show`.
+type showCmd struct {
+	approvalArg
+	command.StoreFlags
+	command.JSONFlag
+}
+
+func (c *showCmd) Declare(b *command.Builder) {
+	b.Include(&c.approvalArg)
+	b.Include(&c.StoreFlags)
+	b.Include(&c.JSONFlag)
+}
+
+func (c *showCmd) Run(ctx context.Context, p *command.Program) error {
+	return c.with(ctx, p, c.Store, func(_ *session.Sessions, d questionDoc) error {
+		if c.JSON {
+			return p.Out.JSON(d, p.Out.TTY)
+		}
+		t := p.Out.Style
+		question.PrintQuestion(p.Out, d.Question, p.Now())
+		p.Out.Line("  %s  %s", t.Dim("session"), term.Escape(d.Session))
+		for i, s := range d.Scopes {
+			name := "scope  "
+			if i > 0 {
+				name = "       "
+			}
+			p.Out.Line("  %s  %s", t.Dim(name), term.EscapeStrict(question.ScopeText(s)))
+		}
+		if a := d.Answer; a != nil {
+			p.Out.Line("  %s  %s", t.Dim("answer "), term.EscapeStrict(question.AnswerText(*a)))
+			return nil
+		}
+		p.Err.Line("%s %s, or deny", p.Err.Bold("hint:"), allowLine(d.Question))
+		return nil
+	})
+}
+
+// allowLine is the command that says yes.
+func allowLine(q approval.Question) string {
+	var line strings.Builder
+	line.WriteString("holdfast approvals allow " + q.ID)
+	if q.Plan() != "" {
+		line.WriteString(" [--mode acceptEdits]")
+	}
+	for i := range q.Choices() {
+		fmt.Fprintf(&line, ` --answer "%d=…"`, i+1)
+	}
+	return line.String()
+}
+
+// answerFlags are shared by allow and deny.
+type answerFlags struct {
+	ForSession bool
+	Scope      string
+	Message    string
+	By         string
+}
+
+func (c *answerFlags) Declare(b *command.Builder) {
+	b.Heading = "Answer"
+	b.Flag(&c.ForSession, "for-session", "", "", "For the session, not only once.")
+	b.Flag(&c.Scope, "scope", "", "RULE", "With --for-session: what it covers, as a rule; default exactly this request.")
+	b.Flag(&c.Message, "message", "m", "TEXT", "Why; a no tells the model.")
+	b.Flag(&c.By, "by", "", "NAME", "Who answers; default $USER.")
+}
+
+func (f *answerFlags) answer(p *command.Program, id string, once, always approval.Decision) (approval.Answer, error) {
+	message, err := p.Environment().Masked(f.Message)
+	if err != nil {
+		return approval.Answer{}, err
+	}
+	a := approval.Answer{
+		Question: id, Decision: once, Scope: f.Scope, Message: message, Via: "cli",
+		By: cmp.Or(f.By, p.Getenv("USER"), p.Getenv("LOGNAME"), "person"), At: p.Now(),
+	}
+	if f.ForSession {
+		a.Decision = always
+	} else if f.Scope != "" {
+		return a, outcome.Invalid("--scope says what a decision for the session covers", "add --for-session")
+	}
+	return a, nil
+}
+
+// allowCmd is `holdfast approvals allow`.
+type allowCmd struct {
+	approvalArg
+	answerFlags
+	Mode   string
+	Answer []string
+	Field  []string
+	command.StoreFlags
+	command.JSONFlag
+}
+
+func (c *allowCmd) Declare(b *command.Builder) {
+	b.Include(&c.approvalArg)
+	b.Include(&c.answerFlags)
+	b.Heading = "Answer"
+	b.Flag(&c.Mode, "mode", "", "MODE", "Of a plan: the mode in which it is carried out, default or acceptEdits.", "default", "acceptEdits")
+	b.Flag(&c.Answer, "answer", "", "N=TEXT", "Of questions to you: the answer to the Nth, the label of an option or other words; may be repeated.")
+	b.Flag(&c.Field, "field", "", "NAME=VALUE", "Of what an MCP server asks: a field and its value; may be repeated. What is not named is what is proposed.")
+	b.Heading = ""
+	b.Include(&c.StoreFlags)
+	b.Include(&c.JSONFlag)
+}
+
+func (c *allowCmd) Run(ctx context.Context, p *command.Program) error {
+	return c.with(ctx, p, c.Store, func(s *session.Sessions, d questionDoc) error {
+		a, err := c.answer(p, d.ID, approval.Allow, approval.AllowSession)
+		if err == nil {
+			a.Input, err = c.input(d.Question)
+		}
+		if err != nil {
+			return err
+		}
+		return decide(ctx, p, s, d, a, c.Store, c.JSON)
+	})
+}
+
+// input is what the call is to run with: the mode of a plan, the answers to questions, the
+// fields of a form.
+func (c *allowCmd) input(q approval.Question) (json.RawMessage, error) {
+	list, plan, form := q.Choices(), q.Plan(), q.Form()
+	switch {
+	case len(c.Field) > 0 && form == nil:
+		return nil, outcome.Invalid("--field is for what an MCP server asks, and question "+q.ID+" is about "+q.Tool, "leave it out")
+	case c.Mode != "" && plan == "":
+		return nil, outcome.Invalid("--mode is for a plan, and question "+q.ID+" is about "+q.Tool, "leave it out")
+	case len(c.Answer) > 0 && list == nil:
+		return nil, outcome.Invalid("--answer is for questions to you, and question "+q.ID+" is about "+q.Tool, "leave it out")
+	case c.Mode != "":
+		return approval.Planned(q, policy.Mode(c.Mode))
+	case form != nil:
+		in, err := question.ReadFields(q, form, c.Field)
+		if err != nil {
+			return nil, outcome.Invalid(err.Error(), "holdfast approvals allow "+q.ID+" --field NAME=VALUE")
+		}
+		return in, nil
+	case list == nil:
+		return nil, nil
+	}
+	answers := map[string][]string{}
+	for _, text := range c.Answer {
+		number, said, _ := strings.Cut(text, "=")
+		n, err := strconv.Atoi(number)
+		if err != nil || n < 1 || n > len(list) {
+			return nil, outcome.Invalid(fmt.Sprintf("--answer %s: want N=TEXT, N from 1 to %d", text, len(list)), "holdfast approvals show "+q.ID)
+		}
+		answers[list[n-1].Question] = append(answers[list[n-1].Question], said)
+	}
+	in, err := approval.Answered(q, answers)
+	if err == nil {
+		_, _, err = approval.ReadAnswers(q.Requests[0].Input, in)
+	}
+	if err != nil {
+		return nil, outcome.Invalid(err.Error(), allowLine(q))
+	}
+	return in, nil
+}
+
+// denyCmd is `holdfast approvals deny`.
+type denyCmd struct {
+	approvalArg
+	answerFlags
+	Stop bool
+	command.StoreFlags
+	command.JSONFlag
+}
+
+func (c *denyCmd) Declare(b *command.Builder) {
+	b.Include(&c.approvalArg)
+	b.Include(&c.answerFlags)
+	b.Heading = "Answer"
+	b.Flag(&c.Stop, "stop", "", "", "End the turn as well.")
+	b.Heading = ""
+	b.Include(&c.StoreFlags)
+	b.Include(&c.JSONFlag)
+}
+
+func (c *denyCmd) Run(ctx context.Context, p *command.Program) error {
+	return c.with(ctx, p, c.Store, func(s *session.Sessions, d questionDoc) error {
+		a, err := c.answer(p, d.ID, approval.Deny, approval.DenySession)
+		if err != nil {
+			return err
+		}
+		a.Stop = c.Stop
+		return decide(ctx, p, s, d, a, c.Store, c.JSON)
+	})
+}
+
+// resolve records an answer: through the daemon, when one serves the store, so that a
+// run that waits there hears of it at once. The daemon writes down whom it takes the
+// caller for, so an answer in somebody else's name goes to the store, where the run
+// looks a little later.
+func resolve(ctx context.Context, p *command.Program, s *session.Sessions, d questionDoc, a approval.Answer, store string) (approval.Answer, error) {
+	if err := dial.NotFromRun(p, "answer its questions"); err != nil {
+		return a, err
+	}
+	c, _ := dial.Serving(ctx, p, store)
+	if c == nil {
+		return resolveHere(ctx, p, s, d, a)
+	}
+	defer c.Close()
+	if c.Info().Caller.Agent {
+		return a, &outcome.Failure{Message: "an agent of this daemon cannot answer its questions", Result: outcome.Denied, Advice: "answer it from a terminal of your own"}
+	}
+	if a.By != flags.DecidedBy(p, "") {
+		return resolveHere(ctx, p, s, d, a)
+	}
+	done, err := c.Decide(ctx, d.ID, api.Decision{
+		Decision: a.Decision, Scope: a.Scope, Message: a.Message, Stop: a.Stop, Input: a.Input, Digest: d.Digest,
+	})
+	if lost, ok := errors.AsType[*api.Problem](err); ok && lost.Winner != nil {
+		return a, &approval.AnsweredError{Winner: *lost.Winner}
+	}
+	if err != nil || done.Answer == nil {
+		return a, err
+	}
+	return *done.Answer, nil
+}
+
+// resolveHere writes an answer down as it is. So what a person fills in may hold no key: only
+// the process that runs the call can use it and mask it on record.
+func resolveHere(ctx context.Context, p *command.Program, s *session.Sessions, d questionDoc, a approval.Answer) (approval.Answer, error) {
+	if d.Form() != nil {
+		masked, err := p.Environment().Masked(string(a.Input))
+		if err != nil {
+			return a, err
+		}
+		if masked != string(a.Input) {
+			return a, &outcome.Failure{
+				Message: "what is filled in holds something that looks like a key, and would be written down", Result: outcome.Denied,
+				Advice: "answer where the run is: at its terminal, or through the daemon that it runs in",
+			}
+		}
+	}
+	return approval.Resolve(ctx, s, d.Session, a)
+}
+
+// decide records an answer and says who goes on.
+func decide(ctx context.Context, p *command.Program, s *session.Sessions, d questionDoc, a approval.Answer, store string, asJSON bool) error {
+	won, err := resolve(ctx, p, s, d, a, store)
+	if lost, ok := errors.AsType[*approval.AnsweredError](err); ok {
+		return &outcome.Failure{
+			Message: fmt.Sprintf("question %s was answered already: %s", d.ID, question.AnswerText(lost.Winner)), Result: outcome.Approval, Cause: err,
+		}
+	}
+	if err != nil {
+		return err
+	}
+	d.Answer = &won
+	if asJSON {
+		return p.Out.JSON(d, p.Out.TTY)
+	}
+	p.Err.Line("%s  %s: %s", d.ID, term.Escape(d.Tool), term.Escape(question.AnswerText(won)))
+	if held, err := s.Held(ctx, d.Session); err == nil && held == nil {
+		p.Err.Line("%s nobody runs session %s; go on: holdfast run %s--resume %s", p.Err.Bold("hint:"), d.Session, flags.StoreArg(store), d.Session)
+	}
+	return nil
+}

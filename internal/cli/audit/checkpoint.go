@@ -1,0 +1,58 @@
+package audit
+
+import (
+	"context"
+
+	"github.com/holdfast-dev/holdfast/internal/audit"
+	"github.com/holdfast-dev/holdfast/internal/cli/command"
+	"github.com/holdfast-dev/holdfast/internal/compose/stores"
+	"github.com/holdfast-dev/holdfast/internal/term"
+)
+
+// checkpointCmd is `holdfast audit checkpoint`.
+type checkpointCmd struct {
+	accessFlag
+	command.StoreFlags
+}
+
+func (c *checkpointCmd) Declare(b *command.Builder) {
+	b.Include(&c.accessFlag)
+	b.Include(&c.StoreFlags)
+}
+
+// Help says more than one line.
+func (c *checkpointCmd) Help() string {
+	return `The checkpoint is a signed note: how many leaves the trail has, and the hash that stands
+for all of them. Whoever keeps it where the account that runs agents cannot write can prove
+later that nothing from before was changed: holdfast audit verify --checkpoint FILE.`
+}
+
+func (c *checkpointCmd) Run(_ context.Context, p *command.Program) error {
+	dir, err := c.dir(p)
+	if err != nil {
+		return err
+	}
+	t, err := audit.OpenTrail(dir, &audit.TrailOptions{Clock: p.Now})
+	if err != nil {
+		return err
+	}
+	note, err := t.Checkpoint()
+	if err != nil {
+		_ = t.Close() // err says more
+		return err
+	}
+	p.Out.Text(term.Escape(string(note)))
+	return t.Close()
+}
+
+// dir is the folder of the trail that is meant.
+func (c *checkpointCmd) dir(p *command.Program) (string, error) {
+	if !c.Access {
+		return stores.Recorded(p.Environment(), c.Store, true)
+	}
+	_, dir, done, err := stores.OpenAccess(p.Environment())
+	if err == nil {
+		done()
+	}
+	return dir, err
+}

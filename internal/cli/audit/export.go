@@ -1,0 +1,211 @@
+package audit
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+
+	"github.com/holdfast-dev/holdfast/internal/audit"
+	"github.com/holdfast-dev/holdfast/internal/cli/command"
+	"github.com/holdfast-dev/holdfast/internal/compose/stores"
+	"github.com/holdfast-dev/holdfast/internal/outcome"
+	"github.com/holdfast-dev/holdfast/internal/term"
+	"github.com/holdfast-dev/holdfast/session"
+)
+
+// exportCmd is `holdfast audit export`.
+type exportCmd struct {
+	Session string
+	All     bool
+	Format  string
+	Output  string
+	auditFilter
+	accessFlag
+	command.StoreFlags
+	command.JSONFlag
+}
+
+func (c *exportCmd) Declare(b *command.Builder) {
+	b.Optional(&c.Session, "session", "An id, a title, or the beginning of an id; default the newest session.")
+	b.Flag(&c.All, "all", "a", "", "Every session of the store, the oldest first, and the log of logins and tokens.")
+	c.Format = "jsonl"
+	b.Flag(&c.Format, "format", "", "FORMAT", "jsonl: canonical JSON, one entry per line; csv; ocsf: Open Cybersecurity Schema Framework 1.3; cloudevents: CloudEvents 1.0; html: one page.", "jsonl", "csv", "ocsf", "cloudevents", "html")
+	b.Flag(&c.Output, "output", "o", "FILE", "Write to this file, which appears when it is whole; default standard output.")
+	b.Include(&c.auditFilter)
+	b.Include(&c.accessFlag)
+	b.Include(&c.StoreFlags)
+	b.Include(&c.JSONFlag)
+}
+
+// Help says more than one line.
+func (c *exportCmd) Help() string {
+	return `Every entry has the digest of the one before it, so an export of a whole session can be
+checked by itself. A record that was changed ends the export: nothing is exported that is
+no evidence.
+
+  holdfast audit export --format html -o audit.html
+  holdfast audit export --all --format ocsf | gzip >events.gz`
+}
+
+func (c *exportCmd) Run(ctx context.Context, p *command.Program) error {
+	if c.All && (c.Session != "" || c.Access) {
+		return outcome.Invalid("name a session, or say --all or --access", "")
+	}
+	o, err := c.options(p.Now())
+	if err != nil {
+		return err
+	}
+	logs, done, err := c.logs(ctx, p)
+	if err != nil {
+		return err
+	}
+	defer done()
+	n := 0
+	entries := func(yield func(audit.Entry, error) bool) {
+		for _, l := range logs {
+			for e, err := range audit.Read(ctx, l.in, l.id, o) {
+				if err == nil {
+					n++
+				}
+				if !yield(e, err) {
+					return
+				}
+			}
+		}
+	}
+	if c.Output == "" {
+		return audit.Export(printsPlain(p, c.Format), c.Format, entries)
+	}
+	name, err := c.write(ctx, p, logs, entries)
+	if err != nil {
+		return err
+	}
+	if c.JSON {
+		return p.Out.JSON(exportedDoc{name, c.Format, n}, false)
+	}
+	p.Err.Line("%s in %s", entryCount(n), term.Escape(name))
+	return nil
+}
+
+// evidenceLog is a log that is exported.
+type evidenceLog struct {
+	in   *session.Sessions
+	id   string
+	meta *session.Meta // nil: it is the log of logins and tokens
+}
+
+// logs finds what is exported.
+func (c *exportCmd) logs(ctx context.Context, p *command.Program) (list []evidenceLog, done func(), err error) {
+	access, err := c.accesses(c.Access, c.Session)
+	if err != nil {
+		return nil, nil, err
+	}
+	var closers []func()
+	all := func() {
+		for _, end := range closers {
+			end()
+		}
+	}
+	defer func() {
+		if err != nil {
+			all()
+		}
+	}()
+	if access || c.All {
+		s, _, end, err := stores.OpenAccess(p.Environment())
+		if err == nil {
+			closers, list = append(closers, end), append(list, evidenceLog{s, audit.AccessID, nil})
+		}
+		if access || err != nil && !errors.Is(err, session.ErrNotFound) {
+			return list, all, err
+		}
+	}
+	sessions, end, err := p.OpenStore(ctx, c.Store)
+	if err != nil {
+		return nil, nil, err
+	}
+	closers = append(closers, end)
+	var metas []session.Meta
+	if c.All {
+		metas, err = audit.OldestFirst(ctx, sessions)
+	} else {
+		metas = make([]session.Meta, 1)
+		metas[0], err = evidenceOf(ctx, sessions, c.Session)
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	own := make([]evidenceLog, len(metas), len(metas)+len(list))
+	for i, m := range metas {
+		own[i] = evidenceLog{sessions, m.ID, &m}
+	}
+	return append(own, list...), all, nil
+}
+
+type exportedDoc struct {
+	File    string `json:"file"`
+	Format  string `json:"format"`
+	Entries int    `json:"entries"`
+}
+
+func entryCount(n int) string {
+	if n == 1 {
+		return "1 entry"
+	}
+	return fmt.Sprintf("%d entries", n)
+}
+
+// write writes a file, and notes which sessions are in it. The log of logins and tokens has no
+// text of sessions.
+func (c *exportCmd) write(ctx context.Context, p *command.Program, logs []evidenceLog, entries iter.Seq2[audit.Entry, error]) (string, error) {
+	return command.WriteFile(p, c.Output, "", func(w io.Writer) (damaged, err error) {
+		return nil, audit.Export(w, c.Format, entries)
+	}, func(path, sum string) error {
+		var of []session.Meta
+		for _, l := range logs {
+			if l.meta != nil {
+				of = append(of, *l.meta)
+			}
+		}
+		if of == nil {
+			return nil
+		}
+		return stores.NoteExport(ctx, p.Environment(), c.Store, logs[0].in, of, path, sum, true)
+	})
+}
+
+// printsPlain is where an export goes. A terminal gets nothing that would steer it.
+func printsPlain(p *command.Program, format string) io.Writer {
+	if !p.Out.TTY {
+		return p.Stdout
+	}
+	return &harmless{p: p.Out, json: format != audit.FormatCSV && format != audit.FormatHTML}
+}
+
+// harmless writes whole lines to a terminal.
+type harmless struct {
+	p    *term.Printer
+	json bool
+	rest []byte
+}
+
+func (h *harmless) Write(b []byte) (int, error) {
+	h.rest = append(h.rest, b...)
+	for {
+		line, rest, ok := bytes.Cut(h.rest, []byte("\n"))
+		if !ok {
+			return len(b), nil
+		}
+		h.rest = rest
+		text := []byte(term.Escape(string(line)))
+		if h.json {
+			text = term.EscapeJSON(string(line))
+		}
+		if err := h.p.Bytes(append(text, '\n')); err != nil {
+			return 0, err
+		}
+	}
+}

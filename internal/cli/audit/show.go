@@ -1,0 +1,190 @@
+package audit
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/holdfast-dev/holdfast/internal/audit"
+	"github.com/holdfast-dev/holdfast/internal/cli/command"
+	"github.com/holdfast-dev/holdfast/internal/cli/view"
+	"github.com/holdfast-dev/holdfast/internal/compose/stores"
+	"github.com/holdfast-dev/holdfast/internal/outcome"
+	"github.com/holdfast-dev/holdfast/internal/term"
+	"github.com/holdfast-dev/holdfast/session"
+)
+
+// showCmd is `holdfast audit show`.
+type showCmd struct {
+	Session string
+	auditFilter
+	accessFlag
+	command.StoreFlags
+	command.JSONFlag
+}
+
+func (c *showCmd) Declare(b *command.Builder) {
+	b.Optional(&c.Session, "session", "An id, a title, or the beginning of an id; default the newest session.")
+	b.Include(&c.auditFilter)
+	b.Include(&c.accessFlag)
+	b.Include(&c.StoreFlags)
+	b.Include(&c.JSONFlag)
+}
+
+// Help says more than one line.
+func (c *showCmd) Help() string {
+	return `Each line is a piece of evidence: a decision with who made it, a call with what came of
+it, a question and its answer, a change of the policy, hooks that ran. A person, a rule, a
+mode, a hook or nobody is who decided; with --json it stands there with file and line, the
+digests of what was asked, the files that changed, and the chain of the evidence.
+
+  holdfast audit show
+  holdfast audit show --kind decision --actor person --since 1d
+  holdfast audit show --access`
+}
+
+func (c *showCmd) Run(ctx context.Context, p *command.Program) error {
+	o, err := c.options(p.Now())
+	if err != nil {
+		return err
+	}
+	sessions, m, done, err := c.log(ctx, p)
+	if err != nil {
+		return err
+	}
+	defer done()
+	var list []audit.Entry
+	damaged := false
+	for e, err := range audit.Read(ctx, sessions, m.ID, o) {
+		switch {
+		case err != nil && !errors.Is(err, session.ErrCorrupt):
+			return err
+		case err != nil:
+			damaged = true
+			p.Warn("%v", err)
+		case c.JSON:
+			line, err := audit.Canonical(&e)
+			if err != nil {
+				return err
+			}
+			if err := p.Out.Bytes(append(term.EscapeJSON(string(line)), '\n')); err != nil {
+				return err
+			}
+		default:
+			list = append(list, e)
+		}
+	}
+	if !c.JSON {
+		printEvidence(p, m, list)
+	}
+	if damaged {
+		p.Err.Line("%s holdfast audit verify --session %s", p.Err.Bold("hint:"), term.Quote(m.ID))
+		return command.End(outcome.Corrupt)
+	}
+	return nil
+}
+
+// log finds the log that is meant: a session, or the one of logins and tokens.
+func (c *showCmd) log(ctx context.Context, p *command.Program) (s *session.Sessions, m session.Meta, done func(), err error) {
+	named := c.Session
+	switch access, wrong := c.accesses(c.Access, c.Session); {
+	case wrong != nil:
+		return nil, m, nil, wrong
+	case access:
+		s, _, done, err = stores.OpenAccess(p.Environment())
+		named = audit.AccessID
+	default:
+		s, done, err = p.OpenStore(ctx, c.Store)
+	}
+	if err != nil {
+		return nil, m, nil, err
+	}
+	if m, err = evidenceOf(ctx, s, named); err != nil {
+		done()
+	}
+	return s, m, done, err
+}
+
+// printEvidence prints entries as a table.
+func printEvidence(p *command.Program, m session.Meta, list []audit.Entry) {
+	if len(list) == 0 {
+		p.Err.Line("nothing of session %s is evidence of that", term.Escape(m.ID))
+		return
+	}
+	t := p.Out.Style
+	head := t.Dim(term.Column("session", 9)) + " " + term.Escape(m.ID)
+	if by := list[len(list)-1].OnBehalf; by != "" {
+		head += "  " + t.Dim("on behalf of") + " " + term.Escape(by)
+	}
+	p.Out.Line("%s", head)
+	first, last := list[0].Time.Local(), list[len(list)-1].Time.Local()
+	layout := time.TimeOnly
+	if first.Format(time.DateOnly) != last.Format(time.DateOnly) {
+		layout = "01-02 15:04"
+	}
+	p.Out.Line("%s %s", t.Dim(term.Column("day", 9)), first.Format(time.DateOnly))
+	p.Out.Line("")
+	rows := [][]string{{"SEQ", "TIME", "EVIDENCE", "BY", "WHAT", "OUTCOME"}}
+	for i := range list {
+		e := &list[i]
+		rows = append(rows, []string{
+			strconv.FormatInt(e.Seq, 10), e.Time.Local().Format(layout), e.Kind + " " + e.Action, term.Clip(term.OneLine(by(e.Actor)), 28), what(e, m.CWD), came(e),
+		})
+	}
+	p.Out.Table(rows, 4, 3)
+}
+
+// by is who it was; of a hook without the words that all of them begin with.
+func by(a audit.Actor) string {
+	if a.Kind == "hook" {
+		a.Name = view.HookName(a.Name)
+	}
+	return a.String()
+}
+
+// what says what an entry is about, and why. Paths in the session's folder are
+// relative to it.
+func what(e *audit.Entry, cwd string) string {
+	var words []string
+	for _, w := range []string{e.Event, e.Tool} {
+		if w != "" {
+			words = append(words, w)
+		}
+	}
+	for _, r := range e.Resources {
+		if e.Kind == audit.KindAccess && (r.Operation == "scope" || r.Operation == "expires") {
+			continue // --json has them
+		}
+		words = append(words, strings.TrimPrefix(r.Name, cwd+"/"))
+	}
+	if e.From != "" {
+		words = append(words, "from "+e.From)
+	}
+	s := strings.Join(words, " ")
+	if e.Mode != "" && e.Action == "mode" {
+		s = e.Mode
+	}
+	if e.Reason != "" && (e.Action == "deny" || e.Action == "block" || e.Action == audit.ActionRefuse || s == "") {
+		s = strings.TrimPrefix(s+": "+e.Reason, ": ")
+	}
+	return cmp.Or(term.OneLine(s), "-")
+}
+
+// came says what came of it.
+func came(e *audit.Entry) string {
+	switch {
+	case e.Erased:
+		return "erased"
+	case e.Kind == audit.KindPolicy && e.Action == "mode":
+		return "-"
+	case e.ExitCode != nil && *e.ExitCode != 0:
+		return fmt.Sprintf("%s, exit %d", cmp.Or(e.Outcome, "-"), *e.ExitCode)
+	case len(e.Changes) > 0:
+		return fmt.Sprintf("%s, %s", cmp.Or(e.Outcome, "-"), term.Count(len(e.Changes), "file"))
+	}
+	return cmp.Or(e.Outcome, "-")
+}

@@ -1,0 +1,198 @@
+package audit
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/holdfast-dev/holdfast/internal/audit"
+	"github.com/holdfast-dev/holdfast/internal/cli/command"
+	"github.com/holdfast-dev/holdfast/internal/compose/stores"
+	"github.com/holdfast-dev/holdfast/internal/outcome"
+	"github.com/holdfast-dev/holdfast/internal/term"
+	"github.com/holdfast-dev/holdfast/session"
+)
+
+// verifyCmd is `holdfast audit verify`.
+type verifyCmd struct {
+	Session    string
+	Checkpoint string
+	Key        string
+	accessFlag
+	command.StoreFlags
+	command.JSONFlag
+}
+
+func (c *verifyCmd) Declare(b *command.Builder) {
+	b.Flag(&c.Session, "session", "", "SESSION", "This one only; default every session of the store.")
+	b.Flag(&c.Checkpoint, "checkpoint", "", "FILE", "A checkpoint that was kept elsewhere; the trail must go on from it. - is standard input.")
+	b.Flag(&c.Key, "key", "", "KEY", "The verifier key that checkpoints must be signed with, or a file with it; default the trail's own.")
+	b.Include(&c.accessFlag)
+	b.Include(&c.StoreFlags)
+	b.Include(&c.JSONFlag)
+}
+
+// Help says more than one line.
+func (c *verifyCmd) Help() string {
+	return `Every record is compared with its digest and the one before it, every log with the audit
+trail, and that with its signed checkpoints; so is the log of logins and tokens. So a changed, removed, added or swapped record
+is found, also when the digests were made anew, and an end that was cut off. The first bad
+record of each session is printed, and the exit code is 8; --json has them all.
+
+A checkpoint that was kept elsewhere finds also what somebody did who holds the trail's key:
+
+  holdfast audit checkpoint >checkpoint-$(date +%F)
+  holdfast audit verify --checkpoint checkpoint-2026-11-20`
+}
+
+func (c *verifyCmd) Run(ctx context.Context, p *command.Program) error {
+	o, err := c.options(ctx, p)
+	if err != nil {
+		return err
+	}
+	if c.Access {
+		return c.access(ctx, p, o)
+	}
+	if _, err := stores.Recorded(p.Environment(), c.Store, false); err != nil {
+		return err
+	}
+	sessions, closeStore, err := p.OpenStore(ctx, c.Store)
+	if err != nil {
+		return err
+	}
+	defer closeStore()
+	var missing error
+	if c.Session != "" {
+		m, err := sessions.Find(ctx, c.Session)
+		switch {
+		case err == nil:
+			o.Session = m.ID
+		case errors.Is(err, session.ErrNotFound) && session.CheckID(c.Session) == nil:
+			o.Session, missing = c.Session, err // the trail may know it
+		default:
+			return err
+		}
+	}
+	r, err := stores.Verify(ctx, p.Environment(), c.Store, sessions, o)
+	if missing != nil && errors.Is(err, session.ErrNotFound) {
+		err = missing
+	}
+	if err != nil {
+		return err
+	}
+	return c.tell(p, r)
+}
+
+// access verifies the log of logins and tokens alone.
+func (c *verifyCmd) access(ctx context.Context, p *command.Program, o *audit.VerifyOptions) error {
+	if c.Session != "" {
+		return outcome.Invalid("name a session or say --access, not both", "")
+	}
+	r, err := stores.VerifyAccess(ctx, p.Environment(), o)
+	if err != nil {
+		return err
+	}
+	return c.tell(p, r)
+}
+
+func (c *verifyCmd) tell(p *command.Program, r *audit.Report) error {
+	if c.JSON {
+		if err := p.Out.JSON(r, p.Out.TTY); err != nil {
+			return err
+		}
+	} else {
+		printVerified(p, r)
+	}
+	if !r.OK {
+		return command.End(outcome.Corrupt)
+	}
+	return nil
+}
+
+func (c *verifyCmd) options(ctx context.Context, p *command.Program) (*audit.VerifyOptions, error) {
+	o := &audit.VerifyOptions{Key: c.Key}
+	if c.Checkpoint != "" {
+		b, err := readNote(ctx, p, c.Checkpoint)
+		if err != nil {
+			return nil, err
+		}
+		if o.Checkpoint = b; len(b) == 0 {
+			return nil, outcome.Invalid("the checkpoint is empty", "holdfast audit checkpoint prints one")
+		}
+	}
+	if b, err := readNote(ctx, p, c.Key); err == nil && c.Key != "" && c.Key != "-" {
+		o.Key = strings.TrimSpace(string(b))
+	}
+	return o, nil
+}
+
+// readNote reads a small file, or standard input.
+func readNote(ctx context.Context, p *command.Program, name string) ([]byte, error) {
+	const limit = 1 << 20
+	if name == "-" {
+		return io.ReadAll(io.LimitReader(p.Input(ctx), limit))
+	}
+	if !filepath.IsAbs(name) {
+		wd, err := p.Getwd()
+		if err != nil {
+			return nil, err
+		}
+		name = filepath.Join(wd, name)
+	}
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, outcome.Invalid(err.Error(), "")
+	}
+	defer f.Close()
+	return io.ReadAll(io.LimitReader(f, limit))
+}
+
+// printVerified prints a report: the first finding of each session, and how many more.
+func printVerified(p *command.Program, d *audit.Report) {
+	t := p.Out.Style
+	first := map[string]int{}
+	for i := range d.Findings {
+		first[d.Findings[i].Session]++
+	}
+	told := map[string]bool{}
+	for _, f := range d.Findings {
+		if told[f.Session] {
+			continue
+		}
+		told[f.Session] = true
+		more := ""
+		if n := first[f.Session] - 1; n > 0 {
+			more = t.Dim(fmt.Sprintf("  and %d more", n))
+		}
+		p.Out.Line("%s  %s%s", t.Red("bad"), term.Escape(term.OneLine(f.String())), more)
+	}
+	for _, n := range d.Notes {
+		p.Err.Line("%s", p.Err.Dim("· "+term.Escape(term.OneLine(n))))
+	}
+	sum := fmt.Sprintf("%s, %s, %s", term.Count(d.Sessions, "session"), term.Count(d.Records, "record"), leafCount(d.Leaves))
+	if d.Signed != "" {
+		sum += ", checkpoint of " + d.Signed
+	} else {
+		sum += ", no checkpoint"
+	}
+	if a := d.Access; a != nil {
+		sum += fmt.Sprintf("; logins and tokens: %s, %s", term.Count(a.Records, "record"), leafCount(a.Leaves))
+	}
+	if len(d.Findings) == 0 {
+		p.Out.Line("%s: %s", t.Green("nothing was changed"), term.Escape(sum))
+		return
+	}
+	p.Err.Line("%s in %s", term.Count(len(d.Findings), "finding"), term.Escape(sum))
+	p.Err.Line("%s keep a copy of the store and of the trail before anything else is run", p.Err.Bold("hint:"))
+}
+
+func leafCount(n int) string {
+	if n == 1 {
+		return "1 leaf"
+	}
+	return fmt.Sprintf("%d leaves", n)
+}

@@ -1,0 +1,67 @@
+package daemon
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/holdfast-dev/holdfast/daemon/client"
+	"github.com/holdfast-dev/holdfast/internal/cli/command"
+	"github.com/holdfast-dev/holdfast/internal/cli/dial"
+	"github.com/holdfast-dev/holdfast/internal/outcome"
+)
+
+// openCmd is `holdfast daemon open`.
+type openCmd struct {
+	Browser bool
+	command.JSONFlag
+}
+
+func (c *openCmd) Declare(b *command.Builder) {
+	b.Flag(&c.Browser, "browser", "", "", "Open it in the browser as well.")
+	b.Include(&c.JSONFlag)
+}
+
+// Help says more than one line.
+func (c *openCmd) Help() string {
+	return `The link works once, within three minutes, and logs in whoever opens it with all rights
+over this daemon. The code stands behind the # and is sent to nobody but the daemon.`
+}
+
+// startDaemon is how to start a daemon that browsers reach.
+const startDaemon = "holdfast daemon --listen 127.0.0.1:7423"
+
+type openDoc struct {
+	URL     string    `json:"url"`
+	Expires time.Time `json:"expires_at"`
+}
+
+func (c *openCmd) Run(ctx context.Context, p *command.Program) error {
+	d, err := dial.Daemon(ctx, p)
+	if errors.Is(err, client.ErrNone) {
+		return &outcome.Failure{Message: err.Error(), Result: outcome.NotFound, Advice: "start it with: " + startDaemon, Cause: err}
+	}
+	if err != nil {
+		return err
+	}
+	defer d.Close()
+	link, err := d.LoginLink(ctx)
+	if err != nil {
+		return err
+	}
+	if link.URL == "" {
+		return &outcome.Failure{
+			Message: "the daemon serves no TCP address, which browsers need", Result: outcome.Usage,
+			Advice: "start it with: " + startDaemon,
+		}
+	}
+	if c.JSON {
+		err = p.Out.JSON(openDoc{link.URL, link.Expires}, p.Out.TTY)
+	} else {
+		p.Out.Line("%s", link.URL)
+	}
+	if c.Browser && err == nil {
+		err = dial.Browse(ctx, link.URL)
+	}
+	return err
+}

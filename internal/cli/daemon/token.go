@@ -1,0 +1,181 @@
+package daemon
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/holdfast-dev/holdfast/daemon/api"
+	"github.com/holdfast-dev/holdfast/internal/cli/command"
+	"github.com/holdfast-dev/holdfast/internal/cli/dial"
+	"github.com/holdfast-dev/holdfast/internal/outcome"
+	"github.com/holdfast-dev/holdfast/internal/term"
+)
+
+func newDaemonTokenCmd(p *command.Program) *command.Command {
+	return p.Group("token", "Make, list and revoke the tokens of programs.",
+		p.Command(&tokenCreateCmd{}, "create", "Make a token; its secret is printed this once."),
+		p.Command(&tokenListCmd{}, "list", "List the tokens, newest first.", "ls"),
+		p.Command(&tokenRevokeCmd{}, "revoke", "Take a token back; its connections end.", "rm"),
+	)
+}
+
+// tokenCreateCmd is `holdfast daemon token create`.
+type tokenCreateCmd struct {
+	Name    string
+	Scope   []string
+	Expires string
+	command.JSONFlag
+}
+
+func (c *tokenCreateCmd) Declare(b *command.Builder) {
+	b.Arg(&c.Name, "name", "Who or what it is for; answers are on record with it.")
+	b.Words(&c.Scope, "scope", "s", "SCOPE", "What it may: read, run, approve, admin; commas, or more than once.")
+	b.Flag(&c.Expires, "expires", "", "TIME", "When it ends: 12h, 30d; default never.")
+	b.Include(&c.JSONFlag)
+	b.Require("scope")
+}
+
+type madeToken struct {
+	api.Token
+	Secret string `json:"secret"`
+}
+
+func (c *tokenCreateCmd) Run(ctx context.Context, p *command.Program) error {
+	t := api.Token{Name: c.Name}
+	for _, s := range c.Scope {
+		t.Scopes = append(t.Scopes, api.Scope(strings.TrimSpace(s)))
+	}
+	if c.Expires != "" {
+		d, err := lifetime(c.Expires)
+		if err != nil {
+			return err
+		}
+		at := p.Now().Add(d)
+		t.Expires = &at
+	}
+	a, done, err := authOfHome(p)
+	if err != nil {
+		return err
+	}
+	defer done()
+	if err := dial.NotFromRun(p, "make tokens"); err != nil {
+		return err
+	}
+	secret, made, err := a.Make(ctx, caller(), t)
+	if err != nil {
+		return err
+	}
+	if c.JSON {
+		return p.Out.JSON(madeToken{made, secret}, p.Out.TTY)
+	}
+	p.Out.Line("%s", secret)
+	p.Err.Line("%s may %s%s; it is shown this once", made.ID, scopeWords(made.Scopes), until(made.Expires))
+	return nil
+}
+
+// lifetime reads 12h, 90m or 30d.
+func lifetime(text string) (time.Duration, error) {
+	d, err := time.ParseDuration(text)
+	if days, ok := strings.CutSuffix(text, "d"); ok {
+		var n int
+		n, err = strconv.Atoi(days)
+		d = time.Duration(n) * 24 * time.Hour
+		if n > 36500 {
+			err = strconv.ErrRange
+		}
+	}
+	if err != nil || d <= 0 {
+		return 0, outcome.Invalid(fmt.Sprintf("%q is no time that a token can last", text), "write 12h or 30d")
+	}
+	return d, nil
+}
+
+func scopeWords(list []api.Scope) string {
+	words := make([]string, len(list))
+	for i, s := range list {
+		words[i] = string(s)
+	}
+	return strings.Join(words, ", ")
+}
+
+func until(at *time.Time) string {
+	if at == nil {
+		return ""
+	}
+	return " until " + at.Local().Format("2006-01-02 15:04")
+}
+
+// tokenListCmd is `holdfast daemon token list`.
+type tokenListCmd struct{ command.JSONFlag }
+
+func (c *tokenListCmd) Declare(b *command.Builder) {
+	b.Include(&c.JSONFlag)
+}
+
+func (c *tokenListCmd) Run(_ context.Context, p *command.Program) error {
+	a, done, err := authOfHome(p)
+	if err != nil {
+		return err
+	}
+	defer done()
+	list, err := a.Tokens()
+	if err != nil {
+		return err
+	}
+	if c.JSON {
+		return p.Out.JSON(struct {
+			Tokens []api.Token `json:"tokens"`
+		}{append([]api.Token{}, list...)}, p.Out.TTY)
+	}
+	if len(list) == 0 {
+		p.Err.Line("no tokens; make one: holdfast daemon token create NAME --scope read")
+		return nil
+	}
+	rows := [][]string{{"ID", "NAME", "MAY", "USED"}}
+	for _, t := range list {
+		rows = append(rows, []string{t.ID, t.Name, scopeWords(t.Scopes), tokenState(t, p.Now())})
+	}
+	p.Out.Table(rows, 1)
+	return nil
+}
+
+func tokenState(t api.Token, now time.Time) string {
+	used := "never used"
+	if t.Used != nil {
+		used = "used " + term.Age(now.Sub(*t.Used)) + " ago"
+	}
+	switch {
+	case t.Expires == nil:
+		return used
+	case !now.Before(*t.Expires):
+		return used + ", expired"
+	}
+	return used + "," + until(t.Expires)
+}
+
+// tokenRevokeCmd is `holdfast daemon token revoke`.
+type tokenRevokeCmd struct {
+	ID []string
+}
+
+func (c *tokenRevokeCmd) Declare(b *command.Builder) {
+	b.Arg(&c.ID, "id", "The token's id, from the list.")
+}
+
+func (c *tokenRevokeCmd) Run(ctx context.Context, p *command.Program) error {
+	a, done, err := authOfHome(p)
+	if err != nil {
+		return err
+	}
+	defer done()
+	for _, id := range c.ID {
+		if err := a.Revoke(ctx, caller(), id); err != nil {
+			return err
+		}
+		p.Err.Line("revoked %s", term.Escape(id))
+	}
+	return nil
+}

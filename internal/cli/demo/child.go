@@ -1,0 +1,123 @@
+package demo
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"time"
+
+	"github.com/holdfast-dev/holdfast/internal/demo"
+	"github.com/holdfast-dev/holdfast/internal/record"
+	"github.com/holdfast-dev/holdfast/session"
+)
+
+const (
+	watchPeriod = 15 * time.Millisecond
+	// killDelay lets the tests get half-way before the process is killed.
+	killDelay = 300 * time.Millisecond
+)
+
+// child is this program, running the agent in a process of its own. It shows
+// itself on Stdout.
+func (s *stage) child(ctx context.Context, args ...string) *exec.Cmd {
+	args = append([]string{
+		"run", "--model", "scripted/" + s.play, "--cwd", s.project, "--store", "sqlite:" + s.db,
+		"--permission-mode", "bypassPermissions",
+	}, args...)
+	cmd := exec.CommandContext(ctx, s.exe, args...)
+	cmd.Env = append(append([]string{}, s.p.Env...), "HOLDFAST_HOME="+filepath.Join(s.dir, "home"), "HOLDFAST_MODEL=", "HOLDFAST_STORE=")
+	cmd.Stdout, cmd.Stderr = s.p.Stdout, s.p.Stdout
+	return cmd
+}
+
+// untilKilled runs the agent and kills it, without warning, while the tool call
+// demo.KillUse is under way. It reads the store to know when that is.
+func (s *stage) untilKilled(ctx context.Context) (pid int, err error) {
+	cmd := s.child(ctx, "--session-id", demoSession, demo.Prompt)
+	if err := cmd.Start(); err != nil {
+		return 0, fmt.Errorf("start the agent: %w", err)
+	}
+	exited := make(chan error, 1)
+	go func() { exited <- cmd.Wait() }()
+	watch, stop := context.WithCancel(ctx)
+	defer stop()
+	seen := make(chan error, 1)
+	go func() { seen <- s.inLog(watch, s.waitForStart) }()
+	select {
+	case err := <-exited:
+		stop()
+		<-seen //nolint:errcheck // that it was stopped
+		if ctx.Err() != nil {
+			return 0, ctx.Err()
+		}
+		return 0, fmt.Errorf("the agent ended before it could be killed: %v", err) //nolint:errorlint // nil when the agent ended by itself
+	case err := <-seen:
+		if err == nil {
+			err = pause(ctx, killDelay)
+		}
+		kerr := cmd.Process.Kill()
+		<-exited //nolint:errcheck // that it was killed
+		return cmd.Process.Pid, errors.Join(err, kerr)
+	}
+}
+
+// waitForStart returns when the log says that demo.KillUse has started.
+func (s *stage) waitForStart(ctx context.Context, sessions *session.Sessions) error {
+	for after := int64(0); ; {
+		for r, err := range sessions.Records(ctx, demoSession, session.Range{After: after}) {
+			if errors.Is(err, session.ErrNotFound) {
+				break // the child has not come that far
+			}
+			if err != nil {
+				return err
+			}
+			after = r.Seq
+			if use, ok := startOf(r); ok && use == demo.KillUse {
+				return nil
+			}
+		}
+		if err := pause(ctx, watchPeriod); err != nil {
+			return err
+		}
+	}
+}
+
+// startOf returns the tool use that a record says has started.
+func startOf(r session.Record) (use string, ok bool) {
+	if r.Kind != session.KindToolStarted {
+		return "", false
+	}
+	var st record.ToolStarted
+	err := json.Unmarshal(r.Payload, &st)
+	return st.Use, err == nil
+}
+
+func pause(ctx context.Context, d time.Duration) error {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// goOn lets another process go on with the session to its end.
+func (s *stage) goOn(ctx context.Context) error {
+	args := []string{"--resume", demoSession}
+	if runtime.GOOS != "linux" {
+		args = append(args, "--takeover") // elsewhere nothing tells that the holder is dead
+	}
+	if err := s.child(ctx, args...).Run(); err != nil {
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		return fmt.Errorf("the agent that went on failed: %w", err)
+	}
+	return nil
+}

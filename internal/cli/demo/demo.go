@@ -1,0 +1,249 @@
+// Package demo is `holdfast demo`: an agent repairs a small project and survives a kill -9.
+package demo
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"time"
+
+	"github.com/holdfast-dev/holdfast/internal/cli/command"
+	"github.com/holdfast-dev/holdfast/internal/demo"
+	"github.com/holdfast-dev/holdfast/internal/outcome"
+	"github.com/holdfast-dev/holdfast/internal/term"
+	"github.com/holdfast-dev/holdfast/session"
+)
+
+// Command makes `holdfast demo`.
+func Command(p *command.Program) *command.Command {
+	return p.Command(&demoCmd{}, "demo", "Watch an agent repair a small project and survive a kill -9; needs no key.")
+}
+
+// demoCmd is `holdfast demo`.
+type demoCmd struct {
+	Rm bool
+}
+
+func (c *demoCmd) Declare(b *command.Builder) {
+	b.Flag(&c.Rm, "rm", "", "", "Remove the demo's folder at the end.")
+}
+
+const demoSession = "demo"
+
+// stage is where a demo plays: a folder of its own, with the project, the play
+// and the store in it. Nothing outside is touched.
+type stage struct {
+	p       *command.Program
+	dir     string
+	project string
+	play    string
+	db      string
+	exe     string
+	began   time.Time
+}
+
+func (c *demoCmd) Run(ctx context.Context, p *command.Program) (err error) {
+	s, err := newStage(p)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, s.leave(c.Rm)) }()
+	t := p.Out.Style
+	p.Out.Line("An agent is going to mend a small project. In the middle of it the agent is killed,")
+	p.Out.Line("and another process goes on with its session. The model is a written play; the tools,")
+	p.Out.Line("the tests, the log and the kill -9 are real.")
+	p.Out.Line("%s", t.Dim("folder: "+s.dir))
+
+	s.title("1  The agent starts")
+	p.Out.Line("%s", t.Dim("you: "+demo.Prompt))
+	pid, err := s.untilKilled(ctx)
+	if err != nil {
+		return err
+	}
+	s.title(fmt.Sprintf("2  kill -9 %d", pid))
+	if err := s.inLog(ctx, s.tellKilled); err != nil {
+		return err
+	}
+	s.title("3  Another process goes on")
+	if err := s.goOn(ctx); err != nil {
+		return err
+	}
+	s.title("4  Was it worth it?")
+	if err := s.tests(ctx); err != nil {
+		return err
+	}
+	if err := s.inLog(ctx, s.tellKept); err != nil {
+		return err
+	}
+	if !c.Rm {
+		s.next()
+	}
+	p.Out.Line("")
+	p.Out.Line("%s", t.Dim("done in "+term.Elapsed(p.Now().Sub(s.began))))
+	return nil
+}
+
+func newStage(p *command.Program) (*stage, error) {
+	exe, err := p.Executable()
+	if err != nil {
+		return nil, fmt.Errorf("find this program: %w", err)
+	}
+	dir, err := os.MkdirTemp(p.Getenv("TMPDIR"), "holdfast-demo-")
+	if err != nil {
+		return nil, fmt.Errorf("make the demo's folder: %w", err)
+	}
+	s := &stage{
+		p: p, dir: dir, exe: exe, began: p.Now(), project: filepath.Join(dir, "project"),
+		play: filepath.Join(dir, "play.yaml"), db: filepath.Join(dir, "sessions.db"),
+	}
+	if err := demo.Unpack(s.project); err != nil {
+		return nil, err
+	}
+	if err := os.WriteFile(s.play, demo.Play(), 0o600); err != nil {
+		return nil, fmt.Errorf("write the play: %w", err)
+	}
+	return s, nil
+}
+
+// leave removes the folder or says where it is.
+func (s *stage) leave(remove bool) error {
+	if !remove {
+		return nil
+	}
+	if err := os.RemoveAll(s.dir); err != nil {
+		return fmt.Errorf("remove the demo's folder: %w", err)
+	}
+	s.p.Out.Line("%s", s.p.Out.Dim("removed "+s.dir))
+	return nil
+}
+
+func (s *stage) title(text string) {
+	s.p.Out.Line("")
+	s.p.Out.Line("%s", s.p.Out.Bold("── "+text))
+}
+
+// inLog calls do with the demo's sessions.
+func (s *stage) inLog(ctx context.Context, do func(context.Context, *session.Sessions) error) error {
+	sessions, closeStore, err := s.p.OpenStore(ctx, "sqlite:"+s.db)
+	if err != nil {
+		return err
+	}
+	defer closeStore()
+	return do(ctx, sessions)
+}
+
+// tellKilled says what the dead process left in the log.
+func (s *stage) tellKilled(ctx context.Context, sessions *session.Sessions) error {
+	m, err := sessions.Get(ctx, demoSession)
+	if err != nil {
+		return err
+	}
+	s.p.Out.Line("The process died while the tests ran. What it had said and done is on disk:")
+	s.p.Out.Line("%s, %s. The last one says that the tests were started; nothing says how they ended.",
+		term.Count(int(m.Head), "record"), term.Count(m.MessageCount, "item"))
+	return nil
+}
+
+// tests runs the project's tests, which the agent claims to have mended.
+func (s *stage) tests(ctx context.Context) error {
+	cmd := exec.CommandContext(ctx, "/bin/sh", "-c", "sh test.sh && sh walk.sh")
+	cmd.Dir = s.project
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		return &outcome.Failure{
+			Message: fmt.Sprintf("the project's tests still fail: %v", err), Result: outcome.Failed,
+			Advice: "look at " + s.project, Cause: errors.New(string(out)),
+		}
+	}
+	lines := strings.Split(strings.TrimSpace(string(out)), "\n")
+	s.p.Out.Line("%s the project's tests, run once more by this command: %s", s.ok(), term.Escape(summary(lines)))
+	return nil
+}
+
+// summary picks the line that counts the tests.
+func summary(lines []string) string {
+	for _, l := range lines {
+		if strings.Contains(l, "passed") {
+			return strings.TrimSpace(l)
+		}
+	}
+	return lines[len(lines)-1]
+}
+
+func (s *stage) ok() string { return s.p.Out.Green("ok") }
+
+// tellKept checks the log and says what is in it.
+func (s *stage) tellKept(ctx context.Context, sessions *session.Sessions) error {
+	r, err := sessions.Verify(ctx, demoSession)
+	if err != nil {
+		return err
+	}
+	if !r.OK() {
+		return command.End(outcome.Corrupt)
+	}
+	s.p.Out.Line("%s the log: %s in one chain of digests, none missing", s.ok(), term.Count(r.Records, "record"))
+	started := map[string]int{}
+	for rec, err := range sessions.Records(ctx, demoSession, session.Range{}) {
+		if err != nil {
+			return err
+		}
+		if use, ok := startOf(rec); ok {
+			if started[use]++; started[use] > 1 {
+				return fmt.Errorf("tool use %s was started twice", use)
+			}
+		}
+	}
+	s.p.Out.Line("%s %s, each started once; the one that was cut off was not repeated blindly", s.ok(), term.Count(len(started), "tool call"))
+	return nil
+}
+
+// next prints commands that work as they stand.
+func (s *stage) next() {
+	t := s.p.Out.Style
+	self := s.self()
+	store := "--store " + term.Quote("sqlite:"+s.db)
+	s.title("What was kept, and what to try next")
+	s.p.Out.Line("project   %s", s.project)
+	s.p.Out.Line("sessions  %s", s.db)
+	s.p.Out.Line("")
+	for _, c := range [][2]string{
+		{"read the session", "sessions show " + store + " " + demoSession},
+		{"every record of it", "sessions show " + store + " --records " + demoSession},
+		{"check it", "sessions verify " + store + " " + demoSession},
+		{"branch off it", "sessions fork " + store + " --id second-try " + demoSession},
+		{"what this machine offers", "doctor"},
+	} {
+		s.p.Out.Line("  %s", t.Dim("# "+c[0]))
+		s.p.Out.Line("  %s %s", self, c[1])
+	}
+	s.p.Out.Line("")
+	s.p.Out.Line("With a model of your own, in a folder of your own:")
+	s.p.Out.Line(`  %s run --model anthropic/claude-sonnet-4-6 "what does this project do?"`, self)
+	s.p.Out.Line("%s", t.Dim("The demo's folder can go when you are done: rm -r "+term.Quote(s.dir)))
+}
+
+// self is how a person can call this program again.
+func (s *stage) self() string {
+	if strings.Contains(s.exe, string(filepath.Separator)+"go-build") {
+		return "go run ./cmd/holdfast"
+	}
+	name := "holdfast"
+	if runtime.GOOS == "windows" {
+		name += ".exe"
+	}
+	if found := s.p.Environment().LookPath(name); found != "" && sameFile(found, s.exe) {
+		return "holdfast"
+	}
+	return term.Quote(s.exe)
+}
+
+func sameFile(a, b string) bool {
+	ai, aerr := os.Stat(a)
+	bi, berr := os.Stat(b)
+	return aerr == nil && berr == nil && os.SameFile(ai, bi)
+}

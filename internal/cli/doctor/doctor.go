@@ -1,0 +1,62 @@
+// Package doctor is `holdfast doctor`: show what this machine and this setup offer.
+package doctor
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/holdfast-dev/holdfast/internal/cli/command"
+	"github.com/holdfast-dev/holdfast/internal/doctor"
+	"github.com/holdfast-dev/holdfast/internal/term"
+)
+
+// Command makes `holdfast doctor`.
+func Command(p *command.Program) *command.Command {
+	return p.Command(&doctorCmd{}, "doctor", "Show what this machine and this setup offer.")
+}
+
+// doctorCmd is `holdfast doctor`.
+type doctorCmd struct {
+	Net bool
+	CWD string
+	command.StoreFlags
+	command.JSONFlag
+}
+
+func (c *doctorCmd) Declare(b *command.Builder) {
+	b.Flag(&c.Net, "net", "", "", "Also ask the model's server whether it answers.")
+	b.Flag(&c.CWD, "cwd", "", "FOLDER", "The folder to look at; default the current one.")
+	b.Include(&c.StoreFlags)
+	b.Include(&c.JSONFlag)
+}
+
+func (c *doctorCmd) Run(ctx context.Context, p *command.Program) error {
+	r := doctor.Examine(ctx, p.Environment(), &doctor.Options{Store: c.Store, Cwd: c.CWD, Net: c.Net})
+	if c.JSON {
+		if err := p.Out.JSON(r, p.Out.TTY); err != nil {
+			return err
+		}
+	} else {
+		findings(p, r)
+	}
+	return command.End(r.Outcome())
+}
+
+// findings prints a doctor's report.
+func findings(p *command.Program, r *doctor.Report) {
+	t := p.Out.Style
+	p.Out.Line("%s", t.Dim(fmt.Sprintf("holdfast %s, %s/%s, %s", r.Version.Version, r.Version.OS, r.Version.Arch, r.Version.Go)))
+	for _, k := range r.Checks {
+		word := t.Green("ok  ")
+		switch k.State {
+		case "warn":
+			word = t.Yellow("warn")
+		case "fail":
+			word = t.Red("fail")
+		}
+		p.Out.Line("%s  %s %s", word, term.Column(k.Name, 10), term.Escape(term.OneLine(k.Detail)))
+		if k.Hint != "" {
+			p.Out.Line("                 hint: %s", term.Escape(term.OneLine(k.Hint)))
+		}
+	}
+}

@@ -1,0 +1,143 @@
+package flags
+
+import (
+	"cmp"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/holdfast-dev/holdfast/internal/cli/command"
+	"github.com/holdfast-dev/holdfast/internal/compose/stores"
+	"github.com/holdfast-dev/holdfast/internal/listen"
+	"github.com/holdfast-dev/holdfast/internal/outcome"
+	"github.com/holdfast-dev/holdfast/internal/settings"
+)
+
+// ListenFlags say where the daemon is and who reaches it. What a flag does not say, a
+// variable HOLDFAST_DAEMON_… does, and then the block "daemon" of the user's settings
+// and the administrator's; an empty variable says nothing.
+type ListenFlags struct {
+	Listen      []string
+	TLSCert     string
+	TLSKey      string
+	AllowHost   []string
+	AllowOrigin []string
+	Drain       *time.Duration
+	StoreWait   *time.Duration
+	LogFormat   string
+
+	Cert *listen.Certificate
+}
+
+func (c *ListenFlags) Declare(b *command.Builder) {
+	b.Heading = "Reach"
+	b.Flag(&c.Listen, "listen", "", "HOST:PORT", "Serve TCP as well, to clients with a token or a login; more than once for more. Beyond this machine it needs TLS. Default $HOLDFAST_DAEMON_LISTEN.")
+	b.Path(&c.TLSCert, "tls-cert", "", "FILE", "Speak TLS on TCP with this certificate and its chain (PEM). Default $HOLDFAST_DAEMON_TLS_CERT.")
+	b.Path(&c.TLSKey, "tls-key", "", "FILE", "The certificate's key (PEM). Default $HOLDFAST_DAEMON_TLS_KEY.")
+	b.Flag(&c.AllowHost, "allow-host", "", "HOST[:PORT]", "A name under which TCP clients call the daemon, beside its addresses. Default $HOLDFAST_DAEMON_ALLOW_HOST.")
+	b.Flag(&c.AllowOrigin, "allow-origin", "", "ORIGIN", "Another origin whose pages may reach the daemon: https://console.example.org. Default $HOLDFAST_DAEMON_ALLOW_ORIGIN.")
+	b.Flag(&c.Drain, "drain", "", "TIME", "How long what runs may take to end when the daemon ends; default $HOLDFAST_DAEMON_DRAIN, else 30s.")
+	b.Flag(&c.StoreWait, "store-wait", "", "TIME", "How long runs wait for a store that is away or full before they are interrupted; default $HOLDFAST_STORE_WAIT, else 5m.")
+	b.Flag(&c.LogFormat, "log-format", "", "FORMAT", "text or json; default $HOLDFAST_DAEMON_LOG_FORMAT, else text on a terminal and json elsewhere.", "text", "json")
+}
+
+const defaultDrain = 30 * time.Second
+
+// Complete fills in what flags do not say, and checks all of it.
+func (c *ListenFlags) Complete(p *command.Program, home string) error {
+	s, err := settings.LoadDaemon(&settings.Options{Home: home, User: p.UserHome(), Managed: p.Managed})
+	if err != nil {
+		return err
+	}
+	word := func(flag *string, name, setting string) {
+		*flag = cmp.Or(*flag, cmp.Or(p.Getenv("HOLDFAST_DAEMON_"+name), setting))
+	}
+	c.Listen = words(c.Listen, p.Getenv("HOLDFAST_DAEMON_LISTEN"), s.Listen)
+	c.AllowHost = words(c.AllowHost, p.Getenv("HOLDFAST_DAEMON_ALLOW_HOST"), s.AllowHosts)
+	c.AllowOrigin = words(c.AllowOrigin, p.Getenv("HOLDFAST_DAEMON_ALLOW_ORIGIN"), s.AllowOrigins)
+	word(&c.TLSCert, "TLS_CERT", s.TLSCert)
+	word(&c.TLSKey, "TLS_KEY", s.TLSKey)
+	word(&c.LogFormat, "LOG_FORMAT", s.LogFormat)
+	if !slices.Contains([]string{"", "text", "json"}, c.LogFormat) {
+		return outcome.Invalid(fmt.Sprintf("%q is no format of a log", c.LogFormat), "text or json")
+	}
+	if err := c.completeDrain(p, s); err != nil {
+		return err
+	}
+	if c.StoreWait == nil {
+		d, err := stores.Wait(p.Environment(), s.StoreWait)
+		if err != nil {
+			return err
+		}
+		c.StoreWait = &d
+	} else if *c.StoreWait < 0 {
+		return outcome.Invalid("the time to wait for the store must not be negative", "0 does not wait")
+	}
+	return c.Check()
+}
+
+// words are a list: what flags say, else a variable with commas, else settings.
+func words(flags []string, variable string, setting []string) []string {
+	if len(flags) > 0 {
+		return flags
+	}
+	var list []string
+	for w := range strings.SplitSeq(variable, ",") {
+		if w = strings.TrimSpace(w); w != "" {
+			list = append(list, w)
+		}
+	}
+	if len(list) > 0 {
+		return list
+	}
+	return setting
+}
+
+func (c *ListenFlags) completeDrain(p *command.Program, s *settings.Daemon) error {
+	if c.Drain == nil {
+		d := defaultDrain
+		if s.Drain != nil {
+			d = *s.Drain
+		}
+		if v := p.Getenv("HOLDFAST_DAEMON_DRAIN"); v != "" {
+			var err error
+			if d, err = time.ParseDuration(v); err != nil {
+				return outcome.Invalid(fmt.Sprintf("HOLDFAST_DAEMON_DRAIN: %q is no time", v), "write 30s or 2m")
+			}
+		}
+		c.Drain = &d
+	}
+	if *c.Drain < 0 {
+		return outcome.Invalid("the time to drain must not be negative", "0 interrupts what runs at once")
+	}
+	return nil
+}
+
+// Check refuses what would not be safe, before anything is opened.
+func (c *ListenFlags) Check() error {
+	if (c.TLSCert == "") != (c.TLSKey == "") {
+		return outcome.Invalid("TLS needs both a certificate and its key", "--tls-cert FILE --tls-key FILE")
+	}
+	if c.TLSCert != "" {
+		var err error
+		if c.Cert, err = listen.LoadCertificate(c.TLSCert, c.TLSKey); err != nil {
+			return err
+		}
+	}
+	for _, address := range c.Listen {
+		if err := listen.CheckTCP(address, c.Cert != nil); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Logger logs to standard error: for people on a terminal, for machines elsewhere.
+func (c *ListenFlags) Logger(p *command.Program) *slog.Logger {
+	if c.LogFormat == "text" || c.LogFormat == "" && p.Err.TTY {
+		return slog.New(slog.NewTextHandler(p.Stderr, nil))
+	}
+	return slog.New(slog.NewJSONHandler(p.Stderr, nil))
+}

@@ -1,0 +1,65 @@
+package flags
+
+import (
+	"cmp"
+	"context"
+	"strings"
+
+	"github.com/holdfast-dev/holdfast/internal/cli/command"
+	"github.com/holdfast-dev/holdfast/internal/compose/stores"
+	"github.com/holdfast-dev/holdfast/internal/policylog"
+	"github.com/holdfast-dev/holdfast/internal/term"
+	"github.com/holdfast-dev/holdfast/session"
+)
+
+// OfRun is with for the session whose log has the policy: of a sub-agent, that of its run.
+func (a SessionArg) OfRun(ctx context.Context, p *command.Program, url string, do func(*session.Sessions, session.Meta) error) error {
+	return a.With(ctx, p, url, func(s *session.Sessions, m session.Meta) error {
+		m, err := policylog.Of(ctx, s, m)
+		if err != nil {
+			return err
+		}
+		return do(s, m)
+	})
+}
+
+func DecidedBy(p *command.Program, given string) string {
+	return cmp.Or(given, p.Getenv("USER"), p.Getenv("LOGNAME"), "person")
+}
+
+// SessionArg names one session on the command line.
+type SessionArg struct {
+	Session string
+}
+
+func (c *SessionArg) Declare(b *command.Builder) {
+	b.Arg(&c.Session, "session", "An id, a title, or the beginning of an id.")
+}
+
+// With opens the store, finds the session and calls do.
+func (a SessionArg) With(ctx context.Context, p *command.Program, url string, do func(*session.Sessions, session.Meta) error) error {
+	return a.WithOpening(ctx, p, url, nil, do)
+}
+
+func (a SessionArg) WithOpening(ctx context.Context, p *command.Program, url string, o *stores.Options, do func(*session.Sessions, session.Meta) error) error {
+	sessions, closeStore, err := p.OpenStoreWith(ctx, url, o)
+	if err != nil {
+		return err
+	}
+	defer closeStore()
+	m, err := sessions.Find(ctx, a.Session)
+	if err != nil {
+		return err
+	}
+	return do(sessions, m)
+}
+
+func StoreArg(url string) string {
+	if url == "" {
+		return ""
+	}
+	if strings.Contains(url, "@") {
+		url = "URL" // it may hold a password
+	}
+	return "--store " + term.Quote(url) + " "
+}

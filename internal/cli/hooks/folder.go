@@ -1,0 +1,161 @@
+package hooks
+
+import (
+	"context"
+	"time"
+
+	"github.com/holdfast-dev/holdfast/internal/cli/command"
+	"github.com/holdfast-dev/holdfast/internal/cli/flags"
+	"github.com/holdfast-dev/holdfast/internal/compose/tools"
+	"github.com/holdfast-dev/holdfast/internal/outcome"
+	"github.com/holdfast-dev/holdfast/internal/settings"
+	"github.com/holdfast-dev/holdfast/internal/term"
+	"github.com/holdfast-dev/holdfast/policy"
+)
+
+// TrustCommand makes `holdfast trust`.
+func TrustCommand(p *command.Program) *command.Command {
+	return p.Command(&trustCmd{}, "trust", "Trust the settings that a folder brings along.")
+}
+
+// trustCmd is `holdfast trust`.
+type trustCmd struct {
+	Dir    string
+	List   bool
+	Revoke bool
+	command.JSONFlag
+}
+
+func (c *trustCmd) Declare(b *command.Builder) {
+	b.Optional(&c.Dir, "dir", "The folder, or one inside it; default the current one.")
+	b.Flag(&c.List, "list", "", "", "List the folders that are trusted.")
+	b.Flag(&c.Revoke, "revoke", "", "", "Trust the folder no longer.")
+	b.Include(&c.JSONFlag)
+	b.Exclusive("list", "revoke")
+}
+
+// Help says more than one line.
+func (c *trustCmd) Help() string {
+	return `What a folder's .holdfast/settings.json and settings.local.json forbid and ask holds at
+once. What they allow counts when you trust the folder, with just what they say now:
+when they change, they need your trust again. Its hooks run from then on, each until it
+or a file that it names changes.`
+}
+
+type trustDoc struct {
+	Folder string     `json:"folder"`
+	Digest string     `json:"digest,omitempty"`
+	At     *time.Time `json:"at,omitempty"`
+	Gains  []string   `json:"now_counts,omitempty"`
+
+	Hooks []settings.TrustedHook `json:"hooks,omitempty"`
+	Texts bool                   `json:"texts,omitempty"`
+}
+
+func (c *trustCmd) Run(_ context.Context, p *command.Program) error {
+	list, err := p.Trust()
+	if err != nil {
+		return err
+	}
+	if c.List {
+		if c.Dir != "" {
+			return outcome.Invalid("--list takes no folder", "")
+		}
+		return c.list(p, list)
+	}
+	if c.Revoke {
+		return c.revoke(p, list)
+	}
+	s, err := p.FolderSettings(c.Dir)
+	if err != nil {
+		return err
+	}
+	ok, err := list.Add(s, p.Now())
+	if err != nil {
+		return err
+	}
+	texts, err := tools.TrustTexts(p.Environment(), list, s)
+	if err != nil {
+		return err
+	}
+	if !ok && texts == nil {
+		return outcome.Invalid(s.Project+" brings no settings along that could be trusted", "its settings would be in "+s.Project+"/.holdfast/settings.json")
+	}
+	hooks := broughtHooks(s)
+	d := trustDoc{Folder: s.Project, Hooks: trustedHooks(hooks), Gains: texts}
+	for _, i := range s.Ignored {
+		if i.Origin.Layer == policy.LayerProject || i.Origin.Layer == policy.LayerLocal {
+			d.Gains = append(d.Gains, i.What)
+		}
+	}
+	if c.JSON {
+		return p.Out.JSON(d, p.Out.TTY)
+	}
+	p.Err.Line("%s is trusted with what its settings say now", term.Escape(s.Project))
+	for _, g := range d.Gains {
+		p.Err.Line("  %s", term.Escape(g))
+	}
+	for _, h := range hooks {
+		if h.Digest == "" {
+			p.Warn("%s: this hook is not trusted: %s", settings.Where(h.Origin), h.Why)
+		}
+	}
+	showHooks(p, s, hooks)
+	return nil
+}
+
+func (c *trustCmd) list(p *command.Program, list *settings.Trust) error {
+	docs := []trustDoc{}
+	for _, f := range list.List() {
+		docs = append(docs, trustDoc{Folder: f.Folder, Digest: f.Digest, At: &f.At, Hooks: f.Hooks, Texts: f.Texts})
+	}
+	if c.JSON {
+		return p.Out.JSON(docs, p.Out.TTY)
+	}
+	for _, d := range docs {
+		more := ""
+		switch {
+		case d.Digest == "" && d.Texts:
+			more = "  (what it has for agents to read)"
+		case d.Digest == "":
+			more = "  (" + term.Count(len(d.Hooks), "hook") + " only)"
+		case len(d.Hooks) > 0:
+			more = "  (with " + term.Count(len(d.Hooks), "hook") + ")"
+		}
+		p.Out.Line("%s  %s%s", d.At.Local().Format("2006-01-02 15:04"), term.Escape(d.Folder), p.Out.Dim(more))
+	}
+	if len(docs) == 0 {
+		p.Err.Line("no folder is trusted")
+	}
+	return nil
+}
+
+// revoke takes a folder off the list; the folder need not be there any more.
+func (c *trustCmd) revoke(p *command.Program, list *settings.Trust) error {
+	home, err := p.Home()
+	if err != nil {
+		return err
+	}
+	dir, err := flags.AnyFolder(p, c.Dir)
+	if err != nil {
+		return err
+	}
+	ok, err := list.Revoke(dir)
+	if err == nil && !ok {
+		if project, perr := settings.FindProject(dir, home); perr == nil {
+			dir = project
+			ok, err = list.Revoke(dir)
+		}
+	}
+	if err != nil {
+		return err
+	}
+	if !ok {
+		return &outcome.Failure{Message: dir + " is not trusted", Advice: "holdfast trust --list", Result: outcome.NotFound}
+	}
+	if c.JSON {
+		return p.Out.JSON(trustDoc{Folder: dir}, p.Out.TTY)
+	}
+	p.Err.Line("%s is trusted no longer", term.Escape(dir))
+	return nil
+}

@@ -1,0 +1,187 @@
+// Package hooks is `holdfast hooks` and `holdfast trust`: list, test and replay hooks, and
+// trust what a folder brings along.
+package hooks
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/holdfast-dev/holdfast/hook"
+	"github.com/holdfast-dev/holdfast/internal/cli/command"
+	"github.com/holdfast-dev/holdfast/internal/cli/flags"
+	"github.com/holdfast-dev/holdfast/internal/settings"
+	"github.com/holdfast-dev/holdfast/internal/term"
+	"github.com/holdfast-dev/holdfast/policy"
+)
+
+func Command(p *command.Program) *command.Command {
+	return p.Group("hooks", "List, trust, test and replay hooks.",
+		p.Command(&listCmd{}, "list", "List the hooks that settings name, and which of them run.", "ls"),
+		p.Command(&trustHooksCmd{}, "trust", "Trust the hooks that a folder brings along, as they are now."),
+		p.Command(&testCmd{}, "test", "Fire one event and say what its hooks answer."),
+		p.Command(&replayCmd{}, "replay", "Ask today's hooks about the prompts and calls of a past session."),
+	)
+}
+
+// hooksFlags say which settings name the hooks.
+type hooksFlags struct {
+	CWD      string
+	Settings []string
+}
+
+func (c *hooksFlags) Declare(b *command.Builder) {
+	b.Flag(&c.CWD, "cwd", "", "FOLDER", "The folder the session would work in; default the current one.")
+	b.Flag(&c.Settings, "settings", "", "FILE|JSON", "More settings, stronger than those of the folder and the user; may be repeated.")
+}
+
+func (f *hooksFlags) load(p *command.Program) (*settings.Settings, error) {
+	return (&flags.SettingsFlags{CWD: f.CWD, Settings: f.Settings}).Load(p, false)
+}
+
+// hookDoc is a hook in JSON.
+type hookDoc struct {
+	Event     hook.Event          `json:"event"`
+	Dialect   hook.Dialect        `json:"dialect"`
+	Matcher   string              `json:"matcher,omitempty"`
+	If        string              `json:"if,omitempty"`
+	Type      string              `json:"type"`
+	Command   string              `json:"command,omitempty"`
+	Args      []string            `json:"args,omitempty"`
+	URL       string              `json:"url,omitempty"`
+	Timeout   float64             `json:"timeout"` // seconds
+	OnFailure hook.OnFailure      `json:"on_failure"`
+	Sandbox   hook.Access         `json:"sandbox,omitempty"`
+	Async     bool                `json:"async,omitempty"`
+	Once      bool                `json:"once,omitempty"`
+	Status    settings.HookStatus `json:"status"`
+	Why       string              `json:"why,omitempty"`
+	Origin    policy.Origin       `json:"origin"`
+	Digest    string              `json:"digest"`
+}
+
+func newHookDoc(h *settings.Hook, strict bool) hookDoc {
+	d := hookDoc{
+		Event: h.Event, Dialect: h.Dialect, Matcher: h.Matcher, If: h.If, Type: h.Type(), Command: h.Command, Args: h.Args, URL: h.URL,
+		Timeout: hookTimeout(&h.Definition).Seconds(), OnFailure: onFailure(&h.Definition, strict), Async: h.Async, Once: h.Once,
+		Status: h.Status, Why: h.Why, Origin: h.Origin, Digest: h.Digest,
+	}
+	if d.Dialect == "" {
+		d.Dialect = hook.Claude
+	}
+	if d.Type == hook.TypeCommand {
+		if d.Sandbox = h.Access; d.Sandbox == "" {
+			d.Sandbox = hook.AccessRead
+		}
+	}
+	return d
+}
+
+// hookTimeout is how long a hook may take.
+func hookTimeout(d *hook.Definition) time.Duration {
+	if d.Timeout > 0 {
+		return d.Timeout
+	}
+	if d.Dialect == hook.Seed {
+		return hook.SeedTimeout
+	}
+	in, _ := d.Event.Info()
+	return in.Timeout
+}
+
+// onFailure is what a failure of a hook means.
+func onFailure(d *hook.Definition, strict bool) hook.OnFailure {
+	if d.Blocks(strict) {
+		return hook.FailBlock
+	}
+	return hook.FailContinue
+}
+
+// listCmd is `holdfast hooks list`.
+type listCmd struct {
+	hooksFlags
+	command.JSONFlag
+}
+
+func (c *listCmd) Declare(b *command.Builder) {
+	b.Include(&c.hooksFlags)
+	b.Include(&c.JSONFlag)
+}
+
+// Help says more than one line.
+func (c *listCmd) Help() string {
+	return `In the order in which they run. Hooks of a folder run when they are trusted as they are
+now: "untrusted" was never trusted here, "modified" has changed since, or a file that it
+names has.`
+}
+
+func (c *listCmd) Run(_ context.Context, p *command.Program) error {
+	s, err := c.load(p)
+	if err != nil {
+		return err
+	}
+	if c.JSON {
+		docs := []hookDoc{}
+		for i := range s.Hooks {
+			docs = append(docs, newHookDoc(&s.Hooks[i], s.StrictHooks.Value))
+		}
+		return p.Out.JSON(map[string]any{"hooks": docs}, p.Out.TTY)
+	}
+	for i := range s.Hooks {
+		printHook(p.Out, &s.Hooks[i], s.StrictHooks.Value)
+	}
+	if len(s.Hooks) == 0 {
+		p.Err.Line("no hooks here")
+	}
+	if _, hint := s.HookNotice(); hint != "" {
+		p.Err.Line("%s %s", p.Err.Bold("hint:"), term.Escape(hint))
+	}
+	return nil
+}
+
+// hook prints a hook on two lines, and a third one when it does not run.
+func printHook(p *term.Printer, h *settings.Hook, strict bool) {
+	t, d := p.Style, newHookDoc(h, strict)
+	style := map[settings.HookStatus]func(string) string{
+		settings.HookTrusted: t.Green, settings.HookUntrusted: t.Yellow, settings.HookModified: t.Yellow, settings.HookDisabled: t.Dim,
+	}[h.Status]
+	event := string(h.Event)
+	if info, ok := h.Event.Info(); ok && h.Dialect == hook.Seed {
+		event = info.Seed
+	}
+	if h.Matcher != "" {
+		event += " " + h.Matcher
+	}
+	p.Line("%s %s", style(term.Column(string(h.Status), 9)), t.Bold(term.Escape(term.OneLine(event))))
+	p.Line("          %s", term.Fit(settings.HookName(&h.Definition), t.Columns()-10))
+	facts := []string{d.Type, "at most " + spell(hookTimeout(&h.Definition)), "on failure " + string(d.OnFailure)}
+	if d.Sandbox != "" {
+		facts = append(facts, "sandbox "+string(d.Sandbox))
+	}
+	if d.If != "" {
+		facts = append(facts, "if "+d.If)
+	}
+	if d.Async {
+		facts = append(facts, "async")
+	}
+	if d.Once {
+		facts = append(facts, "once")
+	}
+	p.Line("          %s", t.Dim(term.Escape(term.OneLine(strings.Join(facts, " · ")))))
+	p.Line("          %s", t.Dim(term.Escape(settings.Where(h.Origin))))
+	if h.Why != "" {
+		p.Line("          %s", style(term.Escape(term.OneLine(h.Why))))
+	}
+}
+
+// spell writes a time to wait: "5 s", "1.5 s", "10 min".
+func spell(d time.Duration) string {
+	switch {
+	case d >= time.Minute && d%time.Minute == 0:
+		return fmt.Sprintf("%d min", d/time.Minute)
+	case d < time.Second:
+		return fmt.Sprintf("%d ms", d.Milliseconds())
+	}
+	return fmt.Sprintf("%g s", d.Seconds())
+}

@@ -1,0 +1,228 @@
+package hooks
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"github.com/holdfast-dev/holdfast/hook"
+	"github.com/holdfast-dev/holdfast/internal/cli/command"
+	"github.com/holdfast-dev/holdfast/internal/cli/flags"
+	"github.com/holdfast-dev/holdfast/internal/cli/question"
+	"github.com/holdfast-dev/holdfast/internal/cli/view"
+	"github.com/holdfast-dev/holdfast/internal/compose/hooks"
+	"github.com/holdfast-dev/holdfast/internal/outcome"
+	"github.com/holdfast-dev/holdfast/internal/record"
+	"github.com/holdfast-dev/holdfast/internal/settings"
+	"github.com/holdfast-dev/holdfast/internal/term"
+	"github.com/holdfast-dev/holdfast/policy"
+	"github.com/holdfast-dev/holdfast/session"
+	"github.com/holdfast-dev/holdfast/transcript"
+)
+
+// replayCmd is `holdfast hooks replay`.
+type replayCmd struct {
+	flags.SessionArg
+	All       bool
+	Yes       bool
+	NoSandbox bool
+	Settings  []string
+	command.StoreFlags
+	command.JSONFlag
+}
+
+func (c *replayCmd) Declare(b *command.Builder) {
+	b.Include(&c.SessionArg)
+	b.Flag(&c.All, "all", "a", "", "Everything, not only that about which hooks said something.")
+	b.Flag(&c.Yes, "yes", "y", "", "Do not ask.")
+	b.Flag(&c.NoSandbox, "no-sandbox", "", "", "Run commands of hooks without the kernel sandbox.")
+	b.Flag(&c.Settings, "settings", "", "FILE|JSON", "More settings, stronger than those of the session's folder and the user; may be repeated.")
+	b.Include(&c.StoreFlags)
+	b.Include(&c.JSONFlag)
+}
+
+// Help says more than one line.
+func (c *replayCmd) Help() string {
+	return `The hooks of the session's folder as they are now are told of every prompt
+(UserPromptSubmit) and every tool call (PreToolUse) of its log. No tool and no model is
+run, and nothing is done about what hooks answer; but the hooks themselves really run,
+in their sandbox, so you are asked first, and where nobody can be asked --yes is needed.`
+}
+
+// replayedDoc is one moment then and now, in JSON.
+type replayedDoc struct {
+	Seq  int64         `json:"seq"`
+	Tool string        `json:"tool,omitempty"`
+	Use  string        `json:"use_id,omitempty"`
+	Then policy.Effect `json:"then,omitempty"` // what was decided about a call
+	firedDoc
+
+	text string
+}
+
+func (c *replayCmd) Run(ctx context.Context, p *command.Program) error {
+	files, err := flags.SettingsFiles(p, c.Settings)
+	if err != nil {
+		return err
+	}
+	return c.With(ctx, p, c.Store, func(s *session.Sessions, m session.Meta) error {
+		today, err := p.LoadSettings(m.CWD, files)
+		if err != nil {
+			return err
+		}
+		p.SettingsNotices(today)
+		moments, err := c.moments(ctx, p, s, m, today)
+		if err != nil {
+			return err
+		}
+		return c.replay(ctx, p, today, moments, m.ID)
+	})
+}
+
+// moment is what hooks are told of again.
+type moment struct {
+	doc replayedDoc
+	in  hook.Input
+}
+
+// moments reads the prompts and calls of a log.
+func (c *replayCmd) moments(ctx context.Context, p *command.Program, s *session.Sessions, m session.Meta, today *settings.Settings) ([]moment, error) {
+	var list []moment
+	uses := map[string]transcript.ToolUse{}
+	kept := false // the item that follows is what a hook keeps the agent going with
+	for rec, err := range s.Records(ctx, m.ID, session.Range{}) {
+		if err != nil {
+			return nil, err
+		}
+		if rec.Payload == nil { // erased
+			continue
+		}
+		in := hook.Input{SessionID: m.ID, CWD: today.Cwd(), PermissionMode: cmp.Or(string(today.Mode.Value), "default")}
+		switch rec.Kind {
+		case session.KindItem:
+			it, err := readItem(rec)
+			if err != nil {
+				return nil, err
+			}
+			for _, u := range it.Uses() {
+				uses[u.ID] = u
+			}
+			if it.Role() != transcript.RoleUser || kept {
+				kept = false
+				continue
+			}
+			in.Event, in.Prompt, in.Source = hook.UserPromptSubmit, it.Text(), "user"
+			list = append(list, moment{replayedDoc{Seq: rec.Seq, text: in.Prompt}, in})
+		case session.KindHookRan:
+			var ran record.HookRan
+			if err := json.Unmarshal(rec.Payload, &ran); err != nil {
+				return nil, fmt.Errorf("record %d (%s): %w", rec.Seq, rec.Kind, err)
+			}
+			kept = ran.Event == string(hook.Stop) || ran.Event == string(hook.SubagentStop)
+		case session.KindTurnOpened:
+			kept = false
+		case session.KindDecision:
+			var then policy.Decision
+			if err := json.Unmarshal(rec.Payload, &then); err != nil {
+				return nil, fmt.Errorf("record %d (%s): %w", rec.Seq, rec.Kind, err)
+			}
+			u, ok := uses[then.Use]
+			if !ok || then.By == "input" {
+				continue
+			}
+			in.Event, in.Tool, in.ToolInput, in.ToolUseID = hook.PreToolUse, u.Name, u.Input, u.ID
+			if then.Mode != "" {
+				in.PermissionMode = string(then.Mode)
+			}
+			list = append(list, moment{replayedDoc{
+				Seq: rec.Seq, Tool: u.Name, Use: u.ID, Then: then.Effect, text: view.Headline(u.Name, u.Input, m.CWD),
+			}, withRequests(p, in)})
+		}
+	}
+	return list, nil
+}
+
+func readItem(rec session.Record) (transcript.Encoded, error) {
+	var item session.ItemPayload
+	err := json.Unmarshal(rec.Payload, &item)
+	if err == nil {
+		var e transcript.Encoded
+		if e, err = transcript.ParseTrusted(item.Item); err == nil {
+			return e, nil
+		}
+	}
+	return transcript.Encoded{}, fmt.Errorf("record %d (%s): %w", rec.Seq, rec.Kind, err)
+}
+
+// replay tells the hooks of every moment.
+func (c *replayCmd) replay(ctx context.Context, p *command.Program, today *settings.Settings, moments []moment, id string) error {
+	watch := &hookWatch{}
+	h, err := hooks.Open(&hooks.Options{Env: p.Environment(), Settings: today, Folders: hookFolders(today), NoSandbox: c.NoSandbox, Watch: watch.over})
+	if err != nil {
+		return err
+	}
+	defer h.Close()
+	if !h.Registry.Has(hook.UserPromptSubmit) && !h.Registry.Has(hook.PreToolUse) {
+		p.Err.Line("no hook of UserPromptSubmit or PreToolUse runs in %s", term.Escape(today.Cwd()))
+		return nil
+	}
+	if !c.Yes {
+		ask := fmt.Sprintf("run the hooks of %s for %s?", term.Escape(today.Cwd()), term.Count(len(moments), "prompt and call"))
+		ok, err := question.Confirm(ctx, p, ask, "holdfast hooks replay --yes "+flags.StoreArg(c.Store)+term.Quote(id))
+		if err != nil {
+			return err
+		}
+		if !ok {
+			return outcome.Invalid("nothing was run", "")
+		}
+	}
+	said, blocked := 0, 0
+	for i := range moments {
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		d := moments[i].doc
+		d.firedDoc = watch.fire(ctx, h.Registry, moments[i].in)
+		speaks := d.speaks()
+		if speaks {
+			said++
+		}
+		if d.Outcome.Blocked {
+			blocked++
+		}
+		if speaks || c.All {
+			if err := c.tell(p, &d); err != nil {
+				return err
+			}
+		}
+	}
+	if !c.JSON {
+		p.Err.Line("%d prompts and calls, hooks say something about %d and block %d", len(moments), said, blocked)
+	}
+	return nil
+}
+
+// speaks reports whether a hook said anything, or failed.
+func (d *firedDoc) speaks() bool {
+	for _, r := range d.Hooks {
+		if r.Effect != "" || r.Error != "" || len(r.Said) > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+func (c *replayCmd) tell(p *command.Program, d *replayedDoc) error {
+	if c.JSON {
+		return p.Out.JSON(d, false)
+	}
+	t := p.Out.Style
+	what := cmp.Or(d.Tool, "prompt")
+	p.Out.Line("%s  %s", t.Bold(term.Escape(what)), term.Fit(d.text, t.Columns()-len(what)-4))
+	if d.Then != "" {
+		p.Out.Line("%s %s", t.Dim(term.Column("then", 8)), view.EffectWord(t, d.Then))
+	}
+	printFired(p, &d.firedDoc)
+	return nil
+}

@@ -1,0 +1,146 @@
+package hooks
+
+import (
+	"context"
+	"strings"
+
+	"github.com/holdfast-dev/holdfast/hook"
+	"github.com/holdfast-dev/holdfast/internal/cli/command"
+	"github.com/holdfast-dev/holdfast/internal/cli/question"
+	"github.com/holdfast-dev/holdfast/internal/outcome"
+	"github.com/holdfast-dev/holdfast/internal/settings"
+	"github.com/holdfast-dev/holdfast/internal/term"
+	"github.com/holdfast-dev/holdfast/policy"
+)
+
+// trustHooksCmd is `holdfast hooks trust`.
+type trustHooksCmd struct {
+	Dir string
+	Yes bool
+	command.JSONFlag
+}
+
+func (c *trustHooksCmd) Declare(b *command.Builder) {
+	b.Optional(&c.Dir, "dir", "The folder, or one inside it; default the current one.")
+	b.Flag(&c.Yes, "yes", "y", "", "Do not ask.")
+	b.Include(&c.JSONFlag)
+}
+
+// Help says more than one line.
+func (c *trustHooksCmd) Help() string {
+	return `Shows what would run, and asks. A hook is trusted with its whole text and with the files
+of the folder that its command names: when one of them changes, that hook needs trust
+again, and the others do not. What else the folder's settings say is not trusted by
+this; holdfast trust does both.`
+}
+
+func (c *trustHooksCmd) Run(ctx context.Context, p *command.Program) error {
+	list, err := p.Trust()
+	if err != nil {
+		return err
+	}
+	s, err := p.FolderSettings(c.Dir)
+	if err != nil {
+		return err
+	}
+	brought := broughtHooks(s)
+	for _, h := range brought {
+		if h.Digest == "" {
+			return &outcome.Failure{Message: settings.Where(h.Origin) + ": " + h.Why, Advice: "mend it, or take the hook out", Result: outcome.Usage}
+		}
+	}
+	if !c.JSON {
+		showHooks(p, s, brought)
+	}
+	if err := c.confirm(ctx, p, s, len(brought)); err != nil {
+		return err
+	}
+	ok, err := list.AddHooks(s, p.Now())
+	if err != nil {
+		return err
+	}
+	if !ok {
+		return outcome.Invalid(s.Project+" brings no hooks along that could be trusted", "its hooks would be in "+s.Project+"/.holdfast/settings.json")
+	}
+	if c.JSON {
+		return p.Out.JSON(trustDoc{Folder: s.Project, Hooks: trustedHooks(brought)}, p.Out.TTY)
+	}
+	p.Err.Line("%s of %s: trusted as they are now", term.Count(len(brought), "hook"), term.Escape(s.Project))
+	return nil
+}
+
+// broughtHooks are the hooks that the folder brings along.
+func broughtHooks(s *settings.Settings) []*settings.Hook {
+	var list []*settings.Hook
+	for i := range s.Hooks {
+		if l := s.Hooks[i].Origin.Layer; l == policy.LayerProject || l == policy.LayerLocal {
+			list = append(list, &s.Hooks[i])
+		}
+	}
+	return list
+}
+
+func trustedHooks(list []*settings.Hook) []settings.TrustedHook {
+	var docs []settings.TrustedHook
+	for _, h := range list {
+		docs = append(docs, settings.TrustedHook{
+			Event: string(h.Event), Matcher: h.Matcher, Name: settings.HookName(&h.Definition), Digest: h.Digest,
+		})
+	}
+	return docs
+}
+
+// showHooks shows the whole of what would run: nothing is left out of a command, and
+// nothing in it stays invisible.
+func showHooks(p *command.Program, s *settings.Settings, list []*settings.Hook) {
+	t := p.Err.Style
+	for _, h := range list {
+		event := string(h.Event)
+		if h.Matcher != "" {
+			event += " " + h.Matcher
+		}
+		state := ""
+		if h.Status != settings.HookTrusted {
+			state = "  " + t.Yellow(string(h.Status))
+		}
+		p.Err.Line("%s%s  %s", t.Bold(term.EscapeStrict(event)), state, t.Dim(term.Escape(settings.Where(h.Origin))))
+		what := h.URL
+		if h.Type() == hook.TypeCommand {
+			what = commandText(&h.Definition)
+		}
+		for line := range strings.SplitSeq(what, "\n") {
+			p.Err.Line("    %s", term.EscapeStrict(line))
+		}
+		d := newHookDoc(h, s.StrictHooks.Value)
+		if d.Sandbox != "" && d.Sandbox != hook.AccessRead {
+			p.Err.Line("    %s", t.Yellow("sandbox "+string(d.Sandbox)))
+		}
+		if len(h.Env) > 0 {
+			p.Err.Line("    %s", t.Yellow(term.EscapeStrict("knows of "+strings.Join(h.Env, ", "))))
+		}
+	}
+}
+
+// commandText is the command line of a hook, or its program with the arguments.
+func commandText(d *hook.Definition) string {
+	if d.Args == nil {
+		return d.Command
+	}
+	words := []string{term.Quote(d.Command)}
+	for _, a := range d.Args {
+		words = append(words, term.Quote(a))
+	}
+	return strings.Join(words, " ")
+}
+
+// confirm asks the person at the terminal. Without one, --yes is required.
+func (c *trustHooksCmd) confirm(ctx context.Context, p *command.Program, s *settings.Settings, n int) error {
+	if c.Yes || n == 0 {
+		return nil
+	}
+	ok, err := question.Confirm(ctx, p, "let them run, as they are now?", "holdfast hooks trust --yes "+term.Quote(s.Project))
+	if err != nil || ok {
+		return err
+	}
+	return outcome.Invalid("nothing was trusted", "")
+}

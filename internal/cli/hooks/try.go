@@ -1,0 +1,144 @@
+package hooks
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/holdfast-dev/holdfast/hook"
+	"github.com/holdfast-dev/holdfast/internal/cli/command"
+	"github.com/holdfast-dev/holdfast/internal/compose/hooks"
+	"github.com/holdfast-dev/holdfast/internal/compose/tools"
+	"github.com/holdfast-dev/holdfast/internal/outcome"
+	"github.com/holdfast-dev/holdfast/internal/policycheck"
+	"github.com/holdfast-dev/holdfast/internal/settings"
+)
+
+// testCmd is `holdfast hooks test`.
+type testCmd struct {
+	Event     string
+	Input     string
+	NoSandbox bool
+	hooksFlags
+	command.JSONFlag
+}
+
+func (c *testCmd) Declare(b *command.Builder) {
+	b.Arg(&c.Event, "event", "PreToolUse, or any other event; the names of either dialect.")
+	b.Flag(&c.Input, "input", "", "FILE", "What the hooks are told, as JSON in the form of either dialect; - is standard input. Default nothing but the event.")
+	b.Flag(&c.NoSandbox, "no-sandbox", "", "", "Run commands of hooks without the kernel sandbox.")
+	b.Include(&c.hooksFlags)
+	b.Include(&c.JSONFlag)
+}
+
+// Help says more than one line.
+func (c *testCmd) Help() string {
+	return `The hooks that match really run, as they would in a session, and nothing is done about
+what they answer. Hooks that are not trusted do not run here either. The exit code is 0,
+or 3 when they block.
+
+  echo '{"tool_name": "Bash", "tool_input": {"command": "rm -rf /"}}' |
+    holdfast hooks test PreToolUse --input -`
+}
+
+func (c *testCmd) Run(ctx context.Context, p *command.Program) error {
+	event, _, err := hook.ParseEvent(c.Event)
+	if err != nil {
+		return outcome.Invalid(err.Error(), outcome.Hint(err))
+	}
+	s, err := c.load(p)
+	if err != nil {
+		return err
+	}
+	in, err := c.input(ctx, p, event, s)
+	if err != nil {
+		return err
+	}
+	watch := &hookWatch{}
+	h, err := hooks.Open(&hooks.Options{Env: p.Environment(), Settings: s, Folders: hookFolders(s), NoSandbox: c.NoSandbox, Watch: watch.over})
+	if err != nil {
+		return err
+	}
+	defer h.Close()
+	p.SettingsNotices(s)
+	d := watch.fire(ctx, h.Registry, in)
+	if c.JSON {
+		if err := p.Out.JSON(d, p.Out.TTY); err != nil {
+			return err
+		}
+	} else {
+		if len(d.Hooks) == 0 {
+			p.Err.Line("no hook ran for this %s", event)
+		}
+		printFired(p, &d)
+	}
+	if d.Outcome.Blocked {
+		return command.End(outcome.Denied)
+	}
+	return nil
+}
+
+// input reads what the hooks are told, and completes it.
+func (c *testCmd) input(ctx context.Context, p *command.Program, event hook.Event, s *settings.Settings) (hook.Input, error) {
+	raw := []byte("{}")
+	var err error
+	switch c.Input {
+	case "":
+	case "-":
+		raw, err = io.ReadAll(io.LimitReader(p.Input(ctx), command.InputLimit))
+	default:
+		raw, err = os.ReadFile(c.Input)
+	}
+	if ctx.Err() != nil {
+		return hook.Input{}, ctx.Err()
+	}
+	if err != nil {
+		return hook.Input{}, outcome.Invalid("--input: "+err.Error(), "name a file of JSON, or - for standard input")
+	}
+	in, err := hook.ParseInput(event, raw)
+	if err != nil {
+		return in, outcome.Invalid("--input: "+err.Error(), cmp.Or(outcome.Hint(err), `write {"tool_name": "Bash", "tool_input": {"command": "ls"}}`))
+	}
+	if in.CWD == "" {
+		in.CWD = s.Cwd()
+	}
+	if !filepath.IsAbs(in.CWD) {
+		return in, outcome.Invalid(fmt.Sprintf("--input: the cwd %q is not absolute", in.CWD), "")
+	}
+	if in.SessionID == "" {
+		in.SessionID = "test"
+	}
+	if in.PermissionMode == "" {
+		in.PermissionMode = cmp.Or(string(s.Mode.Value), "default")
+	}
+	return withRequests(p, in), nil
+}
+
+// withRequests adds what the call would touch, for the "if" of hooks. What cannot be
+// told is left out, and such hooks then run.
+func withRequests(p *command.Program, in hook.Input) hook.Input {
+	if in.Tool == "" {
+		return in
+	}
+	call := policycheck.Call{Tool: in.Tool, Input: in.ToolInput, Cwd: in.CWD, Home: p.UserHome(), Search: p.Getenv(tools.EnvSearchURL)}
+	if requests, err := call.Requests(); err == nil {
+		in.Requests = requests
+	}
+	return in
+}
+
+// hookFolders are the folders of a session, as far as they are there.
+func hookFolders(s *settings.Settings) []string {
+	list := []string{s.Cwd()}
+	for _, f := range s.Folders {
+		list = append(list, f.Value)
+	}
+	return slices.DeleteFunc(list, func(dir string) bool {
+		info, err := os.Stat(dir)
+		return err != nil || !info.IsDir()
+	})
+}

@@ -1,0 +1,101 @@
+package instructions
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/holdfast-dev/holdfast/internal/cli/command"
+	"github.com/holdfast-dev/holdfast/internal/compose/tools"
+	"github.com/holdfast-dev/holdfast/internal/term"
+	"github.com/holdfast-dev/holdfast/internal/tool/skills"
+)
+
+func SkillsCommand(p *command.Program) *command.Command {
+	return p.Group("skills", "List skills and commands.",
+		p.Command(&skillsListCmd{}, "list", "List skills and commands, and what is wrong with those that are not offered.", "ls"),
+	)
+}
+
+type skillsListCmd struct {
+	CWD string
+	command.JSONFlag
+}
+
+func (c *skillsListCmd) Declare(b *command.Builder) {
+	b.Flag(&c.CWD, "cwd", "", "FOLDER", "Of a session in this folder; default the current one.")
+	b.Include(&c.JSONFlag)
+}
+
+type skillsDoc struct {
+	Skills   []*skills.Skill  `json:"skills"`
+	Shadowed []*skills.Skill  `json:"shadowed"`
+	Problems []skills.Problem `json:"problems"`
+	// Untrusted: those of the project do not count, as they are not trusted as they are now.
+	Untrusted bool `json:"untrusted"`
+}
+
+func (c *skillsListCmd) Run(_ context.Context, p *command.Program) error {
+	s, err := p.FolderSettings(c.CWD)
+	if err != nil {
+		return err
+	}
+	f, err := tools.FindSkills(p.Environment(), s)
+	if err != nil {
+		return err
+	}
+	d := skillsDoc{
+		Skills: append([]*skills.Skill{}, f.All.Skills...), Shadowed: append([]*skills.Skill{}, f.All.Shadowed...),
+		Problems: append([]skills.Problem{}, f.All.Problems...), Untrusted: f.Untrusted(),
+	}
+	if c.JSON {
+		return p.Out.JSON(d, p.Out.TTY)
+	}
+	for _, sk := range d.Skills {
+		p.Out.Line("%s  %s", term.Column(term.Escape(skillName(sk)), 24), term.Escape(sk.Description))
+		p.Out.Line("%s  %s", term.Column("", 24), p.Out.Dim(term.Escape(skillFacts(sk, d.Untrusted))))
+	}
+	for _, sk := range d.Shadowed {
+		p.Err.Line("%s: %s counts in its place", term.Escape(sk.File), term.Escape(sk.Shadowed))
+	}
+	for _, pr := range d.Problems {
+		p.Warn("%v", pr)
+		if pr.Hint != "" {
+			p.Err.Line("%s %s", p.Err.Bold("hint:"), term.Escape(pr.Hint))
+		}
+	}
+	if len(d.Skills)+len(d.Problems) == 0 {
+		p.Err.Line("there are no skills")
+	}
+	if d.Untrusted {
+		p.Warn("%s", f.Notice())
+		p.Err.Line("%s %s", p.Err.Bold("hint:"), "holdfast trust")
+	}
+	return nil
+}
+
+// skillName is how a person calls it.
+func skillName(sk *skills.Skill) string {
+	name := sk.Name
+	if sk.ForPeople {
+		name = "/" + name
+	}
+	if sk.Hint != "" {
+		name += " " + sk.Hint
+	}
+	return name
+}
+
+func skillFacts(sk *skills.Skill, untrusted bool) string {
+	list := []string{string(sk.Source)}
+	if untrusted && sk.Source == skills.Project {
+		list[0] += ", not trusted"
+	}
+	if !sk.ForModel {
+		list = append(list, "for people only")
+	}
+	if sk.Only != nil {
+		list = append(list, "leaves only "+strings.Join(sk.Only, ", "))
+	}
+	return fmt.Sprintf("%s (%s)", sk.File, strings.Join(list, "; "))
+}

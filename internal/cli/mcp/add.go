@@ -1,0 +1,333 @@
+package mcp
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/holdfast-dev/holdfast/internal/cli/command"
+	"github.com/holdfast-dev/holdfast/internal/cli/dial"
+	"github.com/holdfast-dev/holdfast/internal/cli/question"
+	"github.com/holdfast-dev/holdfast/internal/compose/tools"
+	"github.com/holdfast-dev/holdfast/internal/outcome"
+	"github.com/holdfast-dev/holdfast/internal/settings"
+	"github.com/holdfast-dev/holdfast/internal/term"
+)
+
+// mcpScopeFlags say where a server is written down.
+type mcpScopeFlags struct {
+	Scope string
+	CWD   string
+	command.JSONFlag
+}
+
+func (c *mcpScopeFlags) Declare(b *command.Builder) {
+	b.Flag(&c.Scope, "scope", "s", "SCOPE", "local (yours, in this project; the default), project (.mcp.json, for all who work on it) or user (yours, everywhere).", "local", "project", "user")
+	b.Flag(&c.CWD, "cwd", "", "FOLDER", "The project is that of this folder; default the current one.")
+	b.Include(&c.JSONFlag)
+}
+
+// addCmd is `holdfast mcp add`.
+type addCmd struct {
+	Name    string
+	Target  string
+	Args    []string
+	Type    string
+	Env     []string
+	Header  []string
+	Client  string
+	Port    int
+	Replace bool
+	mcpScopeFlags
+}
+
+func (c *addCmd) Declare(b *command.Builder) {
+	b.Arg(&c.Name, "name", "What it is called: its tools are mcp__NAME__TOOL.")
+	b.Arg(&c.Target, "command-or-url", "The program, or the address.")
+	b.Verbatim = true
+	b.Optional(&c.Args, "args", "Arguments of the program; -- in front of all of it keeps their flags from being ours.")
+	b.Flag(&c.Type, "transport", "t", "TYPE", "stdio, http or sse; default stdio for a program and http for an address.", "stdio", "http", "sse")
+	b.Flag(&c.Env, "env", "e", "NAME=VALUE", "A variable of the program's environment; may be repeated. ${NAME} is read from yours when it starts.")
+	b.Flag(&c.Header, "header", "H", "'NAME: VALUE'", "A header of every request; may be repeated.")
+	b.Flag(&c.Client, "client-id", "", "ID", "OAuth: what the server knows us by; default we register.")
+	b.Flag(&c.Port, "callback-port", "", "PORT", "OAuth: where the browser comes back to; default any.")
+	b.Flag(&c.Replace, "replace", "", "", "Replace one of that name.")
+	b.Include(&c.mcpScopeFlags)
+}
+
+// Help says more than one line.
+func (c *addCmd) Help() string {
+	return `What you write down yourself in this way you have approved by it.
+
+  holdfast mcp add files -- mcp-server-filesystem .
+  holdfast mcp add -t http -H 'Authorization: Bearer ${TOKEN}' issues https://mcp.example.com/mcp
+
+Programs run in the sandbox. What fetches itself when it starts, as with npx -y, needs
+its host in sandbox.network.allowedDomains and a cache that it may write.`
+}
+
+// addJSONCmd is `holdfast mcp add-json`.
+type addJSONCmd struct {
+	Name    string
+	Def     string
+	Replace bool
+	mcpScopeFlags
+}
+
+func (c *addJSONCmd) Declare(b *command.Builder) {
+	b.Arg(&c.Name, "name", "What it is called.")
+	b.Arg(&c.Def, "json", "Its definition, as in .mcp.json.")
+	b.Flag(&c.Replace, "replace", "", "", "Replace one of that name.")
+	b.Include(&c.mcpScopeFlags)
+}
+
+func (c *addJSONCmd) Run(_ context.Context, p *command.Program) error {
+	return c.write(p, c.Name, json.RawMessage(c.Def), c.Replace)
+}
+
+func (c *addCmd) Run(_ context.Context, p *command.Program) error {
+	def, err := c.definition()
+	if err != nil {
+		return err
+	}
+	return c.write(p, c.Name, def, c.Replace)
+}
+
+// definition is what the flags say, in the order in which people write it.
+func (c *addCmd) definition() (json.RawMessage, error) {
+	address := strings.HasPrefix(c.Target, "http://") || strings.HasPrefix(c.Target, "https://")
+	kind := c.Type
+	if kind == "" && address {
+		kind = "http"
+	}
+	if kind == "stdio" && address {
+		return nil, outcome.Invalid(fmt.Sprintf("%.100q is an address, and --transport stdio is for programs", c.Target), "--transport http, or sse")
+	}
+	doc := struct {
+		Type    string            `json:"type,omitempty"`
+		Command string            `json:"command,omitempty"`
+		Args    []string          `json:"args,omitempty"`
+		Env     map[string]string `json:"env,omitempty"`
+		URL     string            `json:"url,omitempty"`
+		Headers map[string]string `json:"headers,omitempty"`
+		OAuth   map[string]any    `json:"oauth,omitempty"`
+	}{Type: kind}
+	var err error
+	if doc.Env, err = pairsOf(c.Env, "=", "--env NAME=VALUE"); err != nil {
+		return nil, err
+	}
+	if doc.Headers, err = pairsOf(c.Header, ":", "--header 'NAME: VALUE'"); err != nil {
+		return nil, err
+	}
+	if c.Client != "" || c.Port != 0 {
+		doc.OAuth = map[string]any{}
+		if c.Client != "" {
+			doc.OAuth["clientId"] = c.Client
+		}
+		if c.Port != 0 {
+			doc.OAuth["callbackPort"] = c.Port
+		}
+	}
+	if args := slices.Clone(c.Args); kind == "http" || kind == "sse" {
+		doc.URL, doc.Args = c.Target, args
+	} else {
+		doc.Command, doc.Args = c.Target, args
+	}
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	err = enc.Encode(doc)
+	return b.Bytes(), err
+}
+
+// pairsOf takes NAME=VALUE apart.
+func pairsOf(list []string, between, form string) (map[string]string, error) {
+	if len(list) == 0 {
+		return nil, nil //nolint:nilnil // none are none
+	}
+	pairs := map[string]string{}
+	for _, text := range list {
+		name, value, ok := strings.Cut(text, between)
+		if name = strings.TrimSpace(name); !ok || name == "" {
+			return nil, outcome.Invalid(fmt.Sprintf("%.60q is no pair", text), form)
+		}
+		if between == ":" {
+			value = strings.TrimSpace(value)
+		}
+		pairs[name] = value
+	}
+	return pairs, nil
+}
+
+// edit is the file of the scope, and the settings of its project.
+func (c *mcpScopeFlags) edit(p *command.Program) (file string, scope settings.MCPScope, s *settings.Settings, err error) {
+	if err := dial.NotFromRun(p, "change MCP servers"); err != nil {
+		return "", "", nil, err
+	}
+	home, err := p.Home()
+	if err != nil {
+		return "", "", nil, err
+	}
+	if s, err = p.FolderSettings(c.CWD); err != nil {
+		return "", "", nil, err
+	}
+	scope = settings.MCPScope(cmp.Or(c.Scope, string(settings.MCPLocal)))
+	return settings.MCPScopeFile(scope, s.Project, home), scope, s, nil
+}
+
+// write adds a server. Who writes one down approves of it; a folder that was trusted
+// before stays so.
+func (c *mcpScopeFlags) write(p *command.Program, name string, def json.RawMessage, replace bool) error {
+	file, scope, before, err := c.edit(p)
+	if err != nil {
+		return err
+	}
+	if old := before.FindMCP(name); old != nil && old.Origin.File == file && !replace {
+		return outcome.Invalid(fmt.Sprintf("there is an MCP server %q in %s", name, file), "--replace, or holdfast mcp remove "+name)
+	}
+	if _, err := settings.EditMCP(scope, file, name, def); err != nil {
+		return err
+	}
+	s, err := c.settled(p, before)
+	if err != nil {
+		return err
+	}
+	srv, err := findMCP(p, s, name)
+	if err != nil {
+		return err
+	}
+	if srv.Origin.File == file && srv.Brought() {
+		if err := question.DecideServer(p, s, srv, true); err != nil {
+			return err
+		}
+		if s, err = p.FolderSettings(c.CWD); err != nil {
+			return err
+		}
+		srv = s.FindMCP(name)
+	}
+	if c.JSON {
+		return p.Out.JSON(newServerDoc(srv), p.Out.TTY)
+	}
+	p.Err.Line("%s is written into %s", term.Escape(name), term.Escape(file))
+	if srv.Origin.File != file {
+		p.Warn("another one of that name is stronger: %s", settings.Where(srv.Origin))
+	} else if srv.Why != "" {
+		p.Warn("it is not started: %s", srv.Why)
+	} else if one := tools.Server(s, srv); one.Check() != nil {
+		p.Warn("it is not started: %v", one.Check())
+	}
+	return nil
+}
+
+// settled loads the settings again after a change. Where the folder was trusted with what
+// its settings said, the change that the person has just made is no reason to ask.
+func (c *mcpScopeFlags) settled(p *command.Program, before *settings.Settings) (*settings.Settings, error) {
+	s, err := p.FolderSettings(c.CWD)
+	if err != nil {
+		return nil, err
+	}
+	if !trusted(before) {
+		return s, nil
+	}
+	list, err := p.Trust()
+	if err != nil {
+		return nil, err
+	}
+	if _, err := list.Add(s, p.Now()); err != nil {
+		return nil, err
+	}
+	return p.FolderSettings(c.CWD)
+}
+
+// trusted reports whether the folder's settings are, and that it has some.
+func trusted(s *settings.Settings) bool {
+	some := false
+	for _, l := range s.Layers {
+		if l.Untrusted {
+			return false
+		}
+		some = some || s.Brings(l)
+	}
+	return some
+}
+
+// removeCmd is `holdfast mcp remove`.
+type removeCmd struct {
+	Name string
+	mcpScopeFlags
+}
+
+func (c *removeCmd) Declare(b *command.Builder) {
+	b.Arg(&c.Name, "name", "The server.")
+	b.Include(&c.mcpScopeFlags)
+}
+
+// Help says more than one line.
+func (c *removeCmd) Help() string {
+	return `Without --scope it is taken out of where it is written down.`
+}
+
+func (c *removeCmd) Run(_ context.Context, p *command.Program) error {
+	scopes := []settings.MCPScope{settings.MCPLocal, settings.MCPProject, settings.MCPUser}
+	if c.Scope != "" {
+		scopes = []settings.MCPScope{settings.MCPScope(c.Scope)}
+	}
+	var in []string
+	var files []string
+	for _, scope := range scopes {
+		c.Scope = string(scope)
+		file, _, _, err := c.edit(p)
+		if err != nil {
+			return err
+		}
+		there, err := settings.HasMCP(scope, file, c.Name)
+		if err != nil {
+			return err
+		}
+		if there {
+			in, files = append(in, string(scope)), append(files, file)
+		}
+	}
+	switch len(in) {
+	case 0:
+		return &outcome.Failure{Message: fmt.Sprintf("there is no MCP server %q to take out", c.Name), Advice: "holdfast mcp list", Result: outcome.NotFound}
+	case 1:
+	default:
+		return outcome.Invalid(fmt.Sprintf("there are servers %q in the scopes %s", c.Name, strings.Join(in, ", ")), "say which: --scope "+in[0])
+	}
+	c.Scope = in[0]
+	_, scope, before, err := c.edit(p)
+	if err != nil {
+		return err
+	}
+	if _, err := settings.EditMCP(scope, files[0], c.Name, nil); err != nil {
+		return err
+	}
+	s, err := c.settled(p, before)
+	if err != nil {
+		return err
+	}
+	if s.FindMCP(c.Name) == nil {
+		if err := forgetServer(p, s.Project, c.Name); err != nil {
+			return err
+		}
+	}
+	if c.JSON {
+		return p.Out.JSON(map[string]string{"removed": c.Name, "file": files[0]}, p.Out.TTY)
+	}
+	p.Err.Line("%s is taken out of %s", term.Escape(c.Name), term.Escape(files[0]))
+	return nil
+}
+
+func forgetServer(p *command.Program, project, name string) error {
+	list, err := p.Trust()
+	if err != nil {
+		return err
+	}
+	_, err = list.ForgetServer(project, name)
+	return err
+}

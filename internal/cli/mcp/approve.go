@@ -1,0 +1,179 @@
+package mcp
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/holdfast-dev/holdfast/internal/cli/command"
+	"github.com/holdfast-dev/holdfast/internal/cli/dial"
+	"github.com/holdfast-dev/holdfast/internal/cli/flags"
+	"github.com/holdfast-dev/holdfast/internal/cli/question"
+	"github.com/holdfast-dev/holdfast/internal/outcome"
+	"github.com/holdfast-dev/holdfast/internal/settings"
+	"github.com/holdfast-dev/holdfast/internal/term"
+)
+
+// mcpNames are servers that are decided about.
+type mcpNames struct {
+	Names []string
+	CWD   string
+	command.JSONFlag
+}
+
+func (c *mcpNames) Declare(b *command.Builder) {
+	b.Arg(&c.Names, "name", "The servers.")
+	b.Flag(&c.CWD, "cwd", "", "FOLDER", "The folder that brings them along; default the current one.")
+	b.Include(&c.JSONFlag)
+}
+
+// approveCmd is `holdfast mcp approve`.
+type approveCmd struct {
+	mcpNames
+	Yes bool
+}
+
+func (c *approveCmd) Declare(b *command.Builder) {
+	b.Include(&c.mcpNames)
+	b.Flag(&c.Yes, "yes", "y", "", "Do not ask.")
+}
+
+// Help says more than one line.
+func (c *approveCmd) Help() string {
+	return `Shows what would be started or reached, and asks. A server is approved with its whole
+definition, as it is written: command line or address, environment, headers. When that
+changes it needs approval again. Servers of your own settings need none.`
+}
+
+// rejectCmd is `holdfast mcp reject`.
+type rejectCmd struct{ mcpNames }
+
+func (c *rejectCmd) Declare(b *command.Builder) {
+	b.Include(&c.mcpNames)
+}
+
+// revokeCmd is `holdfast mcp revoke`.
+type revokeCmd struct{ mcpNames }
+
+func (c *revokeCmd) Declare(b *command.Builder) {
+	b.Include(&c.mcpNames)
+}
+
+func (c *approveCmd) Run(ctx context.Context, p *command.Program) error {
+	return c.decide(ctx, p, true, c.Yes)
+}
+
+func (c *rejectCmd) Run(ctx context.Context, p *command.Program) error {
+	return c.decide(ctx, p, false, true)
+}
+
+// servers are those that the names mean, and that a folder brings along.
+func (c *mcpNames) servers(p *command.Program, s *settings.Settings) ([]*settings.MCPServer, error) {
+	var list []*settings.MCPServer
+	for _, name := range c.Names {
+		srv, err := findMCP(p, s, name)
+		switch {
+		case err != nil:
+			return nil, err
+		case !srv.Brought():
+			return nil, outcome.Invalid(fmt.Sprintf("the server %s is of %s, not of a folder: it needs no approval", name, settings.Where(srv.Origin)), "")
+		case srv.Status == settings.MCPInvalid:
+			return nil, outcome.Invalid(fmt.Sprintf("the server %s: %s", name, srv.Why), "mend its definition")
+		}
+		list = append(list, srv)
+	}
+	return list, nil
+}
+
+// decide keeps a yes or a no to servers.
+func (c *mcpNames) decide(ctx context.Context, p *command.Program, approved, sure bool) error {
+	if err := dial.NotFromRun(p, "decide about MCP servers"); err != nil {
+		return err
+	}
+	s, err := p.FolderSettings(c.CWD)
+	if err != nil {
+		return err
+	}
+	list, err := c.servers(p, s)
+	if err != nil {
+		return err
+	}
+	if approved && !c.JSON {
+		for _, srv := range list {
+			question.PrintServer(p.Err, srv)
+		}
+	}
+	if !sure {
+		ok, err := question.Confirm(ctx, p, "let runs in "+term.Escape(s.Project)+" start them, as they are now?", "holdfast mcp approve --yes "+strings.Join(c.Names, " "))
+		if err != nil {
+			return err
+		}
+		if !ok {
+			return outcome.Invalid("nothing was approved", "holdfast mcp reject keeps runs from asking again")
+		}
+	}
+	docs := []serverDoc{}
+	for _, srv := range list {
+		if err := question.DecideServer(p, s, srv, approved); err != nil {
+			return err
+		}
+	}
+	if s, err = p.FolderSettings(c.CWD); err != nil {
+		return err
+	}
+	for _, name := range c.Names {
+		srv, err := findMCP(p, s, name)
+		if err != nil {
+			return err
+		}
+		docs = append(docs, newServerDoc(srv))
+		if c.JSON {
+			continue
+		}
+		p.Err.Line("%s: %s", term.Escape(name), srv.Status)
+		if approved && srv.Status != settings.MCPApproved {
+			p.Warn("it is not started all the same: %s", srv.Why)
+		}
+	}
+	if c.JSON {
+		return p.Out.JSON(map[string]any{"servers": docs}, p.Out.TTY)
+	}
+	return nil
+}
+
+func (c *revokeCmd) Run(_ context.Context, p *command.Program) error {
+	if err := dial.NotFromRun(p, "decide about MCP servers"); err != nil {
+		return err
+	}
+	home, err := p.Home()
+	if err != nil {
+		return err
+	}
+	list, err := p.Trust()
+	if err != nil {
+		return err
+	}
+	dir, err := flags.AnyFolder(p, c.CWD)
+	if err != nil {
+		return err
+	}
+	if project, err := settings.FindProject(dir, home); err == nil {
+		dir = project
+	}
+	for _, name := range c.Names {
+		ok, err := list.ForgetServer(dir, name)
+		if err != nil {
+			return err
+		}
+		if !ok {
+			return &outcome.Failure{Message: fmt.Sprintf("nothing was decided about the server %q in %s", name, dir), Advice: "holdfast mcp list", Result: outcome.NotFound}
+		}
+		if !c.JSON {
+			p.Err.Line("%s: approved and rejected no longer", term.Escape(name))
+		}
+	}
+	if c.JSON {
+		return p.Out.JSON(map[string]any{"revoked": c.Names}, p.Out.TTY)
+	}
+	return nil
+}

@@ -1,0 +1,204 @@
+package mcp
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/holdfast-dev/holdfast/internal/cli/command"
+	"github.com/holdfast-dev/holdfast/internal/cli/dial"
+	"github.com/holdfast-dev/holdfast/internal/compose/tools"
+	"github.com/holdfast-dev/holdfast/internal/outcome"
+	"github.com/holdfast-dev/holdfast/internal/settings"
+	"github.com/holdfast-dev/holdfast/internal/term"
+	"github.com/holdfast-dev/holdfast/internal/tool/mcp"
+)
+
+// checkedDoc is what came of connecting to a server.
+type checkedDoc struct {
+	State    mcp.State        `json:"state"` // connected, failed, needs-auth
+	Server   string           `json:"server,omitempty"`
+	Protocol string           `json:"protocol,omitempty"`
+	Tools    []mcp.ToolStatus `json:"tools,omitempty"`
+	Left     []string         `json:"left_out,omitempty"` // and why
+	Error    string           `json:"error,omitempty"`
+	Hint     string           `json:"hint,omitempty"`
+	Stderr   string           `json:"stderr,omitempty"`
+}
+
+func (d *checkedDoc) word() string {
+	if d.State == mcp.Connected {
+		return fmt.Sprintf("%s, %s", d.State, term.Count(len(d.Tools), "tool"))
+	}
+	return string(d.State)
+}
+
+// checked prints what came of connecting.
+func printChecked(p *term.Printer, d *checkedDoc) {
+	t := p.Style
+	fact := func(name, text string) {
+		if text != "" {
+			p.Line("  %s  %s", t.Dim(fmt.Sprintf("%-7s", name)), term.EscapeStrict(text))
+		}
+	}
+	fact("state", d.word())
+	fact("server", strings.TrimSpace(d.Server+" "+d.Protocol))
+	fact("error", d.Error)
+	fact("hint", d.Hint)
+	fact("stderr", d.Stderr)
+	for _, tool := range d.Tools {
+		p.Line("  %s  %s", t.Bold(term.EscapeStrict(tool.Name)), t.Dim(term.Fit(term.Escape(term.OneLine(tool.Description)), 80)))
+	}
+	for _, l := range d.Left {
+		p.Line("  %s  %s", t.Dim("left   "), term.EscapeStrict(l))
+	}
+}
+
+// checkServers connects to the approved servers of a list and says in their docs what came
+// of it.
+func checkServers(ctx context.Context, p *command.Program, s *settings.Settings, list []settings.MCPServer, docs []serverDoc) error {
+	kinds := map[string][]*settings.MCPServer{}
+	for _, srv := range tools.Startable(list) {
+		kinds[srv.Kind] = append(kinds[srv.Kind], srv)
+	}
+	for _, kind := range slices.Sorted(maps.Keys(kinds)) {
+		checks, err := checkAll(ctx, p, s, kinds[kind])
+		if err != nil {
+			return err
+		}
+		for i := range docs {
+			if list[i].Kind == kind {
+				docs[i].Check = checks[list[i].Name]
+			}
+		}
+	}
+	return ctx.Err()
+}
+
+// checkAll connects to approved servers, of which no two have one name.
+func checkAll(ctx context.Context, p *command.Program, s *settings.Settings, list []*settings.MCPServer) (map[string]*checkedDoc, error) {
+	opened, err := tools.Check(p.Environment(), s, list)
+	if err != nil {
+		return nil, err
+	}
+	defer opened.Close()
+	checks := map[string]*checkedDoc{}
+	for name, err := range opened.Failed {
+		checks[name] = &checkedDoc{State: mcp.Failed, Error: err.Error(), Hint: outcome.Hint(err)}
+	}
+	var wg sync.WaitGroup
+	for _, st := range opened.Client.Status() {
+		wg.Go(func() { _ = opened.Client.Connect(ctx, st.Name) })
+	}
+	wg.Wait()
+	for _, st := range opened.Client.Status() {
+		d := &checkedDoc{
+			State: st.State, Server: strings.TrimSpace(st.Server + " " + st.Version), Protocol: st.Protocol, Tools: st.Tools,
+			Left: st.Left, Error: st.Error, Hint: st.Hint,
+		}
+		if st.State != mcp.Connected {
+			d.Stderr = st.Stderr
+		}
+		checks[st.Name] = d
+	}
+	return checks, nil
+}
+
+// loginCmd is `holdfast mcp login`.
+type loginCmd struct {
+	Name    string
+	Browser bool
+	mcpFlags
+}
+
+func (c *loginCmd) Declare(b *command.Builder) {
+	b.Arg(&c.Name, "name", "The server.")
+	b.Flag(&c.Browser, "browser", "", "", "Open the page in the browser as well.")
+	b.Include(&c.mcpFlags)
+}
+
+// Help says more than one line.
+func (c *loginCmd) Help() string {
+	return `Prints a page to open: there the server asks whether we may act for you, and the browser
+brings the answer back to this machine. What it grants is kept in $HOLDFAST_HOME/mcp, for you
+alone, and renewed without you as long as the server allows.`
+}
+
+// logoutCmd is `holdfast mcp logout`.
+type logoutCmd struct {
+	Name string
+	mcpFlags
+}
+
+func (c *logoutCmd) Declare(b *command.Builder) {
+	b.Arg(&c.Name, "name", "The server.")
+	b.Include(&c.mcpFlags)
+}
+
+// one is a client of one server, which needs to be approved and reached by an address, and
+// what it calls the server.
+func (f *mcpFlags) one(p *command.Program, key string) (c *mcp.Client, name string, done func(), err error) {
+	if err := dial.NotFromRun(p, "log in to MCP servers"); err != nil {
+		return nil, "", nil, err
+	}
+	s, err := f.load(p)
+	if err != nil {
+		return nil, "", nil, err
+	}
+	srv, err := findMCP(p, s, key)
+	switch {
+	case err != nil:
+		return nil, "", nil, err
+	case srv.Type == settings.MCPStdio:
+		return nil, "", nil, outcome.Invalid(fmt.Sprintf("the server %s is a program: one does not log in to it", key), "")
+	case srv.Status != settings.MCPApproved:
+		return nil, "", nil, &outcome.Failure{Message: fmt.Sprintf("the server %s is %s: %s", key, srv.Status, srv.Why), Advice: "holdfast mcp approve " + term.Quote(key), Result: outcome.Denied}
+	}
+	opened, err := tools.Check(p.Environment(), s, []*settings.MCPServer{srv})
+	if err != nil {
+		return nil, "", nil, err
+	}
+	if err := opened.Failed[srv.Name]; err != nil {
+		opened.Close()
+		return nil, "", nil, outcome.Invalid(err.Error(), outcome.Hint(err))
+	}
+	return opened.Client, srv.Name, opened.Close, nil
+}
+
+func (c *loginCmd) Run(ctx context.Context, p *command.Program) error {
+	client, name, done, err := c.one(p, c.Name)
+	if err != nil {
+		return err
+	}
+	defer done()
+	err = client.Login(ctx, name, func(url string) {
+		p.Err.Line("open this page:")
+		p.Out.Line("%s", term.Escape(url))
+		if c.Browser {
+			if err := dial.Browse(ctx, url); err != nil {
+				p.Warn("%v", err)
+			}
+		}
+	})
+	if err != nil {
+		return err
+	}
+	p.Err.Line("logged in to %s", term.Escape(c.Name))
+	return nil
+}
+
+func (c *logoutCmd) Run(_ context.Context, p *command.Program) error {
+	client, name, done, err := c.one(p, c.Name)
+	if err != nil {
+		return err
+	}
+	defer done()
+	if err := client.Logout(name); err != nil {
+		return err
+	}
+	p.Err.Line("logged out of %s", term.Escape(c.Name))
+	return nil
+}

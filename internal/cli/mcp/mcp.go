@@ -1,0 +1,223 @@
+// Package mcp is `holdfast mcp`: manage the MCP servers that agents use, or serve as one.
+package mcp
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/holdfast-dev/holdfast/internal/cli/command"
+	"github.com/holdfast-dev/holdfast/internal/cli/flags"
+	"github.com/holdfast-dev/holdfast/internal/cli/question"
+	"github.com/holdfast-dev/holdfast/internal/compose/tools"
+	"github.com/holdfast-dev/holdfast/internal/outcome"
+	"github.com/holdfast-dev/holdfast/internal/settings"
+	"github.com/holdfast-dev/holdfast/internal/term"
+	"github.com/holdfast-dev/holdfast/policy"
+)
+
+func Command(p *command.Program) *command.Command {
+	cmd := p.Command(&serveCmd{}, "mcp", "Manage MCP servers, or serve as one.") // mcp alone is mcp serve
+	command.AddCommands(cmd,
+		p.Command(&serveCmd{}, "serve", "Offer guarded tools to an MCP client, over standard input and output or HTTP."),
+		p.Command(&listCmd{}, "list", "List the MCP servers that runs use, and which of them nobody has approved.", "ls"),
+		p.Command(&getCmd{}, "get", "Show one server, and with --check its tools."),
+		p.Command(&addCmd{}, "add", "Write a server down: a program, or an address."),
+		p.Command(&addJSONCmd{}, "add-json", "Write a server down, as its definition in JSON."),
+		p.Command(&removeCmd{}, "remove", "Take a server out again.", "rm"),
+		p.Command(&approveCmd{}, "approve", "Let servers that a folder brings along be started, each as it is now."),
+		p.Command(&rejectCmd{}, "reject", "Say no to servers that a folder brings along; runs do not ask about them any more."),
+		p.Command(&revokeCmd{}, "revoke", "Take back what was decided about servers."),
+		p.Command(&loginCmd{}, "login", "Log in to a server by OAuth."),
+		p.Command(&logoutCmd{}, "logout", "Forget the login to a server."),
+	)
+	return cmd
+}
+
+// mcpFlags say whose servers are meant.
+type mcpFlags struct {
+	CWD string
+	flags.MCPConfigFlags
+}
+
+func (c *mcpFlags) Declare(b *command.Builder) {
+	b.Flag(&c.CWD, "cwd", "", "FOLDER", "The folder that a run would work in; default the current one.")
+	b.Include(&c.MCPConfigFlags)
+}
+
+func (f *mcpFlags) load(p *command.Program) (*settings.Settings, error) {
+	dir, err := p.Folder(f.CWD)
+	if err != nil {
+		return nil, err
+	}
+	o, err := p.SettingsOptions(dir, nil)
+	if err != nil {
+		return nil, err
+	}
+	if err := f.Into(p, o); err != nil {
+		return nil, err
+	}
+	return settings.Load(o)
+}
+
+// findMCP is the server of KIND/NAME, or of a name: the run's, or the only one of sub-agents.
+func findMCP(p *command.Program, s *settings.Settings, name string) (*settings.MCPServer, error) {
+	list, err := tools.Servers(p.Environment(), s)
+	if err != nil {
+		return nil, err
+	}
+	var named []*settings.MCPServer
+	for i := range list {
+		if list[i].Key() == name {
+			return &list[i], nil
+		}
+		if list[i].Name == name {
+			named = append(named, &list[i])
+		}
+	}
+	if len(named) == 1 {
+		return named[0], nil
+	}
+	hint := "holdfast mcp list"
+	if len(list) == 0 {
+		hint = "there are none here; holdfast mcp add writes one down"
+	}
+	return nil, &outcome.Failure{Message: fmt.Sprintf("there is no MCP server %q", name), Advice: hint, Result: outcome.NotFound}
+}
+
+// serverDoc is a server in JSON. Values of its environment and headers may be secrets
+// and are not in it.
+type serverDoc struct {
+	Name    string             `json:"name"`
+	Type    settings.MCPType   `json:"type"`
+	Scope   policy.Layer       `json:"scope"`
+	Status  settings.MCPStatus `json:"status"`
+	Why     string             `json:"why,omitempty"`
+	Command string             `json:"command,omitempty"`
+	Args    []string           `json:"args,omitempty"`
+	Cwd     string             `json:"cwd,omitempty"`
+	Env     []string           `json:"env,omitempty"` // names
+	URL     string             `json:"url,omitempty"`
+	Headers []string           `json:"headers,omitempty"` // names
+	Reads   []string           `json:"reads,omitempty"`   // variables of the environment that it gets to know
+	Origin  policy.Origin      `json:"origin"`
+	Digest  string             `json:"digest"`
+	Check   *checkedDoc        `json:"check,omitempty"`
+}
+
+func newServerDoc(srv *settings.MCPServer) serverDoc {
+	return serverDoc{
+		Name: srv.Key(), Type: srv.Type, Scope: srv.Origin.Layer, Status: srv.Status, Why: srv.Why,
+		Command: srv.Command, Args: srv.Args, Cwd: srv.Dir, Env: slices.Sorted(maps.Keys(srv.Env)),
+		URL: srv.URL, Headers: slices.Sorted(maps.Keys(srv.Headers)), Reads: srv.Reads(), Origin: srv.Origin, Digest: srv.Digest,
+	}
+}
+
+// listCmd is `holdfast mcp list`.
+type listCmd struct {
+	mcpFlags
+	Check bool
+	command.JSONFlag
+}
+
+func (c *listCmd) Declare(b *command.Builder) {
+	b.Include(&c.mcpFlags)
+	b.Flag(&c.Check, "check", "", "", "Start those that are approved, and say whether they answer and with which tools.")
+	b.Include(&c.JSONFlag)
+}
+
+// Help says more than one line.
+func (c *listCmd) Help() string {
+	return `Where two servers have one name, the stronger place counts: --mcp-config, then the
+project's .holdfast/settings.local.json, settings.json and .mcp.json, then your own
+settings. The administrator's servers are above all. What a folder brings along is
+"pending" until you approve it, and "changed" when it is something else since. KIND/NAME
+is a server of the sub-agents of that kind.`
+}
+
+func (c *listCmd) Run(ctx context.Context, p *command.Program) error {
+	s, err := c.load(p)
+	if err != nil {
+		return err
+	}
+	list, err := tools.Servers(p.Environment(), s)
+	if err != nil {
+		return err
+	}
+	docs := []serverDoc{}
+	for i := range list {
+		docs = append(docs, newServerDoc(&list[i]))
+	}
+	if c.Check {
+		if err := checkServers(ctx, p, s, list, docs); err != nil {
+			return err
+		}
+	}
+	if c.JSON {
+		return p.Out.JSON(map[string]any{"servers": docs}, p.Out.TTY)
+	}
+	if len(docs) == 0 {
+		p.Err.Line("no MCP servers here")
+		return nil
+	}
+	rows := [][]string{{"NAME", "TYPE", "SCOPE", "STATUS", "WHAT"}}
+	for i, d := range docs {
+		status := string(d.Status)
+		if d.Check != nil {
+			status = d.Check.word()
+		}
+		rows = append(rows, []string{d.Name, string(d.Type), string(d.Scope), status, question.ServerLine(&list[i])})
+	}
+	p.Out.Table(rows, 4)
+	for _, d := range docs {
+		if d.Check != nil && d.Check.Error != "" {
+			p.Warn("%s", term.Escape(term.OneLine(d.Check.Error)))
+			if d.Check.Hint != "" {
+				p.Err.Line("%s %s", p.Err.Bold("hint:"), term.Escape(term.OneLine(d.Check.Hint)))
+			}
+		}
+	}
+	p.ServerNotices(s.Project, list)
+	return nil
+}
+
+// getCmd is `holdfast mcp get`.
+type getCmd struct {
+	Name string
+	mcpFlags
+	Check bool
+	command.JSONFlag
+}
+
+func (c *getCmd) Declare(b *command.Builder) {
+	b.Arg(&c.Name, "name", "The server.")
+	b.Include(&c.mcpFlags)
+	b.Flag(&c.Check, "check", "", "", "Start it, and say whether it answers and with which tools.")
+	b.Include(&c.JSONFlag)
+}
+
+func (c *getCmd) Run(ctx context.Context, p *command.Program) error {
+	s, err := c.load(p)
+	if err != nil {
+		return err
+	}
+	srv, err := findMCP(p, s, c.Name)
+	if err != nil {
+		return err
+	}
+	docs := []serverDoc{newServerDoc(srv)}
+	if c.Check {
+		if err := checkServers(ctx, p, s, []settings.MCPServer{*srv}, docs); err != nil {
+			return err
+		}
+	}
+	if c.JSON {
+		return p.Out.JSON(docs[0], p.Out.TTY)
+	}
+	question.PrintServer(p.Out, srv)
+	if docs[0].Check != nil {
+		printChecked(p.Out, docs[0].Check)
+	}
+	return nil
+}

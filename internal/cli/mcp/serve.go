@@ -1,0 +1,260 @@
+package mcp
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/holdfast-dev/holdfast/internal/cli/command"
+	"github.com/holdfast-dev/holdfast/internal/cli/flags"
+	"github.com/holdfast-dev/holdfast/internal/cli/question"
+	"github.com/holdfast-dev/holdfast/internal/compose"
+	"github.com/holdfast-dev/holdfast/internal/compose/stores"
+	"github.com/holdfast-dev/holdfast/internal/daemon/auth"
+	"github.com/holdfast-dev/holdfast/internal/daemon/process"
+	"github.com/holdfast-dev/holdfast/internal/listen"
+	"github.com/holdfast-dev/holdfast/internal/mcpserver"
+	"github.com/holdfast-dev/holdfast/internal/outcome"
+	"github.com/holdfast-dev/holdfast/internal/term"
+	"github.com/holdfast-dev/holdfast/internal/version"
+	"github.com/holdfast-dev/holdfast/model"
+	"github.com/holdfast-dev/holdfast/tool"
+)
+
+// serveCmd is `holdfast mcp serve`, and `holdfast mcp` alone.
+type serveCmd struct {
+	CWD         string
+	AddDir      []string
+	AllProjects bool
+	flags.PermissionFlags
+	NoHooks   bool
+	NoSandbox bool
+
+	HTTP        string
+	TLSCert     string
+	TLSKey      string
+	AllowHost   []string
+	AllowOrigin []string
+	command.StoreFlags
+}
+
+func (c *serveCmd) Declare(b *command.Builder) {
+	b.Heading = "Folders"
+	b.Flag(&c.CWD, "cwd", "", "FOLDER", "Work in this folder; default the current one.")
+	b.Flag(&c.AddDir, "add-dir", "", "FOLDER", "Another folder that the tools may touch; may be repeated.")
+	b.Flag(&c.AllProjects, "all-projects", "", "", "Let the session tools find sessions of all projects, not only this one's.")
+	b.Heading = ""
+	b.Include(&c.PermissionFlags)
+	b.Heading = "Permission"
+	b.Flag(&c.NoHooks, "no-hooks", "", "", "Run no hooks. Refused where the administrator's settings have some.")
+	b.Flag(&c.NoSandbox, "no-sandbox", "", "", "Run commands without the kernel sandbox. Refused where the administrator's settings want it.")
+	b.Heading = "Reach"
+	b.Flag(&c.HTTP, "http", "", "HOST:PORT", "Serve streamable HTTP at /mcp, to clients with a token (holdfast daemon token create --scope run NAME). Beyond this machine it needs TLS.")
+	b.Path(&c.TLSCert, "tls-cert", "", "FILE", "Speak TLS with this certificate and its chain (PEM).")
+	b.Path(&c.TLSKey, "tls-key", "", "FILE", "The certificate's key (PEM).")
+	b.Flag(&c.AllowHost, "allow-host", "", "HOST[:PORT]", "A name under which clients call the server, beside its address.")
+	b.Flag(&c.AllowOrigin, "allow-origin", "", "ORIGIN", "Another origin whose pages may reach the server.")
+	b.Heading = ""
+	b.Include(&c.StoreFlags)
+}
+
+// Help says more than one line.
+func (c *serveCmd) Help() string {
+	return `Offers Read, Write, Edit, Bash, Glob and Grep, and SessionList, SessionSearch and SessionShow
+to read what earlier sessions said. Each call is judged, confined and recorded as a
+model's: settings, hooks and sandbox are those of holdfast run. What would be asked is
+denied, unless settings or --on-ask wait let it wait for holdfast approvals or the
+console; with --http the person at this terminal is asked. No client can approve.
+
+  claude mcp add holdfast -- holdfast mcp serve --cwd ~/project
+  holdfast mcp serve --http 127.0.0.1:7424`
+}
+
+// servedTools are those of a run that clients get.
+var servedTools = []string{"Read", "Write", "Edit", "Bash", "Glob", "Grep"}
+
+func (c *serveCmd) Run(ctx context.Context, p *command.Program) error {
+	if err := c.check(p); err != nil {
+		return err
+	}
+	cwd, err := p.Folder(c.CWD)
+	if err != nil {
+		return err
+	}
+	store, err := stores.Open(ctx, p.Environment(), c.Store, &stores.Options{Mirror: true})
+	if err != nil {
+		return err
+	}
+	defer store.Close()
+	look, err := c.sessionTools(p, cwd, store.Sessions)
+	if err != nil {
+		return err
+	}
+	d := &served{c: c, p: p, cwd: cwd, store: store, look: look}
+	specs, err := d.specs(ctx)
+	if err != nil {
+		return err
+	}
+	log := slog.New(slog.NewTextHandler(p.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
+	server, err := mcpserver.New(&mcpserver.Options{Version: version.Of().Version, Tools: specs, Open: d.open, Log: log})
+	if err != nil {
+		return err
+	}
+	defer server.Close()
+	if c.HTTP != "" {
+		return c.serveHTTP(ctx, p, server, log)
+	}
+	return server.Serve(ctx, io.NopCloser(p.Stdin), noClose{p.Stdout})
+}
+
+// noClose keeps the standard output open.
+type noClose struct{ io.Writer }
+
+func (noClose) Close() error { return nil }
+
+func (c *serveCmd) check(p *command.Program) error {
+	if err := c.PermissionFlags.Check(); err != nil {
+		return err
+	}
+	if c.HTTP != "" {
+		return nil
+	}
+	if c.TLSCert != "" || c.TLSKey != "" || len(c.AllowHost) > 0 || len(c.AllowOrigin) > 0 {
+		return outcome.Invalid("--tls-cert, --tls-key, --allow-host and --allow-origin are about --http", "")
+	}
+	if term.Is(p.Stdin) {
+		return outcome.Invalid("an MCP client speaks to this over a pipe, and a person cannot", "claude mcp add holdfast -- holdfast mcp serve; or see holdfast mcp --help")
+	}
+	return nil
+}
+
+// served makes the agents of clients.
+type served struct {
+	c     *serveCmd
+	p     *command.Program
+	cwd   string
+	store *stores.Store
+	look  []tool.Tool
+}
+
+// agent makes the agent of a client: its model is the client.
+func (d *served) agent(ctx context.Context, as model.Model, title string, who compose.People) (*compose.Agent, error) {
+	f := &flags.AgentFlags{AddDir: d.c.AddDir, PermissionFlags: d.c.PermissionFlags, NoHooks: d.c.NoHooks, NoSandbox: d.c.NoSandbox, NoContextFiles: true}
+	r, err := f.Composed(d.p, d.cwd)
+	if err != nil {
+		return nil, err
+	}
+	r.Spec.Session.Title, r.Spec.Tools = title, slices.Clone(servedTools)
+	for _, t := range d.look {
+		r.Spec.Tools = append(r.Spec.Tools, t.Spec().Name)
+	}
+	r.Model, r.Tools, r.Foreground = as, d.look, true
+	return compose.New(ctx, r, nil, func(context.Context) (*stores.Store, error) { return d.store, nil }, who)
+}
+
+// specs are the tools that are offered. With them everything has been made once, so
+// that what is wrong with settings is told before a client is there.
+func (d *served) specs(ctx context.Context) ([]tool.Spec, error) {
+	a, err := d.agent(ctx, &mcpserver.Desk{}, "", compose.People{})
+	if err != nil {
+		return nil, err
+	}
+	d.p.SettingsNotices(a.Settings())
+	return a.Parts.Tools.Registry.Specs(), a.Close()
+}
+
+// servedAgent is an agent with the person who answers its questions; nil: nobody.
+type servedAgent struct {
+	*compose.Agent
+	person *question.Asker
+}
+
+func (a *servedAgent) Close() error {
+	err := a.Agent.Close()
+	if a.person != nil {
+		a.person.Close()
+	}
+	return err
+}
+
+// open is [mcpserver.Options].Open.
+func (d *served) open(ctx context.Context, client string, as model.Model) (mcpserver.Agent, error) {
+	var person *question.Asker
+	var who compose.People
+	if d.c.HTTP != "" {
+		if person = question.NewAsker(d.p); person != nil {
+			who.Ask = person.Ask
+		}
+	}
+	a, err := d.agent(ctx, as, "MCP: "+client, who)
+	if err != nil {
+		if person != nil {
+			person.Close()
+		}
+		return nil, err
+	}
+	return &servedAgent{a, person}, nil
+}
+
+// serveHTTP serves until ctx ends.
+func (c *serveCmd) serveHTTP(ctx context.Context, p *command.Program, server *mcpserver.Server, log *slog.Logger) error {
+	at := flags.ListenFlags{TLSCert: c.TLSCert, TLSKey: c.TLSKey, Listen: []string{c.HTTP}, AllowHost: c.AllowHost, AllowOrigin: c.AllowOrigin}
+	if err := at.Check(); err != nil {
+		return err
+	}
+	home, err := p.Home()
+	if err != nil {
+		return err
+	}
+	accesses := stores.NewAccessLog(p.Environment())
+	a, err := auth.New(&auth.Options{
+		Dir: listen.Dir(home), Hosts: at.AllowHost, Origins: at.AllowOrigin, Clock: p.Now, Failed: auth.LogRefused(log), Inside: true, Record: accesses.Add,
+	})
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err := errors.Join(a.Close(), accesses.Close()); err != nil {
+			log.Warn("the audit log of logins", "error", err)
+		}
+	}()
+	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", c.HTTP)
+	if err != nil {
+		return &outcome.Failure{Message: err.Error(), Advice: "another port: --http 127.0.0.1:0", Result: outcome.Failed, Cause: err}
+	}
+	url := "http://" + l.Addr().String() + mcpserver.Path
+	if at.Cert != nil {
+		a.ListeningTLS(l.Addr())
+		l, url = tls.NewListener(l, at.Cert.Config()), "https"+url[len("http"):]
+	} else {
+		a.Listening(l.Addr())
+	}
+	h := &http.Server{Handler: server.Handler(a), ConnContext: a.ConnContext, ReadHeaderTimeout: 10 * time.Second, ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelWarn)}
+	failed := make(chan error, 1)
+	go func() { failed <- h.Serve(l) }()
+	p.Err.Line("serving MCP at %s", url)
+	if tokens, err := a.Tokens(); err == nil && len(tokens) == 0 {
+		p.Err.Line("%s clients need a token: holdfast daemon token create --scope run NAME", p.Err.Bold("hint:"))
+	}
+	select {
+	case err := <-failed:
+		return err
+	case <-ctx.Done():
+	}
+	server.Close()
+	shut, stop := context.WithTimeout(context.WithoutCancel(ctx), process.Closing)
+	defer stop()
+	if err := h.Shutdown(shut); err != nil {
+		_ = h.Close()
+	}
+	if err := <-failed; !errors.Is(err, http.ErrServerClosed) {
+		return err
+	}
+	return nil
+}

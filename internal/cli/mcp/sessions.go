@@ -1,0 +1,189 @@
+package mcp
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/holdfast-dev/holdfast/internal/cli/command"
+	"github.com/holdfast-dev/holdfast/internal/compose/stores"
+	"github.com/holdfast-dev/holdfast/internal/term"
+	"github.com/holdfast-dev/holdfast/policy"
+	"github.com/holdfast-dev/holdfast/session"
+	"github.com/holdfast-dev/holdfast/tool"
+	"github.com/holdfast-dev/holdfast/transcript"
+)
+
+// sessionLook are tools that read what earlier sessions said. They change nothing, and
+// answer about one project alone unless the person said otherwise.
+type sessionLook struct {
+	p        *command.Program
+	store    string
+	sessions *session.Sessions
+	project  string // "": any
+}
+
+func (c *serveCmd) sessionTools(p *command.Program, cwd string, sessions *session.Sessions) ([]tool.Tool, error) {
+	l := &sessionLook{p: p, store: c.Store, sessions: sessions}
+	if !c.AllProjects {
+		var err error
+		if l.project, _, err = session.ProjectID(cwd); err != nil {
+			return nil, err
+		}
+	}
+	list, err1 := tool.New(tool.Spec{
+		Name: "SessionList", ReadOnly: true, Description: "Lists the sessions of earlier and other agents in this project, newest first.",
+	}, l.list, touchesNothing[listInput])
+	find, err2 := tool.New(tool.Spec{
+		Name: "SessionSearch", ReadOnly: true,
+		Description: "Finds words in what was said in sessions, newest first. All words must be in one item; \"a phrase\" stands together, dep* is the beginning of a word.",
+	}, l.search, touchesNothing[searchInput])
+	show, err3 := tool.New(tool.Spec{
+		Name: "SessionShow", ReadOnly: true, Description: "Shows what was said and done in one session, in pages of items.",
+	}, l.show, touchesNothing[showInput])
+	for _, err := range []error{err1, err2, err3} {
+		if err != nil {
+			return nil, err
+		}
+	}
+	return []tool.Tool{list, find, show}, nil
+}
+
+// touchesNothing says that a call touches no file and no host.
+func touchesNothing[In any](c *tool.Call, _ In) ([]policy.Request, error) {
+	return []policy.Request{{Resource: c.Tool, ReadOnly: true}}, nil
+}
+
+type listInput struct {
+	Limit  int    `json:"limit,omitempty" jsonschema:"At most this many, 1 to 100; 20 if not given"`
+	Cursor string `json:"cursor,omitempty" jsonschema:"Goes on where a list ended"`
+}
+
+type searchInput struct {
+	Words  string `json:"words" jsonschema:"What to look for"`
+	Tool   string `json:"tool,omitempty" jsonschema:"Only in uses and results of this tool"`
+	Role   string `json:"role,omitempty" jsonschema:"Only in items of user, assistant or tool"`
+	Limit  int    `json:"limit,omitempty" jsonschema:"At most this many, 1 to 100; 20 if not given"`
+	Cursor string `json:"cursor,omitempty" jsonschema:"Goes on where a search ended"`
+}
+
+type showInput struct {
+	Session string `json:"session" jsonschema:"The session's id, the beginning of it, or its title"`
+	From    int    `json:"from,omitempty" jsonschema:"The item to begin with, from 1"`
+	Limit   int    `json:"limit,omitempty" jsonschema:"At most this many items, 1 to 200; 50 if not given"`
+}
+
+// atMost is a bound that the model may choose.
+func atMost(given, usual, most int) (int, error) {
+	switch {
+	case given == 0:
+		return usual, nil
+	case given < 0 || given > most:
+		return 0, fmt.Errorf("limit must be 1 to %d", most)
+	}
+	return given, nil
+}
+
+func (l *sessionLook) list(ctx context.Context, _ *tool.Call, in listInput) (tool.Result, error) {
+	limit, err := atMost(in.Limit, 20, 100)
+	if err != nil {
+		return tool.Failure(err.Error()), nil
+	}
+	page, err := l.sessions.List(ctx, session.Query{Project: l.project, Limit: limit, After: in.Cursor, Worktrees: true})
+	if err != nil {
+		return tool.Failure(err.Error()), nil
+	}
+	var b strings.Builder
+	for _, m := range page.Sessions {
+		fmt.Fprintf(&b, "%s  %s  %d items  %s\n", m.ID, m.UpdatedAt.UTC().Format(time.RFC3339), m.MessageCount, term.OneLine(cmp.Or(m.Title, m.FirstPrompt)))
+	}
+	if page.Next != "" {
+		b.WriteString("more: cursor " + page.Next + "\n")
+	}
+	return tool.Text(cmp.Or(b.String(), "no sessions")), nil
+}
+
+func (l *sessionLook) search(ctx context.Context, _ *tool.Call, in searchInput) (tool.Result, error) {
+	limit, err := atMost(in.Limit, 20, 100)
+	if err != nil {
+		return tool.Failure(err.Error()), nil
+	}
+	ref, err := stores.Parse(l.p.Environment(), l.store)
+	if err != nil {
+		return tool.Result{}, err
+	}
+	found, err := stores.Search(ctx, l.p.Environment(), ref, l.sessions.Store(), session.Search{
+		Words: in.Words, Tool: in.Tool, Role: in.Role, Limit: limit, After: in.Cursor, Project: l.project,
+	}, false)
+	if err != nil {
+		return tool.Failure(err.Error()), nil
+	}
+	var b strings.Builder
+	for i := range found.Hits {
+		h := &found.Hits[i]
+		fmt.Fprintf(&b, "%s  record %d  %s  %s: %s\n", h.Session, h.Seq, h.Time.UTC().Format(time.RFC3339), cmp.Or(h.Tool, h.Role), term.OneLine(h.Excerpt))
+	}
+	if found.Next != "" {
+		b.WriteString("more: cursor " + found.Next + "\n")
+	}
+	return tool.Text(cmp.Or(b.String(), "nothing found")), nil
+}
+
+func (l *sessionLook) show(ctx context.Context, _ *tool.Call, in showInput) (tool.Result, error) {
+	limit, err := atMost(in.Limit, 50, 200)
+	if err != nil {
+		return tool.Failure(err.Error()), nil
+	}
+	m, err := l.sessions.Find(ctx, in.Session)
+	if err == nil && l.project != "" && m.Project != l.project {
+		err = fmt.Errorf("session %s is of another project", in.Session)
+	}
+	if err != nil {
+		return tool.Failure(err.Error()), nil
+	}
+	from := min(max(in.From-1, 0), m.MessageCount)
+	page, err := l.sessions.Load(ctx, m.ID, &session.LoadOptions{Offset: from})
+	if err != nil {
+		return tool.Failure(err.Error()), nil
+	}
+	items := page.Items[:min(limit, len(page.Items))]
+	var b strings.Builder
+	fmt.Fprintf(&b, "session %s  %s  items %d to %d of %d\n", m.ID, term.OneLine(cmp.Or(m.Title, m.FirstPrompt)), from+1, from+len(items), m.MessageCount)
+	for _, e := range items {
+		it, err := e.Decode()
+		if err != nil {
+			return tool.Failure(err.Error()), nil
+		}
+		fmt.Fprintf(&b, "\n[%s]\n", it.Role)
+		writeParts(&b, it.Parts)
+	}
+	if to := from + len(items); to < m.MessageCount {
+		fmt.Fprintf(&b, "\nmore: from %d\n", to+1)
+	}
+	return tool.Text(b.String()), nil
+}
+
+// writeParts writes what an item says, and not how a model came to it.
+func writeParts(b *strings.Builder, parts []transcript.Part) {
+	for _, p := range parts {
+		switch p := p.(type) {
+		case transcript.Text:
+			b.WriteString(strings.TrimRight(p.Text, "\n") + "\n")
+		case transcript.ToolUse:
+			fmt.Fprintf(b, "%s %s\n", p.Name, p.Input)
+		case transcript.ToolResult:
+			if p.IsError {
+				b.WriteString("failed: ")
+			}
+			writeParts(b, p.Content)
+		case transcript.Structured:
+			fmt.Fprintf(b, "%s\n", p.Value)
+		case transcript.Media:
+			fmt.Fprintf(b, "(%s, %d bytes)\n", p.MIME, len(p.Data))
+		case transcript.File:
+			fmt.Fprintf(b, "(%s, %s, %d bytes)\n", p.Name, p.MIME, len(p.Data))
+		}
+	}
+}

@@ -1,0 +1,284 @@
+package policy
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"runtime/debug"
+	"strconv"
+
+	"github.com/holdfast-dev/holdfast/internal/cli/command"
+	"github.com/holdfast-dev/holdfast/internal/cli/flags"
+	"github.com/holdfast-dev/holdfast/internal/jsonlines"
+	"github.com/holdfast-dev/holdfast/internal/jsontree"
+	"github.com/holdfast-dev/holdfast/internal/outcome"
+	"github.com/holdfast-dev/holdfast/internal/policycheck"
+	"github.com/holdfast-dev/holdfast/internal/term"
+	"github.com/holdfast-dev/holdfast/policy"
+)
+
+// checkCmd is `holdfast policy check`.
+type checkCmd struct {
+	Batch string
+	flags.SettingsFlags
+	command.JSONFlag
+}
+
+func (c *checkCmd) Declare(b *command.Builder) {
+	b.Flag(&c.Batch, "batch", "", "FILE", "The calls, one JSON object per line: {id, tool, input, cwd, mode}; - is standard input.")
+	b.Include(&c.SettingsFlags)
+	b.Include(&c.JSONFlag)
+	b.Require("batch")
+}
+
+// Help says more than one line.
+func (c *checkCmd) Help() string {
+	return `For each line one is printed: {id, verdict, reason, by, trace}. cwd and mode may be
+left out. A line that makes no sense is denied, and the exit code is then 2.
+
+With --settings, those files alone judge: no other layer, and no trust. Without, the
+settings of the current folder do.
+
+  holdfast policy check --settings policy.json --batch calls.jsonl`
+}
+
+func (c *checkCmd) Run(ctx context.Context, p *command.Program) error {
+	s, err := c.Load(p, len(c.Settings) > 0)
+	if err != nil {
+		return err
+	}
+	p.SettingsNotices(s)
+	b := &checkBatch{judge: judgeOf(p, s)}
+	if _, err := b.judge.Guards("", ""); err != nil {
+		return err
+	}
+	if err := b.run(ctx, p, c.Batch); err != nil {
+		return err
+	}
+	if b.bad > 0 {
+		return &outcome.Failure{
+			Message: fmt.Sprintf("%s of %d made no sense and were denied; the first is line %d", term.Count(b.bad, "line"), b.lines, b.first),
+			Result:  outcome.Usage, Advice: `a line is {"id": 1, "tool": "Bash", "input": {"command": "ls"}, "cwd": "/w", "mode": "default"}`,
+		}
+	}
+	return nil
+}
+
+// checkBatch judges lines.
+type checkBatch struct {
+	judge *policycheck.Judge
+
+	lines, bad, first int
+}
+
+// run answers the lines of a file, or of standard input for "-": each at once when
+// no other waits, so that a program at the other end of a pipe can wait for it.
+func (b *checkBatch) run(ctx context.Context, p *command.Program, name string) error {
+	in := p.Input(ctx)
+	if name != "-" {
+		f, err := os.Open(name)
+		if err != nil {
+			return outcome.Invalid(err.Error(), "name a file of JSON lines, or - for standard input")
+		}
+		defer f.Close()
+		in = f
+	}
+	defer debug.SetGCPercent(debug.SetGCPercent(command.OpeningGC)) // nothing is kept: garbage is all there is
+	lines := jsonlines.New(in)
+	var out []byte
+	for {
+		line, err := lines.Next()
+		if err != nil && !errors.Is(err, jsonlines.ErrLong) {
+			if errors.Is(err, io.EOF) {
+				err = nil
+			}
+			return errors.Join(err, p.Out.Bytes(out))
+		}
+		out = b.line(ctx, out, lines.Number, line, err)
+		if lines.Idle() || len(out) > 64<<10 {
+			if err := p.Out.Bytes(out); err != nil {
+				return fmt.Errorf("write output: %w", err)
+			}
+			out = out[:0]
+			if ctx.Err() != nil {
+				return context.Cause(ctx)
+			}
+		}
+	}
+}
+
+// line answers one line.
+func (b *checkBatch) line(ctx context.Context, out []byte, n int, line []byte, bad error) []byte {
+	b.lines++
+	var c checkCall
+	var d policy.Decision
+	err := bad
+	if err == nil {
+		err = c.read(line)
+	}
+	if err == nil {
+		d, err = b.decide(ctx, &c)
+	}
+	if err != nil {
+		if b.bad++; b.bad == 1 {
+			b.first = n
+		}
+		d = policy.Decision{Effect: policy.Deny, By: "input", Reason: fmt.Sprintf("line %d: %v", n, err)}
+	}
+	return appendVerdict(out, c.id, &d)
+}
+
+// checkCall is one line.
+type checkCall struct {
+	id   []byte // as it was written
+	cwd  string
+	mode policy.Mode
+	policycheck.Call
+}
+
+func (b *checkBatch) decide(ctx context.Context, c *checkCall) (policy.Decision, error) {
+	g, err := b.judge.Guards(c.cwd, c.mode)
+	if err != nil {
+		return policy.Decision{}, err
+	}
+	d, _, err := b.judge.Decide(ctx, g, c.Call)
+	return d, err
+}
+
+// read reads a line. When it makes no sense the id is kept all the same, if it
+// can be told.
+func (c *checkCall) read(line []byte) error {
+	if err := jsontree.Members(line, c.set); err != nil {
+		_ = jsontree.Members(line, func(key string, value []byte) error { // err says what is wrong
+			if key != "id" {
+				return nil
+			}
+			return c.set(key, value)
+		})
+		return err
+	}
+	if c.Tool == "" {
+		return errors.New("it names no tool")
+	}
+	return nil
+}
+
+func (c *checkCall) set(key string, value []byte) error {
+	switch key {
+	case "id":
+		if value[0] == '{' || value[0] == '[' {
+			return errors.New("it is neither a text nor a number")
+		}
+		c.id = value
+		return nil
+	case "input":
+		if value[0] != '{' {
+			return errors.New("it is not an object")
+		}
+		c.Input = value
+		return nil
+	}
+	into := map[string]*string{"tool": &c.Tool, "cwd": &c.cwd, "mode": (*string)(&c.mode)}[key]
+	if into == nil {
+		return errors.New("there is no such field; there are id, tool, input, cwd and mode")
+	}
+	text, err := jsontree.Unquote(value)
+	switch {
+	case err != nil:
+		return err
+	case text == "":
+		return errors.New("it is empty")
+	}
+	if *into = text; key == "mode" {
+		_, err = policy.ParseMode(text)
+	}
+	return err
+}
+
+// appendVerdict appends {id, verdict, reason, by, trace} and a newline.
+func appendVerdict(b, id []byte, d *policy.Decision) []byte {
+	b = append(b, '{')
+	if id != nil {
+		b = append(b, `"id":`...)
+		b = append(append(b, inert(id)...), ',')
+	}
+	b = append(b, `"verdict":`...)
+	b = appendText(b, string(d.Effect))
+	b = append(b, `,"reason":`...)
+	b = appendText(b, d.Reason)
+	b = append(b, `,"by":`...)
+	b = appendText(b, d.By)
+	b = append(b, `,"trace":[`...)
+	for i := range d.Said {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = appendSaid(b, &d.Said[i])
+	}
+	return append(b, "]}\n"...)
+}
+
+// appendSaid appends what encoding/json makes of one link's contribution.
+func appendSaid(b []byte, s *policy.Said) []byte {
+	b = append(b, `{"policy":`...)
+	b = appendText(b, s.Policy)
+	b = appendField(b, "resource", s.Resource)
+	b = appendField(b, "effect", string(s.Effect))
+	b = appendField(b, "reason", s.Reason)
+	if r := s.Rule; r != nil {
+		b = append(b, `,"rule":{"rule":`...)
+		b = appendText(b, r.Rule)
+		b = appendField(b, "layer", string(r.Layer))
+		b = appendField(b, "file", r.File)
+		if r.Line > 0 {
+			b = strconv.AppendInt(append(b, `,"line":`...), int64(r.Line), 10)
+			b = strconv.AppendInt(append(b, `,"col":`...), int64(r.Col), 10)
+		}
+		b = append(b, '}')
+	}
+	return append(b, '}')
+}
+
+func appendField(b []byte, name, value string) []byte {
+	if value == "" {
+		return b
+	}
+	b = append(b, ',', '"')
+	b = append(b, name...)
+	b = append(b, '"', ':')
+	return appendText(b, value)
+}
+
+// inert is an id as it was written, without what could steer a terminal.
+func inert(id []byte) []byte {
+	for _, c := range id {
+		if c < ' ' || c > '~' {
+			return term.EscapeJSON(string(id))
+		}
+	}
+	return id
+}
+
+// appendText appends a JSON text. Characters that could steer a terminal come out
+// as escapes.
+func appendText(b []byte, s string) []byte {
+	start := len(b)
+	b = append(b, '"')
+	for i := range len(s) {
+		switch c := s[i]; {
+		case c < ' ' || c > '~':
+			text, err := term.MarshalJSON(s, false)
+			if err != nil { // a text can always be written
+				return strconv.AppendQuoteToASCII(b[:start], s)
+			}
+			return append(b[:start], text...)
+		case c == '"' || c == '\\':
+			b = append(b, '\\', c)
+		default:
+			b = append(b, c)
+		}
+	}
+	return append(b, '"')
+}

@@ -1,0 +1,97 @@
+package policy
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"github.com/holdfast-dev/holdfast/internal/cli/command"
+	"github.com/holdfast-dev/holdfast/internal/cli/flags"
+	"github.com/holdfast-dev/holdfast/internal/outcome"
+	"github.com/holdfast-dev/holdfast/internal/policycheck"
+)
+
+// explainCmd is `holdfast policy explain`.
+type explainCmd struct {
+	Call []string
+	flags.SettingsFlags
+	command.JSONFlag
+}
+
+func (c *explainCmd) Declare(b *command.Builder) {
+	b.Optional(&c.Call, "call", "A tool and its input, as JSON or its main field alone; or, behind --, a command.")
+	b.Include(&c.SettingsFlags)
+	b.Include(&c.JSONFlag)
+}
+
+// Help says more than one line.
+func (c *explainCmd) Help() string {
+	return `The answer is printed with what each link of the chain said, in order, and the exit
+code is 0 for allow, 3 for deny and 4 for ask. Nothing is run, and no file is opened.
+
+  holdfast policy explain -- git push --force
+  holdfast policy explain Read ~/.ssh/id_ed25519
+  holdfast policy explain Edit '{"file_path": "src/a.go"}' --permission-mode acceptEdits`
+}
+
+func (c *explainCmd) Run(ctx context.Context, p *command.Program) error {
+	call, err := c.call(p.Args)
+	if err != nil {
+		return err
+	}
+	s, err := c.Load(p, false)
+	if err != nil {
+		return err
+	}
+	j := judgeOf(p, s)
+	g, err := j.Guards("", "")
+	if err != nil {
+		return err
+	}
+	d, requests, err := j.Decide(ctx, g, call)
+	if err != nil {
+		return outcome.Invalid(call.Tool+": "+err.Error(), `give the whole input: holdfast policy explain `+call.Tool+` '{"…": "…"}'`)
+	}
+	v := policycheck.Explain(&d, requests, g.Cwd)
+	if c.JSON {
+		err = p.Out.JSON(v, p.Out.TTY)
+	} else {
+		p.SettingsNotices(s)
+		printDecision(p.Out, &v)
+	}
+	if err != nil {
+		return err
+	}
+	return command.End(verdictOutcome(d.Effect))
+}
+
+// call reads the words: TOOL INPUT, or -- COMMAND…
+func (c *explainCmd) call(args []string) (policycheck.Call, error) {
+	words := c.Call
+	bad := func(msg string) (policycheck.Call, error) {
+		return policycheck.Call{}, outcome.Invalid(msg, "holdfast policy explain -- git push, or: holdfast policy explain Read README.md")
+	}
+	if at := slices.Index(args, "--"); at >= 0 {
+		if behind := len(args) - at - 1; behind != len(words) || behind == 0 {
+			return bad("-- stands before the command, and nothing before it")
+		}
+		words = []string{"Bash", flags.CommandLine(words)}
+	}
+	if len(words) != 2 {
+		return bad("give a tool and its input, or a command behind --")
+	}
+	call := policycheck.Call{Tool: words[0]}
+	if input := strings.TrimSpace(words[1]); strings.HasPrefix(input, "{") {
+		if !json.Valid([]byte(input)) {
+			return bad("the input is not JSON")
+		}
+		call.Input = json.RawMessage(input)
+		return call, nil
+	}
+	var err error
+	if call.Input, err = policycheck.InputOf(call.Tool, words[1]); err != nil {
+		return bad(err.Error())
+	}
+	return call, nil
+}

@@ -1,0 +1,113 @@
+package policy
+
+import (
+	"context"
+	"errors"
+
+	"github.com/holdfast-dev/holdfast/internal/cli/command"
+	"github.com/holdfast-dev/holdfast/internal/cli/flags"
+	"github.com/holdfast-dev/holdfast/internal/compose/tools"
+	"github.com/holdfast-dev/holdfast/internal/outcome"
+	"github.com/holdfast-dev/holdfast/internal/settings"
+	"github.com/holdfast-dev/holdfast/internal/term"
+)
+
+// lintCmd is `holdfast policy lint`.
+type lintCmd struct {
+	Files []string
+	CWD   string
+	command.JSONFlag
+}
+
+func (c *lintCmd) Declare(b *command.Builder) {
+	b.Optional(&c.Files, "files", "Settings files, each for itself; default all that apply in this folder.")
+	b.Flag(&c.CWD, "cwd", "", "FOLDER", "The folder whose settings are looked at; default the current one.")
+	b.Include(&c.JSONFlag)
+}
+
+// Help says more than one line.
+func (c *lintCmd) Help() string {
+	return `Each problem is printed with file, line and column. The exit code is 1 when one of
+them keeps the settings from being used, and 0 when there are only warnings: rules
+that can never match, shadow each other or name a tool that there is not.
+
+  holdfast policy lint
+  holdfast policy lint .holdfast/settings.json`
+}
+
+func (c *lintCmd) Run(_ context.Context, p *command.Program) error {
+	cwd, err := p.Folder(c.CWD)
+	if err != nil {
+		return err
+	}
+	problems, err := c.problems(p, cwd)
+	if err != nil {
+		return err
+	}
+	fatal := 0
+	for _, f := range problems {
+		if f.Fatal {
+			fatal++
+		}
+		if c.JSON {
+			if err := p.Out.JSON(f, false); err != nil {
+				return err
+			}
+			continue
+		}
+		printProblem(p, f)
+	}
+	if !c.JSON {
+		p.Err.Line("%s, %s", term.Count(fatal, "error"), term.Count(len(problems)-fatal, "warning"))
+	}
+	if fatal > 0 {
+		return command.End(outcome.Failed)
+	}
+	return nil
+}
+
+func printProblem(p *command.Program, f settings.Problem) {
+	t := p.Out.Style
+	word := t.Yellow("warning")
+	if f.Fatal {
+		word = t.Red("error")
+	}
+	p.Out.Line("%s %s", word, term.Escape(term.OneLine(f.String())))
+	if f.Hint != "" {
+		p.Out.Line("      %s %s", t.Dim("hint:"), term.Escape(term.OneLine(f.Hint)))
+	}
+}
+
+// problems looks at each file for itself, or at all layers together.
+func (c *lintCmd) problems(p *command.Program, cwd string) ([]settings.Problem, error) {
+	if len(c.Files) == 0 {
+		o, err := p.SettingsOptions(cwd, nil)
+		if err != nil {
+			return nil, err
+		}
+		return examine(o)
+	}
+	files, err := flags.SettingsFiles(p, c.Files)
+	if err != nil {
+		return nil, err
+	}
+	var all []settings.Problem
+	for _, f := range files {
+		found, err := examine(&settings.Options{User: p.UserHome(), Cwd: cwd, Files: []string{f}, Alone: true})
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, found...)
+	}
+	return all, nil
+}
+
+// examine returns all problems, also those of files that cannot be read.
+func examine(o *settings.Options) ([]settings.Problem, error) {
+	o.Tools = tools.Known()
+	_, problems, err := settings.Examine(o)
+	if e, ok := errors.AsType[*settings.Error](err); ok {
+		return e.Problems, nil
+	}
+	return problems, err
+}

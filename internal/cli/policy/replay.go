@@ -1,0 +1,257 @@
+package policy
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/holdfast-dev/holdfast/approval"
+	"github.com/holdfast-dev/holdfast/internal/cli/command"
+	"github.com/holdfast-dev/holdfast/internal/cli/flags"
+	"github.com/holdfast-dev/holdfast/internal/cli/view"
+	"github.com/holdfast-dev/holdfast/internal/compose/tools"
+	"github.com/holdfast-dev/holdfast/internal/outcome"
+	"github.com/holdfast-dev/holdfast/internal/policycheck"
+	"github.com/holdfast-dev/holdfast/internal/record"
+	"github.com/holdfast-dev/holdfast/internal/settings"
+	"github.com/holdfast-dev/holdfast/internal/term"
+	"github.com/holdfast-dev/holdfast/policy"
+	"github.com/holdfast-dev/holdfast/session"
+	"github.com/holdfast-dev/holdfast/transcript"
+)
+
+// replayCmd is `holdfast policy replay`.
+type replayCmd struct {
+	flags.SessionArg
+	All            bool
+	PermissionMode string
+	Settings       []string
+	command.StoreFlags
+	command.JSONFlag
+}
+
+func (c *replayCmd) Declare(b *command.Builder) {
+	b.Include(&c.SessionArg)
+	b.Flag(&c.All, "all", "a", "", "Every call, not only those that would be judged otherwise.")
+	b.Flag(&c.PermissionMode, "permission-mode", "", "MODE", "Judge in this mode; default the one that was in force at each call.")
+	b.Flag(&c.Settings, "settings", "", "FILE|JSON", "More settings, stronger than those of the session's folder and the user; may be repeated.")
+	b.Include(&c.StoreFlags)
+	b.Include(&c.JSONFlag)
+}
+
+// Help says more than one line.
+func (c *replayCmd) Help() string {
+	return `Every tool call of the session is judged again by the settings of its folder as they
+are now, with what people granted during its run; nothing is run. A call that a person
+was asked about counts as asked, whatever the answer was.`
+}
+
+// replayDoc is one call then and now, in JSON.
+type replayDoc struct {
+	Use     string        `json:"use_id"`
+	Differs bool          `json:"differs"`
+	Then    policy.Effect `json:"then"`
+	ThenBy  string        `json:"then_by"`
+	Answer  string        `json:"answer,omitempty"` // what became of a question
+	policycheck.Explanation
+}
+
+func (c *replayCmd) Run(ctx context.Context, p *command.Program) error {
+	if c.PermissionMode != "" {
+		if _, err := policy.ParseMode(c.PermissionMode); err != nil {
+			return outcome.Invalid(err.Error(), "")
+		}
+	}
+	files, err := flags.SettingsFiles(p, c.Settings)
+	if err != nil {
+		return err
+	}
+	return c.With(ctx, p, c.Store, func(s *session.Sessions, m session.Meta) error {
+		today, err := p.LoadSettings(m.CWD, files)
+		if err != nil {
+			return err
+		}
+		r, err := newReplay(p, today, policy.Mode(c.PermissionMode))
+		if err != nil {
+			return err
+		}
+		if !c.JSON {
+			p.SettingsNotices(today)
+		}
+		calls, differ := 0, 0
+		for rec, err := range s.Records(ctx, m.ID, session.Range{}) {
+			if err != nil {
+				return err
+			}
+			d, ok, err := r.record(ctx, rec)
+			if err != nil {
+				return err
+			}
+			if !ok {
+				continue
+			}
+			calls++
+			if d.Differs {
+				differ++
+			}
+			if d.Differs || c.All {
+				if err := c.tell(p, d); err != nil {
+					return err
+				}
+			}
+		}
+		if !c.JSON {
+			p.Err.Line("%s, %d would be judged otherwise", term.Count(calls, "call"), differ)
+		}
+		return nil
+	})
+}
+
+func (c *replayCmd) tell(p *command.Program, d *replayDoc) error {
+	if c.JSON {
+		return p.Out.JSON(d, false)
+	}
+	t := p.Out.Style
+	then := view.EffectWord(t, d.Then) + " by " + term.Escape(d.ThenBy)
+	if d.Answer != "" {
+		then += ", answered " + term.Escape(d.Answer)
+	}
+	p.Out.Line("%s  %s", t.Bold(term.Escape(d.Tool)), term.Escape(term.OneLine(strings.Join(d.Exact, ", "))))
+	p.Out.Line("  %s %s", t.Dim("then"), then)
+	p.Out.Line("  %s  %s by %s: %s", t.Dim("now"), view.EffectWord(t, d.Verdict), term.Escape(d.By), term.Escape(term.OneLine(d.Reason)))
+	return nil
+}
+
+// replay judges the calls of a log again, record by record.
+type replay struct {
+	guards *policy.Guards
+	cwd    string
+	home   string
+	search string
+	mode   policy.Mode // "": the one of each call
+	today  *settings.Settings
+
+	uses  map[string]transcript.ToolUse
+	asked map[string]approval.Question
+}
+
+func newReplay(p *command.Program, today *settings.Settings, mode policy.Mode) (*replay, error) {
+	config, err := today.Policy()
+	if err != nil {
+		return nil, err
+	}
+	config.Now, config.NewID = p.Now, func() string { return "" } // grants of the log have their ids
+	if mode != "" {
+		config.Mode = mode
+		if err := today.CheckMode(mode); err != nil {
+			return nil, err
+		}
+	}
+	all, err := policy.New(&config)
+	return &replay{
+		guards: all, cwd: today.Cwd(), home: p.UserHome(), search: cmp.Or(today.WebSearch.URL.Value, p.Getenv(tools.EnvSearchURL)), mode: mode, today: today,
+		uses: map[string]transcript.ToolUse{}, asked: map[string]approval.Question{},
+	}, err
+}
+
+// record takes a record in. With a decision's it returns what would become of the
+// call now.
+func (r *replay) record(ctx context.Context, rec session.Record) (*replayDoc, bool, error) {
+	if rec.Payload == nil { // erased
+		return nil, false, nil
+	}
+	bad := func(err error) error { return fmt.Errorf("record %d (%s): %w", rec.Seq, rec.Kind, err) }
+	switch rec.Kind {
+	case session.KindItem:
+		var item session.ItemPayload
+		if err := json.Unmarshal(rec.Payload, &item); err != nil {
+			return nil, false, bad(err)
+		}
+		e, err := transcript.ParseTrusted(item.Item)
+		if err != nil {
+			return nil, false, bad(err)
+		}
+		for _, u := range e.Uses() {
+			r.uses[u.ID] = u
+		}
+	case session.KindApprovalAsked:
+		var q approval.Question
+		if err := json.Unmarshal(rec.Payload, &q); err != nil {
+			return nil, false, bad(err)
+		}
+		r.asked[q.Use] = q
+	case session.KindPolicyChanged:
+		c, err := policy.ParseChange(rec.Payload)
+		if err == nil && c.Mode == "" {
+			err = r.guards.Apply(c)
+		}
+		if err != nil {
+			return nil, false, bad(err)
+		}
+	case session.KindTurnClosed:
+		var t record.TurnClosed
+		if err := json.Unmarshal(rec.Payload, &t); err != nil {
+			return nil, false, bad(err)
+		}
+		r.guards.EndTurn(t.Turn)
+	case session.KindDecision:
+		var then policy.Decision
+		if err := json.Unmarshal(rec.Payload, &then); err != nil {
+			return nil, false, bad(err)
+		}
+		d, err := r.again(ctx, &then)
+		return d, d != nil, err
+	}
+	return nil, false, nil
+}
+
+// again judges a call that was decided then; nil when its input is not known.
+func (r *replay) again(ctx context.Context, then *policy.Decision) (*replayDoc, error) {
+	use, ok := r.uses[then.Use]
+	if !ok || then.By == "input" {
+		return nil, nil
+	}
+	if err := r.setMode(then.Mode); err != nil {
+		return nil, err
+	}
+	requests := r.asked[then.Use].Requests // they know in which folder a command would have started
+	if requests == nil {
+		call := policycheck.Call{Tool: use.Name, Input: use.Input, Cwd: r.cwd, Home: r.home, Search: r.search}
+		if then.Input != nil {
+			call.Input = then.Input
+		}
+		var err error
+		if requests, err = call.Requests(); err != nil {
+			return nil, nil //nolint:nilerr // the tool refused the input then and would now
+		}
+	}
+	now := r.guards.Guard(use.Name).Judge(ctx, requests, nil)
+	d := &replayDoc{Use: then.Use, Then: then.Effect, ThenBy: then.By, Explanation: policycheck.Explain(&now, requests, r.cwd)}
+	if then.Asked || then.By == "nobody" {
+		d.Then, d.ThenBy, d.Answer = policy.Ask, whoAsked(then), fmt.Sprintf("%s by %s", then.Effect, then.By)
+	}
+	d.Differs = d.Then != d.Verdict
+	return d, nil
+}
+
+// whoAsked is the link of the chain that asked.
+func whoAsked(then *policy.Decision) string {
+	for _, s := range then.Said {
+		if s.Effect == policy.Ask {
+			return s.Policy
+		}
+	}
+	return "mode " + string(then.Mode)
+}
+
+func (r *replay) setMode(mode policy.Mode) error {
+	if r.mode != "" || mode == "" || mode == r.guards.Mode() {
+		return nil
+	}
+	if err := r.today.CheckMode(mode); err != nil {
+		mode = policy.ModeDefault // what a run would have to fall back to
+	}
+	return r.guards.Apply(policy.Change{Mode: mode})
+}

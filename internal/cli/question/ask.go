@@ -1,0 +1,227 @@
+package question
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/holdfast-dev/holdfast/approval"
+	"github.com/holdfast-dev/holdfast/internal/cli/command"
+	"github.com/holdfast-dev/holdfast/internal/outcome"
+	"github.com/holdfast-dev/holdfast/internal/term"
+)
+
+// Asker puts questions to the person at the terminal, one at a time, whoever asks. It
+// shows exactly what would happen and takes nothing but a clear answer: keys that were
+// pressed before the question was on the screen count for nothing, and Enter is no answer.
+type Asker struct {
+	*term.Person
+	now func() time.Time
+	by  string
+}
+
+// ViaTerminal is how an answer from here is marked.
+const ViaTerminal = "terminal"
+
+// Nobody has denied what was asked at a terminal that went away.
+const Nobody = "nobody"
+
+// NewAsker returns nil when nobody is there to ask. The caller closes it.
+func NewAsker(p *command.Program) *Asker {
+	person := p.Terminal.Ask()
+	if person == nil {
+		return nil
+	}
+	return &Asker{Person: person, now: p.Now, by: cmp.Or(p.Getenv("USER"), "person")}
+}
+
+// Ask shows a question and waits for the answer. The error is the end of ctx:
+// an interrupt, or somebody else's answer.
+func (a *Asker) Ask(ctx context.Context, q approval.Question) (approval.Answer, error) {
+	done, err := a.Turn(ctx)
+	if err != nil {
+		return approval.Answer{}, err
+	}
+	defer done()
+	pr := a.Out
+	pr.Progress().Show("")
+	pr.Line("")
+	ans := approval.Answer{Question: q.ID, By: a.by, Via: ViaTerminal}
+	list, plan, form := q.Choices(), q.Plan(), q.Form()
+	if list == nil {
+		PrintQuestion(pr, q, a.now())
+		a.Flush()
+	}
+	if list != nil || plan != "" || form != nil {
+		switch {
+		case form != nil:
+			err = a.fillIn(ctx, q, form, &ans)
+		case list != nil:
+			printAsks(pr, q, len(list), a.now())
+			err = a.choose(ctx, q, list, &ans)
+		default:
+			err = a.agree(ctx, q, &ans)
+		}
+		if err != nil {
+			a.Out.EndLine()
+			return ans, err
+		}
+		if ans.By != Nobody {
+			ans.At = a.now()
+		}
+		return ans, nil
+	}
+	for {
+		a.Offer(choices(q)...)
+		key, ok, err := a.Key(ctx)
+		if err != nil {
+			pr.EndLine()
+			return ans, err
+		}
+		if !ok {
+			pr.EndLine()
+			ans.Decision, ans.By, ans.Message = approval.Deny, Nobody, "input ended before there was an answer"
+			return ans, nil
+		}
+		done, err := a.take(ctx, key, q, &ans)
+		if err != nil {
+			pr.EndLine()
+			return ans, err
+		}
+		if done {
+			ans.At = a.now()
+			return ans, nil
+		}
+	}
+}
+
+// choices are the keys of a question.
+func choices(q approval.Question) []term.Key {
+	if !remembers(q) {
+		return []term.Key{{"y", "yes, once"}, {"n", "no"}, {"m", "no, and why"}, {"s", "no, and stop"}}
+	}
+	return []term.Key{
+		{"y", "yes, once"}, {"a", "yes, this run"}, {"n", "no"}, {"d", "no, this run"}, {"m", "no, and why"}, {"s", "no, and stop"},
+	}
+}
+
+// remembers reports whether an answer may hold for the session.
+func remembers(q approval.Question) bool { return !q.Once() }
+
+// take makes an answer of a key, and reports whether it did.
+func (a *Asker) take(ctx context.Context, key byte, q approval.Question, ans *approval.Answer) (bool, error) {
+	said := func(d approval.Decision, words string) (bool, error) {
+		ans.Decision = d
+		a.Echo(words)
+		return true, nil
+	}
+	switch key {
+	case 'y':
+		return said(approval.Allow, "yes, once")
+	case 'n':
+		return said(approval.Deny, "no")
+	case 's':
+		ans.Stop = true
+		return said(approval.Deny, "no, and stop")
+	case 'm':
+		a.Echo("no")
+		line, ok, err := a.Prompt(ctx, "tell the model why: ")
+		if err != nil || !ok {
+			return false, err
+		}
+		ans.Decision, ans.Message = approval.Deny, strings.TrimSpace(line)
+		return true, nil
+	case 'a', 'd':
+		if !remembers(q) {
+			break
+		}
+		ans.Decision = approval.AllowSession
+		words := "yes, for this run"
+		if key == 'd' {
+			ans.Decision, words = approval.DenySession, "no, for this run"
+		}
+		a.Echo(words)
+		return a.scope(ctx, q, ans)
+	}
+	a.Echo("")
+	a.Out.Line("%s", a.Out.Dim("press one of the keys; y and n are for this call alone"))
+	return false, nil
+}
+
+// scope asks what a decision for the run covers.
+func (a *Asker) scope(ctx context.Context, q approval.Question, ans *approval.Answer) (bool, error) {
+	t := a.Out.Style
+	offered := q.Scopes[:min(len(q.Scopes), 9)]
+	for i, s := range offered {
+		a.Out.Line("  %s %s", t.Bold(fmt.Sprint(i+1)), term.EscapeStrict(ScopeText(s)))
+	}
+	for {
+		keys := []term.Key{{"e", "write a rule"}, {"b", "back"}}
+		if n := len(offered); n > 0 {
+			keys = append([]term.Key{{"1" + upTo(n), "what it covers"}}, keys...)
+		}
+		a.Offer(keys...)
+		key, ok, err := a.Key(ctx)
+		if err != nil || !ok {
+			return false, err
+		}
+		switch n := int(key - '0'); {
+		case key == 'b':
+			a.Echo("back")
+			return false, nil
+		case key == 'e':
+			a.Echo("")
+			if ok, err := a.edit(ctx, q, ans); ok || err != nil {
+				return ok, err
+			}
+		case n >= 1 && n <= len(offered):
+			ans.Scope = offered[n-1].Rule
+			a.Echo(ScopeText(offered[n-1]))
+			return true, nil
+		default:
+			a.Echo("")
+		}
+	}
+}
+
+// edit takes a rule that the person writes.
+func (a *Asker) edit(ctx context.Context, q approval.Question, ans *approval.Answer) (bool, error) {
+	for _, s := range q.Scopes {
+		if s.Rule != "" {
+			a.Out.Line("%s", a.Out.Dim("for example "+term.EscapeStrict(s.Rule)))
+			break
+		}
+	}
+	line, ok, err := a.Prompt(ctx, "rule: ")
+	if err != nil || !ok {
+		return false, err
+	}
+	with := *ans
+	with.Scope = strings.TrimSpace(line)
+	if err := approval.Check(q, with); err != nil {
+		a.Out.Line("%s", term.EscapeStrict(term.OneLine(err.Error())))
+		return false, nil
+	}
+	*ans = with
+	return true, nil
+}
+
+func upTo(n int) string {
+	if n < 2 {
+		return ""
+	}
+	return fmt.Sprintf("-%d", n)
+}
+
+// Confirm puts a question that is answered with yes or no. Where nobody is there to
+// answer, the error's hint is what to do instead.
+func Confirm(ctx context.Context, p *command.Program, question, otherwise string) (bool, error) {
+	a := NewAsker(p)
+	if a == nil {
+		return false, outcome.Invalid("nobody is there to confirm it", otherwise)
+	}
+	defer a.Close()
+	return a.Yes(ctx, question)
+}

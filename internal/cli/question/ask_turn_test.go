@@ -1,0 +1,184 @@
+package question
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/holdfast-dev/holdfast/approval"
+	"github.com/holdfast-dev/holdfast/internal/term"
+	"github.com/holdfast-dev/holdfast/policy"
+)
+
+// desk is an asker whose person types into a pipe, and the printer of who shows the run.
+func desk(t *testing.T, width int) (a *Asker, others *term.Printer, screen *bytes.Buffer, types func(string)) {
+	in, typed := io.Pipe()
+	t.Cleanup(func() { _ = typed.Close() })
+	screen = &bytes.Buffer{}
+	others = term.NewPrinter(screen, term.Style{TTY: true, Dumb: true, Width: width})
+	a = &Asker{Person: term.NewPerson(term.NewKeyboard(in), others), now: time.Now, by: "ann"}
+	return a, others, screen, func(s string) { _, _ = io.WriteString(typed, s) }
+}
+
+func aboutCommand(id, command string) approval.Question {
+	return approval.Question{ID: id, Tool: "Bash", Agent: id, Requests: []policy.Request{{Tool: "Bash", Operation: policy.OpCommand, Resource: command}}}
+}
+
+// Several sub-agents ask at the same time: a key is an answer to the question that is on the
+// screen, and to no other.
+func TestOneQuestionAtATime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a, _, screen, types := desk(t, 120)
+		answers := map[string]chan approval.Answer{}
+		ask := func(id string) {
+			answers[id] = make(chan approval.Answer, 1)
+			go func() {
+				ans, err := a.Ask(t.Context(), aboutCommand(id, "touch "+id))
+				if err != nil {
+					t.Errorf("%s: %v", id, err)
+				}
+				answers[id] <- ans
+			}()
+			synctest.Wait()
+		}
+		ask("one")
+		ask("two")
+		if seen := screen.String(); !strings.Contains(seen, "touch one") || strings.Contains(seen, "touch two") {
+			t.Errorf("both are on the screen:\n%s", seen)
+		}
+		types("y\n")
+		if ans := <-answers["one"]; ans.Decision != approval.Allow {
+			t.Errorf("the yes was for the first one: %+v", ans)
+		}
+		synctest.Wait()
+		if !strings.Contains(screen.String(), "touch two") {
+			t.Errorf("the second one was not asked:\n%s", screen)
+		}
+		types("n\n")
+		if ans := <-answers["two"]; ans.Decision != approval.Deny || ans.Question != "two" {
+			t.Errorf("the no was for the second one: %+v", ans)
+		}
+	})
+}
+
+// Who waits behind a question leaves when it is over, and keeps nobody from being asked.
+func TestWhoWaitsToAskMayLeave(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a, _, _, types := desk(t, 120)
+		done := make(chan approval.Answer, 1)
+		go func() {
+			ans, _ := a.Ask(t.Context(), aboutCommand("one", "touch one"))
+			done <- ans
+		}()
+		synctest.Wait()
+		ctx, cancel := context.WithCancel(t.Context())
+		left := make(chan error, 1)
+		go func() {
+			_, err := a.Ask(ctx, aboutCommand("two", "touch two"))
+			left <- err
+		}()
+		synctest.Wait()
+		cancel()
+		if err := <-left; err == nil {
+			t.Error("it has an answer")
+		}
+		types("y\n")
+		if ans := <-done; ans.Decision != approval.Allow {
+			t.Errorf("%+v", ans)
+		}
+	})
+}
+
+// What others do while a question is open is shown when it is answered, so that the question
+// stays in sight.
+func TestWhatOthersPrintWaitsForTheAnswer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a, others, screen, types := desk(t, 120)
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			_, _ = a.Ask(t.Context(), aboutCommand("one", "touch one"))
+		}()
+		synctest.Wait()
+		others.Line("another works")
+		others.Text("and ")
+		others.Text("speaks")
+		others.EndLine()
+		for i := range term.MaxHeld {
+			others.Line("line %d", i)
+		}
+		if seen := screen.String(); !strings.HasSuffix(seen, "no, and stop: ") {
+			t.Errorf("the question is not what stands last:\n%s", seen)
+		}
+		types("y\n")
+		<-done
+		_, after, _ := strings.Cut(screen.String(), "no, and stop: ")
+		if !strings.HasPrefix(after, "another works\nand speaks\nline 0\n") {
+			t.Errorf("after the answer:\n%.200s", after)
+		}
+		if !strings.Contains(after, "· 4 more was not shown while you were asked") {
+			t.Errorf("it does not say what was left out:\n%s", after[len(after)-200:])
+		}
+		others.Line("later")
+		if !strings.HasSuffix(screen.String(), "\nlater\n") {
+			t.Error("it still waits")
+		}
+	})
+}
+
+// No key and no word of the line of keys is broken in two.
+func TestKeysFitTheScreen(t *testing.T) {
+	for width := 30; width <= 120; width += 10 {
+		a, _, screen, _ := desk(t, width)
+		a.Offer(choices(approval.Question{Scopes: []approval.Scope{{Rule: "Bash(touch)"}}})...)
+		for l := range strings.Lines(screen.String()) {
+			if n := len([]rune(strings.TrimRight(l, "\n"))); n > width {
+				t.Errorf("%d columns are too few for %q", width, l)
+			}
+		}
+	}
+}
+
+// Each question of several stands above its own keys.
+func TestQuestionsOfTheModelOneByOne(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a, _, screen, types := desk(t, 120)
+		var input strings.Builder
+		for i := range 3 {
+			if i > 0 {
+				input.WriteString(",")
+			}
+			fmt.Fprintf(&input, `{"question": "question %d?", "header": "h%d", "multiSelect": true, "options": [{"label": "red", "description": ""}, {"label": "blue", "description": ""}]}`, i+1, i+1)
+		}
+		q := approval.Question{ID: "q", Tool: approval.AskTool, Requests: []policy.Request{{Tool: approval.AskTool, Person: true, Input: []byte(`{"questions": [` + input.String() + `]}`)}}}
+		done := make(chan approval.Answer, 1)
+		go func() {
+			ans, err := a.Ask(t.Context(), q)
+			if err != nil {
+				t.Error(err)
+			}
+			done <- ans
+		}()
+		for i, keys := range []string{"1\n", "c\n", "2\n"} {
+			synctest.Wait()
+			if n := strings.Count(screen.String(), "question "); n != i+1 {
+				t.Errorf("%d questions are on the screen, %d are answered:\n%s", n, i, screen)
+			}
+			if types(keys); keys == "c\n" {
+				synctest.Wait()
+				types("1, 2 2\n") // twice is once
+			}
+		}
+		synctest.Wait()
+		types("y\n")
+		ans := <-done
+		if err := approval.Check(q, ans); err != nil || ans.Decision != approval.Allow || !strings.Contains(string(ans.Input), `["red","blue"]`) {
+			t.Errorf("%+v: %v", ans, err)
+		}
+	})
+}

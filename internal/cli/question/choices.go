@@ -1,0 +1,223 @@
+package question
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/holdfast-dev/holdfast/approval"
+	"github.com/holdfast-dev/holdfast/internal/term"
+	"github.com/holdfast-dev/holdfast/policy"
+)
+
+// plan prints all of a plan. Its lines are no diff, whatever they begin with.
+func printPlan(p *term.Printer, text string) {
+	for l := range strings.Lines(text) {
+		p.Line("  %s", term.EscapeStrict(strings.TrimRight(l, "\r\n")))
+	}
+}
+
+// choice prints a question of the model with the answers that it offers.
+func printChoice(p *term.Printer, i, n int, c approval.Choice) {
+	t := p.Style
+	of, letters := "", 0
+	if n > 1 {
+		of = fmt.Sprintf("%d of %d  ", i+1, n)
+		of, letters = t.Dim(of), len(of)
+	}
+	header := term.EscapeStrict(c.Header)
+	p.Hang("  "+of+t.Yellow(header)+"  ", 4+letters+utf8.RuneCountInString(header), term.EscapeStrict(c.Question), t.Bold)
+	for j, o := range c.Options {
+		label := term.EscapeStrict(o.Label)
+		p.Hang("    "+t.Bold(strconv.Itoa(j+1))+"  "+label+"  ", 9+utf8.RuneCountInString(label), term.EscapeStrict(term.OneLine(o.Description)), t.Dim)
+		for l := range strings.Lines(o.Preview) {
+			p.Line("       %s", t.Dim(term.EscapeStrict(strings.TrimRight(l, "\r\n"))))
+		}
+	}
+}
+
+// agree asks about a plan. What it returns is whether the person has decided.
+func (a *Asker) agree(ctx context.Context, q approval.Question, ans *approval.Answer) error {
+	for {
+		a.Offer(term.Key{"y", "yes, ask before each change"}, term.Key{"e", "yes, and edit files without asking"},
+			term.Key{"n", "no, plan on"}, term.Key{"m", "no, and why"}, term.Key{"s", "no, and stop"})
+		key, ok, err := a.Key(ctx)
+		if !ok || err != nil {
+			return a.ended(ok, err, ans)
+		}
+		mode, words := policy.ModeDefault, "yes, ask before each change"
+		switch key {
+		case 'e':
+			mode, words = policy.ModeAcceptEdits, "yes, and edit files without asking"
+			fallthrough
+		case 'y':
+			a.Echo(words)
+			ans.Decision = approval.Allow
+			ans.Input, err = approval.Planned(q, mode)
+			return err
+		}
+		if done, err := a.refuse(ctx, key, "no, plan on", "what is to be different: ", ans); done || err != nil {
+			return err
+		}
+	}
+}
+
+// refuse makes a no of a key, and reports whether it did.
+func (a *Asker) refuse(ctx context.Context, key byte, no, why string, ans *approval.Answer) (bool, error) {
+	switch key {
+	case 'n':
+		a.Echo(no)
+	case 's':
+		a.Echo("no, and stop")
+		ans.Stop = true
+	case 'm':
+		a.Echo("no")
+		line, ok, err := a.Prompt(ctx, why)
+		if err != nil || !ok {
+			return false, err
+		}
+		ans.Message = strings.TrimSpace(line)
+	default:
+		a.Echo("")
+		a.Out.Line("%s", a.Out.Dim("press one of the keys"))
+		return false, nil
+	}
+	ans.Decision = approval.Deny
+	return true, nil
+}
+
+// ended is what becomes of a question when the terminal goes away.
+func (a *Asker) ended(ok bool, err error, ans *approval.Answer) error {
+	a.Out.EndLine()
+	if err == nil && !ok {
+		ans.Decision, ans.By, ans.Message = approval.Deny, Nobody, "input ended before there was an answer"
+	}
+	return err
+}
+
+// choose asks the questions of the model, one after the other.
+func (a *Asker) choose(ctx context.Context, q approval.Question, list []approval.Choice, ans *approval.Answer) error {
+	for {
+		answers := map[string][]string{}
+		for i, c := range list {
+			printChoice(a.Out, i, len(list), c)
+			a.Flush()
+			said, err := a.pick(ctx, c, ans)
+			if said == nil || err != nil {
+				return err
+			}
+			answers[c.Question] = said
+		}
+		if len(list) > 1 {
+			var said [][2]string
+			for _, c := range list {
+				said = append(said, [2]string{c.Header, strings.Join(answers[c.Question], ", ")})
+			}
+			again, done, err := a.send(ctx, said, ans)
+			if done || err != nil {
+				return err
+			}
+			if again {
+				continue
+			}
+		}
+		in, err := approval.Answered(q, answers)
+		if err != nil {
+			return err
+		}
+		ans.Decision, ans.Input = approval.Allow, in
+		return nil
+	}
+}
+
+// pick asks one question. Nothing is picked when the person has said no to all.
+func (a *Asker) pick(ctx context.Context, c approval.Choice, ans *approval.Answer) ([]string, error) {
+	t := a.Out.Style
+	keys := []term.Key{{"1" + upTo(len(c.Options)), "choose"}, {"o", "other words"}, {"n", "no answer"}, {"s", "no, and stop"}}
+	if c.Multi {
+		keys = append([]term.Key{{"c", "choose several"}}, keys...)
+	}
+	for {
+		a.Offer(keys...)
+		key, ok, err := a.Key(ctx)
+		if !ok || err != nil {
+			return nil, a.ended(ok, err, ans)
+		}
+		switch i := int(key - '1'); {
+		case i >= 0 && i < len(c.Options):
+			a.Echo(c.Options[i].Label)
+			return []string{c.Options[i].Label}, nil
+		case key == 'c' && c.Multi:
+			a.Echo("several")
+			if said, err := a.several(ctx, c); said != nil || err != nil {
+				return said, err
+			}
+		case key == 'o':
+			a.Echo("other words")
+			text, ok, err := a.Prompt(ctx, "your answer: ")
+			if err != nil {
+				return nil, err
+			}
+			if text = strings.TrimSpace(text); ok && text != "" {
+				return []string{text}, nil
+			}
+		case key == 'n' || key == 's':
+			_, err := a.refuse(ctx, key, "no answer", "", ans)
+			return nil, err
+		default:
+			a.Echo("")
+			a.Out.Line("%s", t.Dim("press one of the keys"))
+		}
+	}
+}
+
+// several takes numbers in a line.
+func (a *Asker) several(ctx context.Context, c approval.Choice) ([]string, error) {
+	line, ok, err := a.Prompt(ctx, "numbers, such as 1 3: ")
+	if !ok || err != nil {
+		return nil, err
+	}
+	var said []string
+	for _, word := range strings.FieldsFunc(line, func(r rune) bool { return r == ',' || r == ' ' }) {
+		n, err := strconv.Atoi(word)
+		if err != nil || n < 1 || n > len(c.Options) {
+			a.Out.Line("%s", a.Out.Dim(term.EscapeStrict(fmt.Sprintf("%q is none of 1%s", word, upTo(len(c.Options))))))
+			return nil, nil //nolint:nilerr // he is asked again
+		}
+		if label := c.Options[n-1].Label; !slices.Contains(said, label) {
+			said = append(said, label)
+		}
+	}
+	return said, nil
+}
+
+// send shows all answers, each behind what was asked, before they are given. done: the
+// person has said no instead.
+func (a *Asker) send(ctx context.Context, said [][2]string, ans *approval.Answer) (again, done bool, err error) {
+	t := a.Out.Style
+	for _, one := range said {
+		a.Out.Line("  %s  %s", t.Dim(term.EscapeStrict(one[0])), term.EscapeStrict(one[1]))
+	}
+	for {
+		a.Offer(term.Key{"y", "send"}, term.Key{"b", "answer anew"}, term.Key{"n", "no answer"}, term.Key{"s", "no, and stop"})
+		key, ok, err := a.Key(ctx)
+		if !ok || err != nil {
+			return false, true, a.ended(ok, err, ans)
+		}
+		switch key {
+		case 'y':
+			a.Echo("sent")
+			return false, false, nil
+		case 'b':
+			a.Echo("anew")
+			return true, false, nil
+		case 'n', 's':
+			_, err := a.refuse(ctx, key, "no answer", "", ans)
+			return false, true, err
+		}
+		a.Echo("")
+	}
+}

@@ -1,0 +1,278 @@
+package question
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/holdfast-dev/holdfast/approval"
+	"github.com/holdfast-dev/holdfast/internal/compose/tools"
+	"github.com/holdfast-dev/holdfast/internal/term"
+	"github.com/holdfast-dev/holdfast/internal/tool/mcp"
+)
+
+// form prints what a server asks.
+func printForm(p *term.Printer, q approval.Question, f *approval.Form) {
+	t := p.Style
+	p.Line("%s%s", t.Yellow("the MCP server "+term.EscapeStrict(f.Server)+" asks"), t.Dim(agentOf(q)))
+	for l := range strings.Lines(f.Message) {
+		p.Line("  %s", t.Bold(term.EscapeStrict(strings.TrimRight(l, "\r\n"))))
+	}
+	fields, err := approval.FormFields(f.Schema)
+	if err != nil {
+		p.Line("  %s", term.EscapeStrict(err.Error()))
+	}
+	for i := range fields {
+		p.Line("  %s", term.EscapeStrict(tools.FieldText(&fields[i])))
+		printOptions(p, &fields[i])
+	}
+}
+
+func printOptions(p *term.Printer, f *approval.Field) {
+	for j, o := range f.Options {
+		p.Line("    %s  %s", p.Bold(strconv.Itoa(j+1)), term.EscapeStrict(optionText(o)))
+	}
+}
+
+func optionText(o approval.FieldOption) string {
+	if o.Title == "" || o.Title == o.Value {
+		return o.Value
+	}
+	return o.Title + " (" + o.Value + ")"
+}
+
+// fillIn asks about a form. What it returns is whether the person has decided.
+func (a *Asker) fillIn(ctx context.Context, q approval.Question, f *approval.Form, ans *approval.Answer) error {
+	t := a.Out.Style
+	keys := []term.Key{{"f", "fill in"}, {"n", "no answer"}, {"s", "no, and stop"}}
+	if len(f.Open()) == 0 {
+		keys = append([]term.Key{{"y", "as it is"}}, keys...)
+	}
+	fields, err := approval.FormFields(f.Schema)
+	if err != nil {
+		return err
+	}
+	for {
+		a.Offer(keys...)
+		key, ok, err := a.Key(ctx)
+		if !ok || err != nil {
+			return a.ended(ok, err, ans)
+		}
+		switch {
+		case key == 'y' && len(f.Open()) == 0:
+			a.Echo("as it is")
+			ans.Decision = approval.Allow
+			return nil
+		case key == 'f':
+			a.Echo("fill in")
+			if done, err := a.fillFields(ctx, q, fields, ans); done || err != nil {
+				return err
+			}
+		case key == 'n' || key == 's':
+			_, err := a.refuse(ctx, key, "no answer", "", ans)
+			return err
+		default:
+			a.Echo("")
+			a.Out.Line("%s", t.Dim("press one of the keys"))
+		}
+	}
+}
+
+// fillFields has the person fill in the fields, and look at all of it before it is given.
+// done: he has decided.
+func (a *Asker) fillFields(ctx context.Context, q approval.Question, fields []approval.Field, ans *approval.Answer) (done bool, err error) {
+	for {
+		content, ok, err := a.fields(ctx, fields)
+		if err != nil {
+			return false, err
+		}
+		if !ok {
+			return true, a.ended(false, nil, ans)
+		}
+		with := *ans
+		with.Decision = approval.Allow
+		if with.Input, err = approval.Filled(content); err != nil {
+			return false, err
+		}
+		if err := approval.Check(q, with); err != nil { // fields that do not go together
+			a.Out.Line("%s", a.Out.Dim(term.EscapeStrict(term.OneLine(err.Error()))))
+			return false, nil
+		}
+		var said [][2]string
+		for i := range fields {
+			if v := content[fields[i].Name]; v != nil {
+				said = append(said, [2]string{fields[i].Name, tools.ValueText(&fields[i], v)})
+			}
+		}
+		again, done, err := a.send(ctx, said, ans)
+		if done || err != nil {
+			return done, err
+		}
+		if !again {
+			*ans = with
+			return true, nil
+		}
+	}
+}
+
+// fields asks for one field after the other. An empty line takes the default, or leaves
+// out what is not needed. False: the input has ended.
+func (a *Asker) fields(ctx context.Context, fields []approval.Field) (map[string]json.RawMessage, bool, error) {
+	content := map[string]json.RawMessage{}
+	for i := range fields {
+		f := &fields[i]
+		printOptions(a.Out, f)
+		for {
+			line, ok, err := a.Prompt(ctx, term.EscapeStrict(tools.FieldText(f))+": ")
+			if err != nil || !ok {
+				return nil, false, err
+			}
+			value, why := fieldValue(f, strings.TrimSpace(line))
+			if why != "" {
+				a.Out.Line("%s", a.Out.Dim(term.EscapeStrict(why)))
+				continue
+			}
+			if value != nil {
+				content[f.Name] = value
+			}
+			break
+		}
+	}
+	return content, true, nil
+}
+
+// Form has the person fill in what a server asks, without a record of it.
+func (a *Asker) Form(ctx context.Context, e *mcp.Elicitation) (mcp.Answer, error) {
+	done, err := a.Turn(ctx)
+	if err != nil {
+		return mcp.Answer{Action: mcp.Cancel}, err
+	}
+	defer done()
+	a.Flush()
+	content, ok, err := a.fields(ctx, e.Fields)
+	if err != nil || !ok {
+		return mcp.Answer{Action: mcp.Cancel}, err
+	}
+	raw, err := json.Marshal(content)
+	return mcp.Answer{Action: mcp.Accept, Content: raw}, err
+}
+
+// fieldValue reads what a person wrote; why says what is wrong with it.
+func fieldValue(f *approval.Field, line string) (value json.RawMessage, why string) {
+	write := func(v any) (json.RawMessage, string) {
+		raw, err := json.Marshal(v)
+		if err == nil {
+			err = f.Check(raw)
+		}
+		if err != nil {
+			return nil, err.Error()
+		}
+		return raw, ""
+	}
+	option := func(word string) (string, bool) {
+		if n, err := strconv.Atoi(word); err == nil && n >= 1 && n <= len(f.Options) {
+			return f.Options[n-1].Value, true
+		}
+		for _, o := range f.Options {
+			if o.Value == word || strings.EqualFold(o.Title, word) {
+				return o.Value, true
+			}
+		}
+		return "", false
+	}
+	if line == "" {
+		if f.Required && f.Default == nil {
+			return nil, "this is needed"
+		}
+		return f.Default, ""
+	}
+	switch f.Type {
+	case "integer", "number":
+		if !json.Valid([]byte(line)) {
+			return nil, "want a number"
+		}
+		return write(json.RawMessage(line))
+	case "boolean":
+		switch strings.ToLower(line) {
+		case "y", "yes", "true":
+			return write(true)
+		case "n", "no", "false":
+			return write(false)
+		}
+		return nil, "want yes or no"
+	case "choice":
+		if v, ok := option(line); ok {
+			return write(v)
+		}
+		return nil, "choose one by its number"
+	case "choices":
+		list := []string{}
+		for part := range strings.SplitSeq(line, ",") {
+			words := []string{strings.TrimSpace(part)}
+			if _, ok := option(words[0]); !ok {
+				words = strings.Fields(part)
+			}
+			for _, word := range words {
+				v, ok := option(word)
+				if !ok {
+					return nil, "choose some by their numbers: 1, 3"
+				}
+				if !slices.Contains(list, v) {
+					list = append(list, v)
+				}
+			}
+		}
+		return write(list)
+	}
+	return write(line)
+}
+
+// ReadFields makes the content of a form out of NAME=VALUE; what is not named is what is
+// proposed.
+func ReadFields(q approval.Question, f *approval.Form, given []string) (json.RawMessage, error) {
+	fields, err := approval.FormFields(f.Schema)
+	if err != nil {
+		return nil, err
+	}
+	content := map[string]json.RawMessage{}
+	if err := json.Unmarshal(f.Content, &content); err != nil {
+		return nil, err
+	}
+	said := map[string][]string{}
+	for _, text := range given {
+		name, value, ok := strings.Cut(text, "=")
+		if !ok {
+			return nil, fmt.Errorf("--field %s: want NAME=VALUE", text)
+		}
+		said[name] = append(said[name], value)
+	}
+	for i := range fields {
+		field := &fields[i]
+		list, there := said[field.Name]
+		delete(said, field.Name)
+		switch {
+		case !there:
+			continue
+		case len(list) > 1 && field.Type != "choices":
+			return nil, fmt.Errorf("--field %s is given twice", field.Name)
+		}
+		value, why := fieldValue(field, strings.Join(list, ","))
+		if why != "" {
+			return nil, fmt.Errorf("--field %s: %s", field.Name, why)
+		}
+		if content[field.Name] = value; value == nil {
+			delete(content, field.Name)
+		}
+	}
+	for name := range said {
+		return nil, fmt.Errorf("--field %s: there is no such field", name)
+	}
+	in, err := approval.Filled(content)
+	if err == nil {
+		_, err = approval.ReadForm(q.Requests[0].Input, in)
+	}
+	return in, err
+}

@@ -1,0 +1,226 @@
+// Package question shows questions of runs and of MCP servers, and asks the person at the
+// terminal. What it shows is all that would happen; nothing but a clear answer counts.
+package question
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/holdfast-dev/holdfast/approval"
+	"github.com/holdfast-dev/holdfast/internal/term"
+	"github.com/holdfast-dev/holdfast/policy"
+)
+
+// question prints everything that a call would do, and why that is asked; nothing
+// is left out, and nothing invisible stays invisible.
+func PrintQuestion(p *term.Printer, q approval.Question, now time.Time) {
+	t := p.Style
+	if list, plan, form := q.Choices(), q.Plan(), q.Form(); list != nil || plan != "" || form != nil {
+		printForPerson(p, q, list, plan, form, now)
+		return
+	}
+	p.Line("%s %s%s", t.Yellow("permission"), t.Bold(term.EscapeStrict(q.Tool)), t.Dim(agentOf(q)))
+	for i, r := range q.Requests {
+		if len(q.Requests) > 1 {
+			p.Line("  %s", t.Dim(fmt.Sprintf("%d of %d", i+1, len(q.Requests))))
+		}
+		printRequest(p, r)
+	}
+	fact := func(name, text string) {
+		if text != "" {
+			p.Line("  %s  %s", t.Dim(fmt.Sprintf("%-7s", name)), term.EscapeStrict(text))
+		}
+	}
+	if q.Cwd != "" {
+		fact("in", q.Cwd)
+	}
+	fact("why", WhyAsked(q))
+	fact("sandbox", q.Sandbox)
+	printUntil(p, q, now)
+}
+
+// forPerson prints what only a person decides about: a plan, questions of the model, or what
+// an MCP server asks.
+func printForPerson(p *term.Printer, q approval.Question, list []approval.Choice, plan string, form *approval.Form, now time.Time) {
+	t := p.Style
+	switch {
+	case form != nil:
+		printForm(p, q, form)
+	case plan != "":
+		p.Line("%s%s", t.Yellow("plan"), t.Dim(agentOf(q)))
+		printPlan(p, plan)
+	default:
+		printAsks(p, q, len(list), now)
+		for i, c := range list {
+			printChoice(p, i, len(list), c)
+		}
+		return
+	}
+	printUntil(p, q, now)
+}
+
+// asks says that the model has questions.
+func printAsks(p *term.Printer, q approval.Question, n int, now time.Time) {
+	of := ""
+	if n > 1 {
+		of = "  " + term.Count(n, "question")
+	}
+	p.Line("%s%s%s", p.Yellow("the agent asks"), of, p.Dim(agentOf(q)))
+	printUntil(p, q, now)
+}
+
+func printUntil(p *term.Printer, q approval.Question, now time.Time) {
+	if q.Expires != nil {
+		p.Line("  %s  %s", p.Dim("until  "), term.EscapeStrict(expiry(*q.Expires, now)))
+	}
+}
+
+func agentOf(q approval.Question) string {
+	if q.Agent == "" {
+		return ""
+	}
+	return "  (agent " + term.EscapeStrict(q.Agent) + ")"
+}
+
+// request prints one effect that the call would have.
+func printRequest(p *term.Printer, r policy.Request) {
+	t := p.Style
+	p.Line("  %s  %s", t.Dim("what   "), operation(r.Operation))
+	if r.Unsandboxed {
+		p.Line("  %s  %s", t.Dim("where  "), t.Yellow("outside the sandbox: nothing holds it"))
+	}
+	lines := strings.Split(term.EscapeStrict(r.Resource), "\n")
+	p.Line("  %s  %s", t.Dim("exact  "), t.Bold(lines[0]))
+	for _, l := range lines[1:] {
+		p.Line("           %s", t.Bold(l))
+	}
+	switch {
+	case r.Shown != "" && r.Shown != r.Resource:
+		for l := range strings.Lines(r.Shown) {
+			p.Line("  %s", printDiffLine(p, term.EscapeStrict(strings.TrimRight(l, "\n"))))
+		}
+	case r.Operation != policy.OpCommand:
+		printInput(p, r.Input)
+	}
+}
+
+func printDiffLine(p *term.Printer, l string) string {
+	switch {
+	case strings.HasPrefix(l, "+"):
+		return p.Green(l)
+	case strings.HasPrefix(l, "-"):
+		return p.Red(l)
+	}
+	return p.Dim(l)
+}
+
+// input prints a call's input, member by member.
+func printInput(p *term.Printer, raw json.RawMessage) {
+	var v any
+	if json.Unmarshal(raw, &v) != nil {
+		return
+	}
+	b, err := json.MarshalIndent(v, "", "  ")
+	if err != nil {
+		return
+	}
+	for l := range strings.Lines(string(b)) {
+		p.Line("    %s", term.EscapeStrict(strings.TrimRight(l, "\n")))
+	}
+}
+
+// WhyAsked is the reason in one line: what asks, where that is written, and the mode.
+func WhyAsked(q approval.Question) string {
+	why := cmp.Or(q.Why, q.By)
+	if r := q.Rule; r != nil && r.File != "" && !strings.Contains(why, filepath.Base(r.File)) {
+		why += fmt.Sprintf(" (%s:%d)", r.File, r.Line)
+	}
+	if q.Reason == policy.ReasonOverride {
+		why = "it was denied for this session, and asks for one exception: " + why
+	}
+	if m := string(q.Mode); m != "" && !strings.Contains(why, m+" mode") {
+		why += ", mode " + m
+	}
+	return why
+}
+
+// expiry says when a question's time is up.
+func expiry(at, now time.Time) string {
+	left := at.Sub(now)
+	if left <= 0 {
+		return "its time has run out: the answer is no"
+	}
+	return at.Local().Format("15:04:05") + ", in " + term.Elapsed(left.Round(time.Second)) + "; then the answer is no"
+}
+
+// operation says in words what kind of effect is asked for.
+func operation(op policy.Operation) string {
+	switch op {
+	case policy.OpRead:
+		return "read a file (fs.read)"
+	case policy.OpWrite:
+		return "write a file (fs.write)"
+	case policy.OpExec:
+		return "run a program (fs.exec)"
+	case policy.OpCommand:
+		return "run a command (command.execute)"
+	case policy.OpConnect:
+		return "connect to a host (net.connect)"
+	case policy.OpMCP:
+		return "call a tool of an MCP server (mcp.call)"
+	case policy.OpSecret:
+		return "read a secret (secret.read)"
+	case "":
+		return "use a tool"
+	}
+	return term.EscapeStrict(string(op))
+}
+
+// Subject is what a question is about, in a few words for a list.
+func Subject(q approval.Question) string {
+	if len(q.Requests) == 0 {
+		return q.Tool
+	}
+	if list := q.Choices(); list != nil {
+		return list[0].Question
+	}
+	if plan := strings.TrimSpace(q.Plan()); plan != "" {
+		first, _, _ := strings.Cut(plan, "\n")
+		return first
+	}
+	s := q.Requests[0].Resource
+	if rel, err := filepath.Rel(q.Cwd, s); err == nil && q.Cwd != "" && filepath.IsAbs(s) && !strings.HasPrefix(rel, "..") {
+		s = rel
+	}
+	if n := len(q.Requests) - 1; n > 0 {
+		s += fmt.Sprintf(" and %d more", n)
+	}
+	return s
+}
+
+// ScopeText is a scope in words, with the rule that it is.
+func ScopeText(s approval.Scope) string {
+	if s.Rule == "" {
+		return s.Text
+	}
+	return s.Rule + "  " + s.Text
+}
+
+// AnswerText tells an answer in one line: "allow by ann (cli): because".
+func AnswerText(a approval.Answer) string {
+	s := string(a.Decision) + " by " + cmp.Or(a.By, "somebody")
+	if a.Via != "" {
+		s += " (" + a.Via + ")"
+	}
+	if a.Scope != "" {
+		s += ", for " + a.Scope
+	}
+	if a.Message != "" {
+		s += ": " + a.Message
+	}
+	return s
+}

@@ -1,0 +1,131 @@
+package question
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/holdfast-dev/holdfast/internal/cli/command"
+	"github.com/holdfast-dev/holdfast/internal/settings"
+	"github.com/holdfast-dev/holdfast/internal/term"
+)
+
+// isProgram is false for an address, also for one whose type is missing.
+func isProgram(srv *settings.MCPServer) bool {
+	return srv.Type == settings.MCPStdio && (srv.Command != "" || srv.URL == "")
+}
+
+// ServerLine is what a server is, in one line: its command line, or its address.
+func ServerLine(srv *settings.MCPServer) string {
+	if !isProgram(srv) {
+		return srv.URL
+	}
+	words := []string{term.Quote(srv.Command)}
+	for _, a := range srv.Args {
+		words = append(words, term.Quote(a))
+	}
+	return strings.Join(words, " ")
+}
+
+// server prints the whole of a server but for the values of its environment and headers,
+// which may be secrets; nothing in it stays invisible.
+func PrintServer(p *term.Printer, srv *settings.MCPServer) {
+	t := p.Style
+	style := map[settings.MCPStatus]func(string) string{
+		settings.MCPApproved: t.Green, settings.MCPPending: t.Yellow, settings.MCPChanged: t.Yellow, settings.MCPInvalid: t.Red, settings.MCPDenied: t.Red,
+	}[srv.Status]
+	if style == nil {
+		style = t.Dim
+	}
+	p.Line("%s  %s  %s", t.Bold(term.EscapeStrict(srv.Key())), style(string(srv.Status)), t.Dim(term.Escape(settings.Where(srv.Origin))))
+	printServerFacts(p, srv)
+	if srv.Why != "" {
+		p.Line("  %s  %s", t.Dim("why    "), term.EscapeStrict(srv.Why))
+	}
+	p.Line("  %s  %s", t.Dim("digest "), srv.Digest)
+}
+
+// serverFacts are what runs, or what is connected to, and what it gets to know.
+func printServerFacts(p *term.Printer, srv *settings.MCPServer) {
+	fact := func(name, text string) {
+		if text != "" {
+			p.Line("  %s  %s", p.Dim(fmt.Sprintf("%-7s", name)), term.EscapeStrict(text))
+		}
+	}
+	if isProgram(srv) {
+		fact("runs", ServerLine(srv))
+		fact("in", srv.Dir)
+		fact("env", pairNames(srv.Env))
+	} else {
+		fact("reaches", srv.URL+" ("+string(srv.Type)+")")
+		fact("headers", pairNames(srv.Headers))
+	}
+	if o := srv.OAuth; o != nil {
+		fact("oauth", strings.TrimSpace(o.ClientID+" "+strings.Join(o.Scopes, " ")))
+	}
+	if srv.Only != nil {
+		fact("tools", "only "+strings.Join(srv.Only, ", "))
+	}
+	if len(srv.Without) > 0 {
+		fact("without", strings.Join(srv.Without, ", "))
+	}
+	if reads := srv.Reads(); len(reads) > 0 {
+		p.Line("  %s  %s", p.Dim("knows  "), p.Yellow(term.EscapeStrict(strings.Join(reads, ", ")+" of your environment")))
+	}
+}
+
+// pairNames are the names with the references in their values, which are no secrets.
+func pairNames(pairs map[string]string) string {
+	var words []string
+	for _, name := range slices.Sorted(maps.Keys(pairs)) {
+		if v := pairs[name]; strings.Contains(v, "${") {
+			name += "=" + v
+		}
+		words = append(words, name)
+	}
+	return strings.Join(words, ", ")
+}
+
+// DecideServer keeps a yes or a no to a server.
+func DecideServer(p *command.Program, s *settings.Settings, srv *settings.MCPServer, approved bool) error {
+	list, err := p.Trust()
+	if err != nil {
+		return err
+	}
+	return list.DecideServer(s, srv, approved, p.Now())
+}
+
+// ApproveServers asks about the servers that nobody has decided about.
+func ApproveServers(ctx context.Context, p *command.Program, a *Asker, s *settings.Settings, list []settings.MCPServer) error {
+	for i := range list {
+		srv := &list[i]
+		if srv.Status != settings.MCPPending && srv.Status != settings.MCPChanged {
+			continue
+		}
+		if err := askServer(ctx, p, a, s, srv); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// askServer asks about one server.
+func askServer(ctx context.Context, p *command.Program, a *Asker, s *settings.Settings, srv *settings.MCPServer) error {
+	t := a.Out.Style
+	head := "an MCP server of " + s.Project
+	if srv.Kind != "" {
+		head += " for the sub-agent " + srv.Kind
+	}
+	if srv.Status == settings.MCPChanged {
+		head += " that is not what you approved any more"
+	}
+	a.Out.Line("%s %s  %s", t.Yellow(term.Escape(head+":")), t.Bold(term.EscapeStrict(srv.Name)), t.Dim(term.Escape(settings.Where(srv.Origin))))
+	printServerFacts(a.Out, srv)
+	yes, answered, err := a.YesOrLater(ctx, "start it in this folder, now and from now on?")
+	if err != nil || !answered {
+		return err
+	}
+	return DecideServer(p, s, srv, yes)
+}

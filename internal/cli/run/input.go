@@ -1,0 +1,111 @@
+package run
+
+import (
+	"context"
+	_ "embed"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/holdfast-dev/holdfast/internal/cli/command"
+	"github.com/holdfast-dev/holdfast/internal/outcome"
+	"github.com/holdfast-dev/holdfast/internal/term"
+	"github.com/holdfast-dev/holdfast/transcript"
+)
+
+// inputPatience is how long a pipe that nobody writes to is waited for when
+// there is a prompt already.
+const inputPatience = 3 * time.Second
+
+// input is the prompt: the argument, standard input, or both. Without either a
+// session that is gone on with answers what it ends with.
+func (c *Cmd) input(ctx context.Context, p *command.Program) ([]transcript.Part, error) {
+	text := c.Prompt
+	if term.Is(p.Stdin) {
+		switch {
+		case text != "" && text != "-":
+		case c.goesOn():
+			return nil, nil
+		default:
+			return nil, c.noPrompt()
+		}
+		return []transcript.Part{transcript.Text{Text: text}}, nil
+	}
+	alone := text == "" || text == "-"
+	in, err := readInput(ctx, p, !alone)
+	if err != nil {
+		return nil, err
+	}
+	in = strings.TrimRight(in, "\n")
+	switch {
+	case alone:
+		text = in
+	case strings.TrimSpace(in) != "":
+		text += "\n\n" + in
+	}
+	if strings.TrimSpace(text) == "" {
+		if c.goesOn() {
+			return nil, nil
+		}
+		return nil, c.noPrompt()
+	}
+	return []transcript.Part{transcript.Text{Text: text}}, nil
+}
+
+func (c *Cmd) noPrompt() error {
+	if c.Worktree.name != "" {
+		return outcome.Invalid("there is no prompt: "+c.Worktree.name+" is the worktree's name", `holdfast run --worktree -- "what to do", or --worktree=NAME "what to do"`)
+	}
+	return outcome.Invalid("there is no prompt", `holdfast run "what to do"`)
+}
+
+// goesOn reports whether a session is named, which may have something to go on
+// with: an answer that is missing, a question that waits.
+func (c *Cmd) goesOn() bool { return c.Continue || c.Resume != "" || c.SessionID != "" }
+
+// readInput reads standard input to its end. With optional it gives up on a
+// pipe from which nothing comes, so that a caller who forgot to close it does
+// not hang.
+func readInput(ctx context.Context, p *command.Program, optional bool) (string, error) {
+	type chunk struct {
+		text string
+		err  error
+	}
+	first := make(chan struct{}, 1)
+	all := make(chan chunk, 1)
+	go func() { // ends with its input, or with the process
+		r := io.LimitReader(p.Input(ctx), command.InputLimit+1)
+		var b strings.Builder
+		head := make([]byte, 32<<10)
+		n, err := r.Read(head)
+		first <- struct{}{}
+		b.Write(head[:n])
+		if err == nil {
+			_, err = io.Copy(&b, r)
+		}
+		if errors.Is(err, io.EOF) {
+			err = nil
+		}
+		all <- chunk{b.String(), err}
+	}()
+	if optional {
+		timer := time.NewTimer(inputPatience)
+		defer timer.Stop()
+		select {
+		case <-first:
+		case <-timer.C:
+			p.Warn("nothing came from standard input, going on without it")
+			return "", nil
+		}
+	}
+	c := <-all
+	if c.err != nil {
+		return "", fmt.Errorf("read standard input: %w", c.err)
+	}
+	if len(c.text) > command.InputLimit {
+		return "", outcome.Invalid(fmt.Sprintf("standard input is larger than %d MiB", command.InputLimit>>20), "name a file in the prompt instead")
+	}
+	return c.text, nil
+}

@@ -1,0 +1,283 @@
+// Package run is `holdfast run`: flags become a runspec.Spec, and the run is composed here or
+// started in the daemon.
+//
+//	flags ─► Cmd.Spec ─┬─► compose ─► agent ─► events ─┬─► view.View
+//	                   └─► daemon/client ──► events ───┘
+package run
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"strings"
+	"sync"
+
+	"github.com/holdfast-dev/holdfast/agent"
+	"github.com/holdfast-dev/holdfast/event"
+	"github.com/holdfast-dev/holdfast/internal/cli/command"
+	"github.com/holdfast-dev/holdfast/internal/cli/flags"
+	"github.com/holdfast-dev/holdfast/internal/cli/question"
+	"github.com/holdfast-dev/holdfast/internal/cli/view"
+	"github.com/holdfast-dev/holdfast/internal/compose"
+	"github.com/holdfast-dev/holdfast/internal/compose/stores"
+	"github.com/holdfast-dev/holdfast/internal/compose/tools"
+	"github.com/holdfast-dev/holdfast/internal/outcome"
+	"github.com/holdfast-dev/holdfast/internal/term"
+	"github.com/holdfast-dev/holdfast/internal/workspace"
+	"github.com/holdfast-dev/holdfast/runspec"
+	"github.com/holdfast-dev/holdfast/session"
+	"github.com/holdfast-dev/holdfast/transcript"
+)
+
+// Command makes `holdfast run`.
+func Command(p *command.Program) *command.Command {
+	return p.Command(&Cmd{}, "run", "Give an agent a prompt and run it until it is done.")
+}
+
+// Cmd is `holdfast run`.
+type Cmd struct {
+	Prompt string
+
+	flags.AgentFlags
+
+	Continue    bool
+	Resume      string
+	SessionID   string
+	ForkSession bool
+	WithGrants  bool
+	At          string
+	Name        string
+	Takeover    bool
+	NoPersist   bool
+	NoDaemon    bool
+	command.StoreFlags
+
+	Worktree worktreeFlag
+
+	WorkspaceFlags
+	space *workspace.Settings // that the run happens in; nil: on this machine
+
+	OutputFormat           string
+	IncludePartialMessages bool
+	Quiet                  bool
+	Verbose                bool
+}
+
+func (c *Cmd) Declare(b *command.Builder) {
+	b.Optional(&c.Prompt, "prompt", "What to do; - or nothing reads standard input, which is also added to a prompt when it is not a terminal.")
+	b.Include(&c.AgentFlags)
+	b.Heading = "Session"
+	b.Flag(&c.Continue, "continue", "c", "", "Go on with the newest session of this project.")
+	b.Flag(&c.Resume, "resume", "r", "ID|NAME", "Go on with this session.")
+	b.Flag(&c.SessionID, "session-id", "", "ID", "Use this session; it is created when there is none.")
+	b.Flag(&c.ForkSession, "fork-session", "", "", "Go on in a fork; the session stays as it is.")
+	b.Flag(&c.WithGrants, "with-grants", "", "", "With --fork-session: begin with what was decided in the session.")
+	b.Flag(&c.At, "at", "", "ITEM", "Go back to this item first.")
+	b.Flag(&c.Name, "name", "", "TITLE", "Give the session a title.")
+	b.Flag(&c.Takeover, "takeover", "", "", "Take the session from a process that holds it.")
+	b.Flag(&c.NoPersist, "no-session-persistence", "", "", "Write nothing to the session.")
+	b.Flag(&c.NoDaemon, "no-daemon", "", "", "Run here, also when a daemon serves this home; or HOLDFAST_NO_DAEMON=1.")
+	b.Include(&c.StoreFlags)
+	b.Heading = "Folders"
+	b.Flag(&c.Worktree, "worktree", "", "NAME", "Work in a git worktree, on a branch of its own: --worktree=NAME, or one for this session. It is removed on exit if nothing would be lost.")
+	b.Heading = ""
+	b.Include(&c.WorkspaceFlags)
+	c.OutputFormat = "text"
+	b.Heading = "Output"
+	b.Flag(&c.OutputFormat, "output-format", "", "FORMAT", "text, json or stream-json.", "text", "json", "stream-json")
+	b.Flag(&c.IncludePartialMessages, "include-partial-messages", "", "", "With stream-json: stream_event lines while the model writes.")
+	b.Flag(&c.Quiet, "quiet", "q", "", "Print the answer and errors only.")
+	b.Flag(&c.Verbose, "verbose", "v", "", "Print thinking and what tools returned, too.")
+}
+
+func (c *Cmd) Run(ctx context.Context, p *command.Program) error {
+	usual := debug.SetGCPercent(command.OpeningGC)
+	settle := sync.OnceFunc(func() { debug.SetGCPercent(usual) })
+	defer settle()
+	view := c.view(p)
+	code, err := c.start(ctx, p, view, settle)
+	if err != nil {
+		return view.Failed(command.StoppedBy(ctx, err))
+	}
+	return command.End(code)
+}
+
+// start sets the agent up, runs it, and says how it ended. It calls settle when the
+// model has answered.
+func (c *Cmd) start(ctx context.Context, p *command.Program, view view.View, settle func()) (outcome.Outcome, error) {
+	if err := c.check(); err != nil {
+		return outcome.Usage, err
+	}
+	in, err := c.enter(ctx, p)
+	if err != nil {
+		return outcome.Of(err), err
+	}
+	var cwd string
+	if in != nil {
+		defer in.Close()
+		cwd = in.Project
+	} else if cwd, err = p.Folder(c.CWD); err != nil {
+		return outcome.Usage, err
+	}
+	input, err := c.input(ctx, p)
+	if err != nil {
+		return outcome.Usage, err
+	}
+	if err := c.FetchHere(ctx, p); err != nil {
+		return outcome.Of(err), err
+	}
+	if in == nil {
+		if err := c.approveServers(ctx, p, cwd); err != nil {
+			return outcome.Of(err), err
+		}
+	}
+	if d := c.remote(ctx, p); d != nil {
+		defer d.Close()
+		settle()
+		if out, err := c.startRemote(ctx, p, d, cwd, in, input, view); !errors.Is(err, errHere) {
+			return out, err
+		}
+		c.noticeHere(p, "without a prompt it continues only what it was interrupted in", "give a prompt, or add --no-daemon")
+	}
+	r, err := c.Composed(p, cwd)
+	if err != nil {
+		return outcome.Of(err), err
+	}
+	return c.runHere(ctx, p, r, in, input, view, settle)
+}
+
+// runHere runs the agent in this process and shows it.
+func (c *Cmd) runHere(ctx context.Context, p *command.Program, r *compose.Request, in *compose.Space, input []transcript.Part, view view.View, settle func()) (outcome.Outcome, error) {
+	r.Loud, r.Spec.Session = c.Verbose, c.sessionSpec()
+	r.Spec.Container = runspec.Container{Agent: c.Agent, Ephemeral: c.Ephemeral}
+	r.Spec.Worktree = runspec.Worktree{Enabled: c.Worktree.wanted, Name: c.Worktree.name}
+	var store *stores.Store
+	defer func() { store.Close() }()
+	open := func(ctx context.Context) (*stores.Store, error) {
+		wait, err := stores.Patient(r.Env)
+		if err == nil {
+			store, err = stores.Open(ctx, r.Env, c.Store, &stores.Options{Mirror: true, Wait: wait})
+		}
+		return store, err
+	}
+	who := compose.People{Entered: c.entered(p)}
+	if c.OutputFormat == "text" {
+		if person := question.NewAsker(p); person != nil {
+			defer person.Close()
+			who.Ask, who.Form = person.Ask, person.Form
+		}
+	}
+	a, err := compose.New(ctx, r, in, open, who)
+	if err != nil {
+		return outcome.Of(err), err
+	}
+	defer func() { _ = a.Close() }()
+	c.Name = a.Masked(c.Name)
+	if !c.Quiet {
+		runNotices(p, a, c.Verbose)
+	}
+	view.Begin(c.scene(a, r.Cwd))
+	if a.Parts != nil {
+		defer func() { leftBehind(p, a.Parts.Tools.Background, c.Quiet) }()
+	}
+	out, err := c.drive(ctx, store.Sessions, a, input, view, settle)
+	c.leave(ctx, p, a, out)
+	return out, err
+}
+
+// scene is what the view is told about an agent.
+func (c *Cmd) scene(a *compose.Agent, cwd string) view.Scene {
+	if a.Space != nil {
+		return c.sceneIn(a.Space, a.Mode)
+	}
+	m := a.Parts
+	info := m.Models.Primary.Info()
+	return view.Scene{
+		Cwd: cwd, Model: info.String(), KeySource: m.Models.KeySource,
+		Mode: a.Mode, Tools: m.Tools.Names(), Servers: wireServers(m.Tools), Offered: m.Tools.Offered(), Args: c.again(),
+		Again: c.Store != stores.InMemory && !c.NoPersist && info.Provider != "scripted", // a play has an end
+	}
+}
+
+// runNotices tells what does not count in a run, and with all which instructions were read.
+func runNotices(p *command.Program, a *compose.Agent, all bool) {
+	p.SettingsNotices(a.Settings())
+	if a.Parts == nil {
+		return
+	}
+	b := a.Parts.Tools
+	if all && b.Instructions != nil {
+		view.ShowInstructions(p, p.Err, b.Instructions.Files())
+	}
+	p.Notices(b.Notices())
+}
+
+// wireServers are the states of MCP servers as a stream tells them.
+func wireServers(b *tools.Toolbox) []view.WireServer {
+	list := []view.WireServer{}
+	for _, s := range b.ServerStates() {
+		list = append(list, view.WireServer{Name: s.Name, Status: s.Status})
+	}
+	return list
+}
+
+// leftBehind says what still goes on in the background when the run is over.
+func leftBehind(p *command.Program, b *agent.Background, quiet bool) {
+	for _, t := range b.List() {
+		if t.Running && !quiet {
+			p.Warn("%s %s still goes on in the background: it ends with this run", t.Tool, t.Use)
+		}
+	}
+}
+
+// again is what a command that goes on with the session must say again.
+func (c *Cmd) again() string {
+	var args strings.Builder
+	args.WriteString(flags.StoreArg(c.Store))
+	for _, f := range [...][2]string{{"--cwd", c.CWD}, {"--workspace", c.Workspace}, {"--agent", c.Agent}, {"--model", c.Model}, {"--base-url", c.BaseURL}} {
+		if f[1] != "" {
+			args.WriteString(f[0] + " " + term.Quote(f[1]) + " ")
+		}
+	}
+	return args.String()
+}
+
+// drive runs one turn and shows it. The end of ctx interrupts the turn, which
+// is then saved.
+func (c *Cmd) drive(ctx context.Context, sessions *session.Sessions, a *compose.Agent, input []transcript.Part, view view.View, settle func()) (outcome.Outcome, error) {
+	for e, err := range a.Run(ctx, input...) {
+		if err != nil {
+			return outcome.Of(err), err
+		}
+		if _, ok := e.(event.UsageUpdated); ok {
+			settle()
+		}
+		if err := view.Show(e); err != nil {
+			return outcome.Failed, fmt.Errorf("write output: %w", err)
+		}
+		if o, ok := e.(event.SessionOpened); ok && !o.Created && c.Name != "" {
+			if err := sessions.Rename(ctx, o.ID, c.Name); err != nil {
+				return outcome.Of(err), err
+			}
+		}
+		if r, ok := e.(event.Result); ok {
+			return command.Ending(ctx, &r), nil
+		}
+	}
+	return outcome.Failed, fmt.Errorf("the run ended without a result")
+}
+
+// sessionSpec is what the flags say about the session.
+func (c *Cmd) sessionSpec() runspec.Session {
+	return runspec.Session{
+		ID: c.SessionID, Resume: c.Resume, Continue: c.Continue, Fork: c.ForkSession, WithGrants: c.WithGrants, At: c.At, Title: c.Name,
+		Takeover: c.Takeover, NoPersist: c.NoPersist,
+	}
+}
+
+// session says which session the agent goes on with.
+func (c *Cmd) session(ctx context.Context, sessions *session.Sessions, cwd string) (session.RestoreOptions, error) {
+	s := c.sessionSpec()
+	return compose.Choose(ctx, sessions, &s, cwd, c.space)
+}

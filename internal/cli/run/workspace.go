@@ -1,0 +1,110 @@
+package run
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/holdfast-dev/holdfast/internal/cli/command"
+	"github.com/holdfast-dev/holdfast/internal/cli/view"
+	"github.com/holdfast-dev/holdfast/internal/compose"
+	"github.com/holdfast-dev/holdfast/internal/compose/stores"
+	"github.com/holdfast-dev/holdfast/internal/outcome"
+	"github.com/holdfast-dev/holdfast/internal/workspace"
+	"github.com/holdfast-dev/holdfast/policy"
+)
+
+// WorkspaceFlags are the flags of a run in a workspace.
+type WorkspaceFlags struct {
+	Workspace string
+	Agent     string
+	Ephemeral bool
+}
+
+func (c *WorkspaceFlags) Declare(b *command.Builder) {
+	b.Heading = "Workspace"
+	b.Flag(&c.Workspace, "workspace", "w", "SLUG", "Work in the container of this workspace.")
+	b.Flag(&c.Agent, "agent", "", "KIND", "With --workspace: another agent than its settings name.", "holdfast", "claude", "codex", "acp")
+	b.Flag(&c.Ephemeral, "ephemeral", "", "", "With --workspace: in a container for this run alone, whose home is thrown away; the session stays.")
+}
+
+// checkSpace refuses flags that make no sense with a workspace, or without one.
+func (c *Cmd) checkSpace() error {
+	if c.Workspace == "" {
+		switch {
+		case c.Agent != "":
+			return outcome.Invalid("--agent needs --workspace", "holdfast workspace list")
+		case c.Ephemeral:
+			return outcome.Invalid("--ephemeral needs --workspace", "holdfast workspace list")
+		}
+		return nil
+	}
+	for _, f := range []struct {
+		given      bool
+		name, hint string
+	}{
+		{c.CWD != "", "--cwd", "the agent works in the workspace's project: holdfast workspace set --project"},
+		{len(c.AddDir) > 0, "--add-dir", "mount the folder: holdfast workspace set --mount"},
+		{c.Worktree.wanted, "--worktree", "the agent can make one itself, where the container has git"},
+		{c.NoSandbox, "--no-sandbox", "the container stays; without it: holdfast run"},
+		{c.NoPersist, "--no-session-persistence", "what happens in a workspace is always on record; --ephemeral keeps no home"},
+		{c.Init, "--init", ""},
+		{c.Maintenance, "--maintenance", ""},
+	} {
+		if f.given {
+			return outcome.Invalid(f.name+" cannot be used with --workspace", f.hint)
+		}
+	}
+	return nil
+}
+
+// checkKind refuses what an agent of another make cannot be told.
+func (c *Cmd) checkKind(in *compose.Space) error {
+	if in.Own() {
+		return nil
+	}
+	for _, f := range []struct {
+		given bool
+		name  string
+	}{
+		{c.FallbackModel != "", "--fallback-model"},
+		{c.BaseURL != "", "--base-url"},
+		{c.MaxTokens != 0, "--max-tokens"},
+		{c.Effort != "", "--effort"},
+		{c.NoCompact, "--no-compact"},
+		{c.CompactItems != 0, "--compact-items"},
+		{c.SystemPrompt != "", "--system-prompt"},
+		{c.SystemPromptFile != "", "--system-prompt-file"},
+	} {
+		if f.given {
+			return outcome.Invalid(fmt.Sprintf("%s means nothing to the agent %s", f.name, in.Kind), "leave it out, or use --agent holdfast")
+		}
+	}
+	return nil
+}
+
+// enter opens the workspace that the run is to happen in; nil without one. The caller
+// closes it.
+func (c *Cmd) enter(ctx context.Context, p *command.Program) (*compose.Space, error) {
+	if err := c.checkSpace(); err != nil || c.Workspace == "" {
+		return nil, err
+	}
+	in, err := command.OpenSpace(ctx, p, c.Workspace, c.Agent)
+	if err != nil {
+		return nil, err
+	}
+	if err := c.checkKind(in); err != nil {
+		in.Close()
+		return nil, err
+	}
+	c.space = in.Settings
+	return in, nil
+}
+
+// sceneIn is what the view is told about an agent in a workspace.
+func (c *Cmd) sceneIn(m *compose.SpaceParts, mode func() policy.Mode) view.Scene {
+	return view.Scene{
+		Cwd: workspace.WorkFolder, Model: m.Label(), KeySource: m.KeySource(), Mode: mode, Args: c.again(),
+		Tools: append([]string{}, m.Options.Inside.Run.Tools...), // which there are is decided inside
+		Again: c.Store != stores.InMemory && m.Lasting(),
+	}
+}

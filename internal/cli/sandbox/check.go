@@ -1,0 +1,130 @@
+package sandbox
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/holdfast-dev/holdfast/internal/cli/command"
+	"github.com/holdfast-dev/holdfast/internal/cli/flags"
+	"github.com/holdfast-dev/holdfast/internal/outcome"
+	"github.com/holdfast-dev/holdfast/internal/term"
+	"github.com/holdfast-dev/holdfast/sandbox"
+)
+
+// checkCmd is `holdfast sandbox check`.
+type checkCmd struct {
+	Settings string
+	CWD      string
+	Read     string
+	Write    string
+	Batch    string
+	Command  []string
+	command.JSONFlag
+}
+
+func (c *checkCmd) Declare(b *command.Builder) {
+	b.Flag(&c.Settings, "settings", "", "FILE|JSON", "Judge by these settings alone: a settings file, or its sandbox block. Default: those of the folder and the user.")
+	b.Flag(&c.CWD, "cwd", "", "FOLDER", "Where the command would start, and what paths are relative to; it need not exist. Default the current one.")
+	b.Flag(&c.Read, "read", "", "PATH", "May this path be read?")
+	b.Flag(&c.Write, "write", "", "PATH", "May this path be written?")
+	b.Flag(&c.Batch, "batch", "", "FILE", "Answer a line of JSON for each line of JSON: {id, settings, cwd, command} or {id, settings, cwd, path, op}. - is standard input.")
+	b.Optional(&c.Command, "command", "May this run? One argument is a line as a shell gets it; several are the words of one command. Put -- before it.")
+	b.Include(&c.JSONFlag)
+}
+
+type checkDoc struct {
+	Decision string `json:"decision"` // allow or deny
+	Reason   string `json:"reason,omitempty"`
+	Setting  string `json:"setting,omitempty"`
+	Rule     string `json:"rule,omitempty"`
+	Path     string `json:"path,omitempty"` // canonical
+	File     string `json:"file,omitempty"` // where the setting is
+	Hint     string `json:"hint,omitempty"`
+}
+
+func (c *checkCmd) Run(ctx context.Context, p *command.Program) error {
+	asked := 0
+	for _, given := range []bool{c.Read != "", c.Write != "", c.Batch != "", len(c.Command) > 0} {
+		if given {
+			asked++
+		}
+	}
+	if asked != 1 {
+		return outcome.Invalid("say one thing to check: --read PATH, --write PATH, --batch FILE or -- COMMAND", "holdfast sandbox check -- rm -rf build")
+	}
+	cwd, err := flags.AnyFolder(p, c.CWD)
+	if err != nil {
+		return err
+	}
+	if c.Batch != "" {
+		return c.batch(ctx, p, cwd)
+	}
+	list, err := boxes(p, c.Settings, cwd)
+	if err != nil {
+		return err
+	}
+	where, denied := checkBoxes(list, func(s *sandbox.Checker) error {
+		switch {
+		case c.Read != "":
+			return s.CheckPath(c.Read, cwd, sandbox.OpRead)
+		case c.Write != "":
+			return s.CheckPath(c.Write, cwd, sandbox.OpWrite)
+		}
+		return s.CheckCommand(flags.CommandLine(c.Command), cwd)
+	})
+	return c.tell(p, checkOf(denied, where))
+}
+
+func checkOf(denied error, where string) checkDoc {
+	if denied == nil {
+		return checkDoc{Decision: "allow"}
+	}
+	d, ok := errors.AsType[*sandbox.Denial](denied)
+	if !ok {
+		return checkDoc{Decision: "deny", Reason: denied.Error(), File: where}
+	}
+	return checkDoc{Decision: "deny", Reason: d.Reason, Setting: d.Setting, Rule: d.Rule, Path: d.Path, File: where, Hint: d.Hint()}
+}
+
+func (c *checkCmd) tell(p *command.Program, d checkDoc) error {
+	out := command.End(outcome.OK)
+	if d.Decision == "deny" {
+		out = command.End(outcome.Denied)
+	}
+	if c.JSON {
+		return errors.Join(p.Out.JSON(d, p.Out.TTY), out)
+	}
+	t := p.Out.Style
+	if d.Decision == "allow" {
+		p.Out.Line("%s", t.Green("allowed"))
+		return nil
+	}
+	p.Out.Line("%s  %s", t.Red("denied"), term.Escape(term.OneLine(d.Reason)))
+	by := d.Setting
+	if d.Rule != "" {
+		by += ": " + d.Rule
+	}
+	if by != "" {
+		p.Out.Line("        by %s %s", term.Escape(by), t.Dim("("+term.Escape(d.File)+")"))
+	}
+	if d.Hint != "" {
+		p.Err.Line("%s %s", p.Err.Bold("hint:"), term.Escape(term.OneLine(d.Hint)))
+	}
+	return out
+}
+
+// settingsFailure says where in a file a setting cannot be used.
+func settingsFailure(err error, source []byte, file string) error {
+	e, ok := errors.AsType[*sandbox.SettingsError](err)
+	if !ok {
+		return err
+	}
+	where := file
+	if e.Offset > 0 {
+		before := source[:min(e.Offset, len(source))]
+		where = fmt.Sprintf("%s:%d:%d", file, bytes.Count(before, []byte("\n"))+1, len(before)-bytes.LastIndexByte(before, '\n'))
+	}
+	return outcome.Invalid(where+": "+e.Error(), e.Hint())
+}

@@ -1,0 +1,140 @@
+package sandbox
+
+import (
+	"context"
+	"strings"
+
+	"github.com/holdfast-dev/holdfast/internal/cli/command"
+	"github.com/holdfast-dev/holdfast/internal/cli/flags"
+	"github.com/holdfast-dev/holdfast/internal/shellread"
+	"github.com/holdfast-dev/holdfast/internal/term"
+)
+
+// explainCmd is `holdfast sandbox explain`.
+type explainCmd struct {
+	CWD     string
+	Command []string
+	command.JSONFlag
+}
+
+func (c *explainCmd) Declare(b *command.Builder) {
+	b.Flag(&c.CWD, "cwd", "", "FOLDER", "Where the command would start; it need not exist. Default the current one.")
+	b.Arg(&c.Command, "command", "One argument is a line as a shell gets it; several are the words of one command. Put -- before it.")
+	b.Include(&c.JSONFlag)
+}
+
+type explainDoc struct {
+	Line     string       `json:"line"`
+	Static   bool         `json:"static"` // everything that it runs by itself is known
+	Safe     bool         `json:"safe"`   // it certainly changes nothing
+	Unclear  []string     `json:"unclear"`
+	Commands []commandDoc `json:"commands"`
+}
+
+type commandDoc struct {
+	Name    string    `json:"name"` // "" when it cannot be known
+	Program string    `json:"program"`
+	Line    string    `json:"line"`
+	Via     []string  `json:"via,omitempty"`
+	Dir     string    `json:"dir,omitempty"`
+	Assigns []string  `json:"assigns,omitempty"`
+	Paths   []pathDoc `json:"paths,omitempty"`
+	Safe    bool      `json:"safe,omitempty"`
+	Wrapper bool      `json:"wrapper,omitempty"`
+	Opaque  string    `json:"opaque,omitempty"`
+}
+
+type pathDoc struct {
+	Path   string   `json:"path"` // "" when it cannot be known
+	Arg    string   `json:"arg"`
+	Access []string `json:"access"`
+	From   string   `json:"from"`
+	Tree   bool     `json:"tree,omitempty"`
+}
+
+func (c *explainCmd) Run(_ context.Context, p *command.Program) error {
+	cwd, err := flags.AnyFolder(p, c.CWD)
+	if err != nil {
+		return err
+	}
+	line := flags.CommandLine(c.Command)
+	d := explain(line, shellread.Parse(line, &shellread.Options{Dir: cwd, Home: p.UserHome()}))
+	if c.JSON {
+		return p.Out.JSON(d, p.Out.TTY)
+	}
+	tellReading(p, d)
+	return nil
+}
+
+func explain(line string, r *shellread.Reading) explainDoc {
+	d := explainDoc{Line: line, Static: r.Static(), Safe: r.Safe(), Unclear: append([]string{}, r.Unclear...), Commands: []commandDoc{}}
+	for i := range r.Commands {
+		cmd := &r.Commands[i]
+		doc := commandDoc{
+			Name: cmd.Name, Program: cmd.Program, Line: cmd.Line, Via: cmd.Via, Dir: cmd.Dir, Assigns: cmd.Assigns,
+			Safe: cmd.Safe, Wrapper: cmd.Wrapper, Opaque: cmd.Opaque,
+		}
+		for _, path := range cmd.Paths {
+			doc.Paths = append(doc.Paths, pathDoc{path.Path, path.Arg, accesses(path.Access), string(path.From), path.Tree})
+		}
+		d.Commands = append(d.Commands, doc)
+	}
+	return d
+}
+
+func accesses(a shellread.Access) []string {
+	words := []string{}
+	for _, w := range []struct {
+		bit  shellread.Access
+		word string
+	}{{shellread.Read, "read"}, {shellread.Write, "write"}, {shellread.Exec, "exec"}} {
+		if a&w.bit != 0 {
+			words = append(words, w.word)
+		}
+	}
+	return words
+}
+
+func tellReading(p *command.Program, d explainDoc) {
+	t := p.Out.Style
+	for _, cmd := range d.Commands {
+		notes := ""
+		switch {
+		case cmd.Wrapper:
+			notes = "runs others"
+		case cmd.Safe:
+			notes = "changes nothing"
+		case cmd.Opaque != "":
+			notes = cmd.Opaque
+		}
+		p.Out.Line("%s  %s", t.Bold(term.Escape(term.OneLine(cmd.Line))), t.Dim(term.Escape(term.OneLine(notes))))
+		if len(cmd.Via) > 0 {
+			p.Out.Line("  via %s", term.Escape(term.OneLine(strings.Join(cmd.Via, ", "))))
+		}
+		if cmd.Dir != "" {
+			p.Out.Line("  in %s", term.Escape(cmd.Dir))
+		}
+		if len(cmd.Assigns) > 0 {
+			p.Out.Line("  sets %s", term.Escape(strings.Join(cmd.Assigns, ", ")))
+		}
+		for _, path := range cmd.Paths {
+			what := path.Path
+			if what == "" {
+				what = "a path that cannot be known (" + path.Arg + ")"
+			}
+			if path.Tree {
+				what += ", with what is below"
+			}
+			p.Out.Line("  %s %s %s", strings.Join(path.Access, "+"), term.Escape(term.OneLine(what)), t.Dim("("+path.From+")"))
+		}
+	}
+	for _, u := range d.Unclear {
+		p.Out.Line("%s %s", t.Yellow("unclear:"), term.Escape(term.OneLine(u)))
+	}
+	switch {
+	case len(d.Unclear) > 0:
+		p.Out.Line("%s", t.Yellow("not everything that it runs can be known"))
+	case d.Safe:
+		p.Out.Line("%s", t.Green("it changes nothing"))
+	}
+}

@@ -1,0 +1,209 @@
+package sessions
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+
+	"github.com/holdfast-dev/holdfast/internal/cli/command"
+	"github.com/holdfast-dev/holdfast/internal/cli/flags"
+	"github.com/holdfast-dev/holdfast/internal/cli/question"
+	"github.com/holdfast-dev/holdfast/internal/compose/env"
+	"github.com/holdfast-dev/holdfast/internal/compose/stores"
+	"github.com/holdfast-dev/holdfast/internal/outcome"
+	"github.com/holdfast-dev/holdfast/internal/term"
+	"github.com/holdfast-dev/holdfast/session"
+)
+
+// renameCmd is `holdfast sessions rename`.
+type renameCmd struct {
+	flags.SessionArg
+	Title string
+	command.StoreFlags
+	command.JSONFlag
+}
+
+func (c *renameCmd) Declare(b *command.Builder) {
+	b.Include(&c.SessionArg)
+	b.Arg(&c.Title, "title", "The new title; an empty one clears it.")
+	b.Include(&c.StoreFlags)
+	b.Include(&c.JSONFlag)
+}
+
+func (c *renameCmd) Run(ctx context.Context, p *command.Program) error {
+	return c.With(ctx, p, c.Store, func(s *session.Sessions, m session.Meta) error {
+		title, err := p.Environment().Masked(c.Title)
+		if err != nil {
+			return err
+		}
+		if err := s.Rename(ctx, m.ID, title); err != nil {
+			return err
+		}
+		return printChanged(ctx, p, s, m.ID, c.JSON, fmt.Sprintf("session %s is now called %q", m.ID, title))
+	})
+}
+
+// tagCmd is `holdfast sessions tag`.
+type tagCmd struct {
+	flags.SessionArg
+	Tag string
+	command.StoreFlags
+	command.JSONFlag
+}
+
+func (c *tagCmd) Declare(b *command.Builder) {
+	b.Include(&c.SessionArg)
+	b.Arg(&c.Tag, "tag", "The tag; an empty one clears it.")
+	b.Include(&c.StoreFlags)
+	b.Include(&c.JSONFlag)
+}
+
+func (c *tagCmd) Run(ctx context.Context, p *command.Program) error {
+	return c.With(ctx, p, c.Store, func(s *session.Sessions, m session.Meta) error {
+		tag, err := p.Environment().Masked(c.Tag)
+		if err != nil {
+			return err
+		}
+		if err := s.Tag(ctx, m.ID, tag); err != nil {
+			return err
+		}
+		return printChanged(ctx, p, s, m.ID, c.JSON, fmt.Sprintf("session %s is now tagged %q", m.ID, tag))
+	})
+}
+
+// relocateCmd is `holdfast sessions relocate`.
+type relocateCmd struct {
+	flags.SessionArg
+	CWD string
+	command.StoreFlags
+	command.JSONFlag
+}
+
+func (c *relocateCmd) Declare(b *command.Builder) {
+	b.Include(&c.SessionArg)
+	b.Flag(&c.CWD, "cwd", "", "FOLDER", "Where its folder is now.")
+	b.Include(&c.StoreFlags)
+	b.Include(&c.JSONFlag)
+	b.Require("cwd")
+}
+
+func (c *relocateCmd) Run(ctx context.Context, p *command.Program) error {
+	return c.With(ctx, p, c.Store, func(s *session.Sessions, m session.Meta) error {
+		cwd, err := p.Folder(c.CWD)
+		if err != nil {
+			return err
+		}
+		project, _, err := session.ProjectID(cwd)
+		if err != nil {
+			return err
+		}
+		if err := s.Relocate(ctx, m.ID, cwd, project); err != nil {
+			return err
+		}
+		return printChanged(ctx, p, s, m.ID, c.JSON, fmt.Sprintf("session %s is now at home in %s", m.ID, cwd))
+	})
+}
+
+// forkCmd is `holdfast sessions fork`.
+type forkCmd struct {
+	flags.SessionArg
+	At    string
+	UpTo  *int
+	First *int
+	ID    string
+	Name  string
+
+	WithGrants bool
+	command.StoreFlags
+	command.JSONFlag
+}
+
+func (c *forkCmd) Declare(b *command.Builder) {
+	b.Include(&c.SessionArg)
+	b.Flag(&c.At, "at", "", "ITEM", "Keep the transcript up to this item.")
+	b.Flag(&c.UpTo, "up-to", "", "N", "Keep the transcript up to and with the item at index N, counted from 0.")
+	b.Flag(&c.First, "first", "", "N", "Keep the first N items of the transcript.")
+	b.Flag(&c.ID, "id", "", "ID", "The fork's id; default a new one.")
+	b.Flag(&c.Name, "name", "", "TITLE", "The fork's title.")
+	b.Flag(&c.WithGrants, "with-grants", "", "", "Begin with what was decided in the session: mode, grants, denials, changes of policy.")
+	b.Include(&c.StoreFlags)
+	b.Include(&c.JSONFlag)
+	b.Exclusive("at", "up-to", "first")
+}
+
+func (c *forkCmd) Run(ctx context.Context, p *command.Program) error {
+	return c.With(ctx, p, c.Store, func(s *session.Sessions, m session.Meta) error {
+		id, err := s.Fork(ctx, m.ID, &session.ForkOptions{ID: c.ID, UpTo: c.UpTo, First: c.First, At: c.At, Title: c.Name, User: env.Account(), Grants: c.WithGrants})
+		if err != nil {
+			return err
+		}
+		if err := c.leftBehind(ctx, p, s, m); err != nil {
+			return err
+		}
+		if !c.JSON {
+			p.Out.Line("%s", id)
+		}
+		return printChanged(ctx, p, s, id, c.JSON, fmt.Sprintf("forked %s; go on in it: holdfast run %s-r %s PROMPT", m.ID, flags.StoreArg(c.Store), id))
+	})
+}
+
+// leftBehind says that what was decided in the session does not hold in the fork.
+func (c *forkCmd) leftBehind(ctx context.Context, p *command.Program, s *session.Sessions, m session.Meta) error {
+	if c.WithGrants {
+		return nil
+	}
+	left, err := s.LeftBehind(ctx, m.ID)
+	if text := left.Notice(m.ID); text != "" {
+		p.Err.Line("%s", text)
+	}
+	return err
+}
+
+// deleteCmd is `holdfast sessions delete`.
+type deleteCmd struct {
+	flags.SessionArg
+	Yes bool
+	command.StoreFlags
+	command.JSONFlag
+}
+
+func (c *deleteCmd) Declare(b *command.Builder) {
+	b.Include(&c.SessionArg)
+	b.Flag(&c.Yes, "yes", "y", "", "Do not ask.")
+	b.Include(&c.StoreFlags)
+	b.Include(&c.JSONFlag)
+}
+
+func (c *deleteCmd) Run(ctx context.Context, p *command.Program) error {
+	return c.WithOpening(ctx, p, c.Store, &stores.Options{Mirror: true}, func(s *session.Sessions, m session.Meta) error {
+		if err := c.confirm(ctx, p, m); err != nil {
+			return err
+		}
+		if err := s.DeleteFamily(ctx, m.ID); err != nil {
+			return err
+		}
+		if c.JSON {
+			return p.Out.JSON(map[string]any{"deleted": m.ID}, false)
+		}
+		p.Err.Line("deleted session %s", term.Escape(m.ID))
+		return nil
+	})
+}
+
+// confirm asks the person at the terminal. Without one, --yes is required.
+func (c *deleteCmd) confirm(ctx context.Context, p *command.Program, m session.Meta) error {
+	if c.Yes {
+		return nil
+	}
+	a := question.NewAsker(p)
+	if a == nil {
+		return outcome.Invalid("deleting is for good and nobody is there to confirm it", "holdfast sessions delete --yes "+term.Quote(m.ID))
+	}
+	defer a.Close()
+	a.Out.Line("session %s  %s  %s", m.ID, term.Escape(term.Fit(cmp.Or(m.Title, m.FirstPrompt), 60)), term.Count(m.MessageCount, "item"))
+	ok, err := a.Yes(ctx, "delete it for good?")
+	if err != nil || ok {
+		return err
+	}
+	return outcome.Invalid("nothing was deleted", "")
+}

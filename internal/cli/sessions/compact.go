@@ -1,0 +1,152 @@
+package sessions
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+
+	"github.com/holdfast-dev/holdfast/agent"
+	"github.com/holdfast-dev/holdfast/event"
+	"github.com/holdfast-dev/holdfast/internal/cli/command"
+	"github.com/holdfast-dev/holdfast/internal/cli/flags"
+	"github.com/holdfast-dev/holdfast/internal/compose"
+	"github.com/holdfast-dev/holdfast/internal/outcome"
+	"github.com/holdfast-dev/holdfast/internal/term"
+	"github.com/holdfast-dev/holdfast/runspec"
+	"github.com/holdfast-dev/holdfast/session"
+)
+
+// compactCmd is `holdfast sessions compact`.
+type compactCmd struct {
+	flags.SessionArg
+	Instructions string
+	Model        string
+	BaseURL      string
+	Settings     []string
+	NoHooks      bool
+	Takeover     bool
+	command.StoreFlags
+	command.JSONFlag
+}
+
+func (c *compactCmd) Declare(b *command.Builder) {
+	b.Include(&c.SessionArg)
+	b.Flag(&c.Instructions, "instructions", "i", "TEXT", "What the summary is to keep, or to leave out.")
+	b.Flag(&c.Model, "model", "m", "PROVIDER/MODEL", "Who summarises; default $HOLDFAST_MODEL.")
+	b.Flag(&c.BaseURL, "base-url", "", "URL", "The provider's address.")
+	b.Flag(&c.Settings, "settings", "", "FILE|JSON", "More settings; their compact block says by which steps.")
+	b.Flag(&c.NoHooks, "no-hooks", "", "", "Run no hooks. Refused where the administrator's settings have some.")
+	b.Flag(&c.Takeover, "takeover", "", "", "Take the session from a process that holds it.")
+	b.Include(&c.StoreFlags)
+	b.Include(&c.JSONFlag)
+}
+
+type compactDoc struct {
+	Session      string  `json:"session"`
+	Compacted    bool    `json:"compacted"`
+	Items        int     `json:"items"`
+	ItemsBefore  int     `json:"items_before"`
+	Tokens       int     `json:"tokens,omitempty"` // estimated
+	TokensBefore int     `json:"tokens_before,omitempty"`
+	CostUSD      float64 `json:"cost_usd,omitempty"`
+}
+
+// compactView keeps what is told of a compaction.
+type compactView struct {
+	p   *command.Program
+	doc compactDoc
+}
+
+func (v *compactView) Observe(_ string, e event.Event) {
+	switch e := e.(type) {
+	case event.Compacting:
+		v.p.Err.Progress().Show("compacting")
+	case event.MutationFinished:
+		v.doc.TokensBefore, v.doc.Tokens = e.TokensBefore, e.TokensAfter
+	case event.UsageUpdated:
+		v.doc.CostUSD = e.CostUSD
+	case event.SessionOpened:
+		for _, n := range e.Notices {
+			v.p.Warn("%s", n)
+		}
+	}
+}
+
+func (c *compactCmd) Run(ctx context.Context, p *command.Program) error {
+	return c.With(ctx, p, c.Store, func(s *session.Sessions, m session.Meta) error {
+		a, made, v, err := c.agent(ctx, p, s, m)
+		if made != nil {
+			defer made.Close()
+		}
+		if err != nil {
+			return err
+		}
+		before, after, err := a.Compact(ctx, c.Instructions)
+		p.Err.Progress().Show("")
+		err = errors.Join(explained(err), a.Leave())
+		if err != nil {
+			return err
+		}
+		v.doc.Session, v.doc.ItemsBefore, v.doc.Items = m.ID, before, after
+		v.doc.Compacted = v.doc.TokensBefore > 0
+		return v.tell(c.JSON)
+	})
+}
+
+// explained says what to do about a session that cannot be compacted now.
+func explained(err error) error {
+	if errors.Is(err, agent.ErrRunning) {
+		return outcome.Invalid("a question about a call waits for an answer", "holdfast approvals list")
+	}
+	return err
+}
+
+// agent makes an agent of the session that has no tools: it only compacts.
+func (c *compactCmd) agent(ctx context.Context, p *command.Program, s *session.Sessions, m session.Meta) (*agent.Agent, *compose.Parts, *compactView, error) {
+	files, err := flags.SettingsFiles(p, c.Settings)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	spec := &runspec.Spec{
+		Model: c.Model, ModelOptions: runspec.ModelOptions{BaseURL: c.BaseURL}, Hooks: runspec.Hooks{Off: c.NoHooks}, Tools: []string{},
+		Permissions: runspec.Permissions{Settings: files},
+	}
+	cwd := m.CWD
+	if info, err := os.Stat(cwd); cwd == "" || err != nil || !info.IsDir() { // it was elsewhere, or is gone
+		if cwd, err = p.Folder(""); err != nil {
+			return nil, nil, nil, err
+		}
+	}
+	made, err := compose.Make(ctx, &compose.Request{Env: p.Environment(), Spec: spec, Cwd: cwd})
+	if err != nil {
+		return nil, made, nil, err
+	}
+	v := &compactView{p: p}
+	o := made.Options
+	o.Sessions, o.Session = s, session.RestoreOptions{SessionID: m.ID, MustExist: true, Takeover: c.Takeover}
+	o.LoopObservers = append(o.LoopObservers, v)
+	a, err := agent.New(made.Models.Primary, &o)
+	if err != nil {
+		return nil, made, nil, err
+	}
+	made.Attach(a)
+	return a, made, v, nil
+}
+
+func (v *compactView) tell(asJSON bool) error {
+	d := v.doc
+	if asJSON {
+		return v.p.Out.JSON(d, false)
+	}
+	if !d.Compacted {
+		v.p.Err.Line("session %s stays as it is: there is nothing to compact in %s", term.Escape(d.Session), term.Count(d.Items, "item"))
+		return nil
+	}
+	cost := ""
+	if d.CostUSD > 0 {
+		cost = fmt.Sprintf(", for %.4f USD", d.CostUSD)
+	}
+	v.p.Err.Line("session %s: %s became %d, about %d tokens became %d%s", term.Escape(d.Session), term.Count(d.ItemsBefore, "item"), d.Items, d.TokensBefore, d.Tokens, cost)
+	return nil
+}

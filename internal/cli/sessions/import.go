@@ -1,0 +1,291 @@
+package sessions
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/holdfast-dev/holdfast/internal/cli/command"
+	"github.com/holdfast-dev/holdfast/internal/outcome"
+	"github.com/holdfast-dev/holdfast/internal/session/convert"
+	"github.com/holdfast-dev/holdfast/internal/term"
+	"github.com/holdfast-dev/holdfast/session"
+)
+
+// importCmd is `holdfast sessions import`.
+type importCmd struct {
+	Paths   []string
+	Format  string
+	Project string
+	Trusted bool
+	NoMask  bool
+	DryRun  bool
+	command.StoreFlags
+	command.JSONFlag
+}
+
+func (c *importCmd) Declare(b *command.Builder) {
+	b.Arg(&c.Paths, "path", "Files, or folders such as ~/.claude and ~/.codex/sessions.")
+	c.Format = "auto"
+	b.Flag(&c.Format, "format", "", "FORMAT", "What the files are: open-agent-sdk, claude, codex or jsonl, our own; auto looks at each of them.", "auto", "open-agent-sdk", "claude", "codex", "jsonl")
+	b.Flag(&c.Project, "project", "", "FOLDER", "Count the sessions to this folder's project, wherever they ran.")
+	b.Flag(&c.Trusted, "trusted", "", "", "Take in our own records (jsonl) also when they hold grants, a mode or answers that would count again.")
+	b.Flag(&c.NoMask, "no-mask", "", "", "Keep keys and tokens that are in the files.")
+	b.Flag(&c.DryRun, "dry-run", "", "", "Only read the files and say what would be imported.")
+	b.Include(&c.StoreFlags)
+	b.Include(&c.JSONFlag)
+}
+
+// importSum is what became of all files.
+type importSum struct {
+	Sources   int   `json:"sources"`
+	Imported  int   `json:"imported"`
+	Continued int   `json:"continued"`
+	Unchanged int   `json:"unchanged"`
+	Skipped   int   `json:"skipped"`
+	Failed    int   `json:"failed"`
+	Left      int   `json:"left_out"`
+	Items     int   `json:"items"`
+	Masked    int   `json:"masked"`
+	Bytes     int64 `json:"bytes"`
+	Warnings  int   `json:"warnings"`
+	DryRun    bool  `json:"dry_run,omitempty"`
+}
+
+func (c *importCmd) Run(ctx context.Context, p *command.Program) error {
+	o, err := c.options(p)
+	if err != nil {
+		return err
+	}
+	found, err := c.find(p)
+	if err != nil {
+		return err
+	}
+	sessions, closeStore, err := p.OpenStore(ctx, c.Store)
+	if err != nil {
+		return err
+	}
+	defer closeStore()
+	sum := importSum{Sources: len(found.Sources), Left: len(found.Left), DryRun: c.DryRun}
+	for _, l := range found.Left {
+		if err := c.left(p, l); err != nil {
+			return err
+		}
+	}
+	bar := newImportBar(p, found)
+	o.Progress = bar.read
+	var printing error
+	err = convert.ImportAll(ctx, sessions, found.Sources, o, func(r *convert.Report, err error) bool {
+		printing = c.tell(p, &sum, r, err)
+		bar.done()
+		return printing == nil
+	})
+	bar.stop()
+	if printing != nil {
+		return printing
+	}
+	if terr := c.total(p, &sum, err != nil); terr != nil {
+		return terr
+	}
+	switch {
+	case err != nil:
+		return context.Cause(ctx)
+	case sum.Failed > 0:
+		return &outcome.Failure{Message: term.Count(sum.Failed, "file") + " could not be imported", Result: outcome.Failed, Advice: "what was wrong is said above; the others are there"}
+	}
+	return nil
+}
+
+func (c *importCmd) options(p *command.Program) (*convert.Options, error) {
+	o := &convert.Options{DryRun: c.DryRun, Clock: p.Now, Trusted: c.Trusted}
+	if !c.NoMask {
+		rules, err := p.FolderSettings("")
+		if err != nil {
+			return nil, err
+		}
+		if o.Mask, err = rules.Masker(); err != nil {
+			return nil, err
+		}
+	}
+	if c.DryRun {
+		return o, nil
+	}
+	fixed := ""
+	if c.Project != "" {
+		dir, err := p.Folder(c.Project)
+		if err != nil {
+			return nil, err
+		}
+		if fixed, _, err = session.ProjectID(dir); err != nil {
+			return nil, err
+		}
+	}
+	o.Project = func(cwd string) string {
+		if fixed != "" {
+			return fixed
+		}
+		if st, err := os.Stat(cwd); !filepath.IsAbs(cwd) || err != nil || !st.IsDir() {
+			return ""
+		}
+		id, _, _ := session.ProjectID(cwd) // a folder that is gone has no project
+		return id
+	}
+	return o, nil
+}
+
+// find looks for sources in all paths.
+func (c *importCmd) find(p *command.Program) (*convert.Found, error) {
+	all := &convert.Found{}
+	for _, path := range c.Paths {
+		if rest, ok := strings.CutPrefix(path, "~/"); ok {
+			path = filepath.Join(p.Getenv("HOME"), rest)
+		}
+		if !filepath.IsAbs(path) {
+			wd, err := p.Getwd()
+			if err != nil {
+				return nil, err
+			}
+			path = filepath.Join(wd, path)
+		}
+		found, err := convert.Find(path, convert.Format(c.Format))
+		if errors.Is(err, os.ErrNotExist) {
+			return nil, outcome.Invalid("there is no "+path, "")
+		}
+		if err != nil {
+			return nil, err
+		}
+		all.Sources = append(all.Sources, found.Sources...)
+		all.Left = append(all.Left, found.Left...)
+		all.Bytes += found.Bytes
+	}
+	return all, nil
+}
+
+func (c *importCmd) left(p *command.Program, l convert.Left) error {
+	if c.JSON {
+		return p.Out.JSON(l, false)
+	}
+	p.Warn("%s is left out: %s", l.File, l.Why)
+	return nil
+}
+
+// importDoc is what became of one file, in JSON.
+type importDoc struct {
+	*convert.Report
+	Error string `json:"error,omitempty"`
+	Hint  string `json:"hint,omitempty"`
+}
+
+func (c *importCmd) tell(p *command.Program, sum *importSum, r *convert.Report, err error) error {
+	sum.Items += r.Items
+	sum.Masked += r.Masked
+	sum.Bytes += r.Bytes
+	sum.Warnings += len(r.Warnings) + r.More
+	switch {
+	case err != nil:
+		sum.Failed++
+	case r.Status == convert.Imported:
+		sum.Imported++
+	case r.Status == convert.Continued:
+		sum.Continued++
+	case r.Status == convert.Unchanged:
+		sum.Unchanged++
+	default:
+		sum.Skipped++
+	}
+	if c.JSON {
+		d := importDoc{Report: r}
+		if err != nil {
+			d.Error, d.Hint = err.Error(), outcome.Hint(err)
+		}
+		return p.Out.JSON(d, false)
+	}
+	for _, w := range r.Warnings {
+		p.Warn("%s", w)
+	}
+	if r.More > 0 {
+		p.Warn("%s: %s more", r.File, term.Count(r.More, "warning"))
+	}
+	if err != nil {
+		p.Warn("%v", err)
+		if hint := outcome.Hint(err); hint != "" {
+			p.Err.Line("%s %s", p.Err.Bold("hint:"), term.Escape(term.OneLine(hint)))
+		}
+	}
+	return nil
+}
+
+// total tells the sum.
+func (c *importCmd) total(p *command.Program, sum *importSum, stopped bool) error {
+	if c.JSON {
+		return p.Out.JSON(struct {
+			Summary *importSum `json:"summary"`
+		}{sum}, false)
+	}
+	verb := "imported"
+	if c.DryRun {
+		verb = "would be imported"
+	}
+	words := []string{term.Count(sum.Imported, "session") + " " + verb + " (" + term.Count(sum.Items, "item") + ", " + term.Size(sum.Bytes) + " read)"}
+	for _, n := range []struct {
+		n    int
+		what string
+	}{{sum.Continued, "continued"}, {sum.Unchanged, "there already"}, {sum.Skipped, "left alone"}, {sum.Failed, "failed"}, {sum.Masked, "lines with secrets masked"}, {sum.Warnings, "warnings"}} {
+		if n.n > 0 {
+			words = append(words, fmt.Sprintf("%d %s", n.n, n.what))
+		}
+	}
+	p.Err.Line("%s", strings.Join(words, ", "))
+	if stopped {
+		p.Err.Line("stopped: the same command goes on where it was")
+	}
+	return nil
+}
+
+// importBar is the progress line: how much of the files was read, how fast, and how
+// long the rest will take.
+type importBar struct {
+	s     *term.Progress
+	total int64
+	files int
+	count atomic.Int64
+	bytes atomic.Int64
+	since time.Time
+}
+
+func newImportBar(p *command.Program, found *convert.Found) *importBar {
+	b := &importBar{s: p.Err.Progress(), total: found.Bytes, files: len(found.Sources), since: time.Now()}
+	b.s.Detail(func() string { return b.text(time.Since(b.since)) })
+	b.s.Show("importing")
+	return b
+}
+
+func (b *importBar) read(n int64) { b.bytes.Add(n) }
+func (b *importBar) done()        { b.count.Add(1) }
+
+func (b *importBar) stop() {
+	b.s.Show("")
+	b.s.Detail(nil)
+}
+
+// text is the line as it is after some time.
+func (b *importBar) text(after time.Duration) string {
+	const cells = 20
+	read := b.bytes.Load()
+	part := 1.0
+	if b.total > 0 {
+		part = min(float64(read)/float64(b.total), 1)
+	}
+	full := int(part * cells)
+	line := fmt.Sprintf(" %s%s %d of %d · %d %%", strings.Repeat("━", full), strings.Repeat("─", cells-full), b.count.Load(), b.files, int(part*100))
+	if s := after.Seconds(); s > 0.5 && read > 0 {
+		rate := float64(read) / s
+		line += fmt.Sprintf(" · %.1f MB/s · %s left,", rate/1e6, term.Elapsed(time.Duration(float64(b.total-min(read, b.total))/rate*float64(time.Second)).Round(time.Second)))
+	}
+	return line
+}

@@ -1,0 +1,154 @@
+package sessions
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/holdfast-dev/holdfast/internal/cli/command"
+	"github.com/holdfast-dev/holdfast/internal/outcome"
+	"github.com/holdfast-dev/holdfast/internal/term"
+	"github.com/holdfast-dev/holdfast/session"
+)
+
+// listCmd is `holdfast sessions list`.
+type listCmd struct {
+	All    bool
+	CWD    string
+	Space  string
+	Tag    string
+	Parent string
+	Agents bool
+	Trash  bool
+	Limit  int
+	Cursor string
+	command.StoreFlags
+	command.JSONFlag
+}
+
+func (c *listCmd) Declare(b *command.Builder) {
+	b.Flag(&c.All, "all", "a", "", "Sessions of all projects.")
+	b.Flag(&c.CWD, "cwd", "", "FOLDER", "The project of this folder; default the current one.")
+	b.Flag(&c.Space, "workspace", "w", "SLUG", "Those of this workspace.")
+	b.Flag(&c.Tag, "tag", "", "TAG", "Only sessions with this tag.")
+	b.Flag(&c.Parent, "parent", "", "ID", "Only forks of this session.")
+	b.Flag(&c.Agents, "agents", "", "", "Also those of sub-agents, which 'sessions show' of the one they work for names.")
+	b.Flag(&c.Trash, "trash", "", "", "Sessions that are in the trash.")
+	c.Limit = 50
+	b.Flag(&c.Limit, "limit", "n", "N", "At most this many; default 50, 0 for all.")
+	b.Flag(&c.Cursor, "cursor", "", "CURSOR", "Go on where a list ended.")
+	b.Include(&c.StoreFlags)
+	b.Include(&c.JSONFlag)
+}
+
+type listDoc struct {
+	Sessions []listedDoc `json:"sessions"`
+	Next     string      `json:"next,omitempty"`
+}
+
+type listedDoc struct {
+	session.Meta
+	State  string          `json:"state"`
+	Holder *session.Holder `json:"holder,omitempty"`
+	Since  *time.Time      `json:"held_since,omitempty"`
+}
+
+func (c *listCmd) Run(ctx context.Context, p *command.Program) error {
+	switch {
+	case c.Limit < 0:
+		return outcome.Invalid("--limit must not be negative", "")
+	case c.Space != "" && (c.All || c.CWD != ""):
+		return outcome.Invalid("--workspace cannot be used with --all or --cwd", "")
+	}
+	sessions, closeStore, err := p.OpenStore(ctx, c.Store)
+	if err != nil {
+		return err
+	}
+	defer closeStore()
+	q := session.Query{Tag: c.Tag, Parent: c.Parent, Limit: c.Limit, After: c.Cursor, Worktrees: true, Unowned: !c.Agents}
+	if c.Trash {
+		q.Trash = session.TrashOnly
+	}
+	if q.Project, err = c.project(ctx, p); err != nil {
+		return err
+	}
+	page, err := sessions.List(ctx, q)
+	if err != nil {
+		return err
+	}
+	asking, err := sessions.Asking(ctx)
+	if err != nil {
+		return err
+	}
+	doc := listDoc{Sessions: []listedDoc{}, Next: page.Next}
+	for _, m := range page.Sessions {
+		d := listedDoc{Meta: m}
+		var lease *session.Lease
+		if d.State, lease = state(ctx, sessions, m, asking); lease != nil {
+			d.Holder, d.Since = &lease.Holder, &lease.Since
+		}
+		doc.Sessions = append(doc.Sessions, d)
+	}
+	if c.JSON {
+		return p.Out.JSON(doc, p.Out.TTY)
+	}
+	c.table(p, doc)
+	return nil
+}
+
+// project is that of the sessions that are meant; "" is any.
+func (c *listCmd) project(ctx context.Context, p *command.Program) (string, error) {
+	if c.All {
+		return "", nil
+	}
+	if c.Space != "" {
+		in, err := command.OpenSpace(ctx, p, c.Space, "")
+		if err != nil {
+			return "", err
+		}
+		defer in.Close()
+		return in.Settings.SessionProject(), nil
+	}
+	cwd, err := p.Folder(c.CWD)
+	if err != nil {
+		return "", err
+	}
+	project, _, err := session.ProjectID(cwd)
+	return project, err
+}
+
+func (c *listCmd) table(p *command.Program, doc listDoc) {
+	if len(doc.Sessions) == 0 {
+		where := "here"
+		if c.Trash {
+			where = "of this project in the trash"
+		}
+		p.Err.Line("no sessions %s", where)
+		if !c.All {
+			p.Err.Line("%s holdfast sessions list --all", p.Err.Bold("hint:"))
+		}
+		return
+	}
+	rows := [][]string{{"SESSION", "TITLE", "ITEMS", "AGE", "BRANCH", "MODEL", "STATE"}}
+	for _, d := range doc.Sessions {
+		title := cmp.Or(d.Title, d.FirstPrompt)
+		if d.Tag != "" {
+			title = "[" + d.Tag + "] " + title
+		}
+		rows = append(rows, []string{
+			d.ID, title, fmt.Sprint(d.MessageCount), term.Age(p.Now().Sub(d.UpdatedAt)), cmp.Or(d.GitBranch, "-"), cmp.Or(d.Model, "-"), stateWord(d),
+		})
+	}
+	p.Out.Table(rows, 1)
+	if doc.Next != "" {
+		p.Err.Line("%s more: holdfast sessions list --cursor %s", p.Err.Dim("·"), term.Quote(doc.Next))
+	}
+}
+
+func stateWord(d listedDoc) string {
+	if d.Holder == nil {
+		return d.State
+	}
+	return fmt.Sprintf("%s (pid %d on %s)", d.State, d.Holder.PID, d.Holder.Host)
+}

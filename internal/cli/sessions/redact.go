@@ -1,0 +1,334 @@
+package sessions
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/holdfast-dev/holdfast/audit/secret"
+	"github.com/holdfast-dev/holdfast/internal/cli/command"
+	"github.com/holdfast-dev/holdfast/internal/cli/flags"
+	"github.com/holdfast-dev/holdfast/internal/cli/question"
+	"github.com/holdfast-dev/holdfast/internal/compose/stores"
+	"github.com/holdfast-dev/holdfast/internal/outcome"
+	"github.com/holdfast-dev/holdfast/internal/term"
+	"github.com/holdfast-dev/holdfast/session"
+)
+
+// redactCmd is `holdfast sessions redact`.
+type redactCmd struct {
+	flags.SessionArg
+	Seq     []string
+	Match   string
+	Secrets bool
+	Reason  string
+	DryRun  bool
+	Yes     bool
+	command.StoreFlags
+	command.JSONFlag
+}
+
+func (c *redactCmd) Declare(b *command.Builder) {
+	b.Include(&c.SessionArg)
+	b.Words(&c.Seq, "seq", "", "N[-M]", "Erase these records whole; sessions show --records has the numbers.")
+	b.Flag(&c.Match, "match", "", "REGEXP", "Erase what this regular expression finds in any text of the session.")
+	b.Flag(&c.Secrets, "secrets", "", "", "Mask keys, tokens and private keys.")
+	b.Flag(&c.Reason, "reason", "", "TEXT", "Why; it is kept in the log.")
+	b.Flag(&c.DryRun, "dry-run", "", "", "Only show what would be erased.")
+	b.Flag(&c.Yes, "yes", "y", "", "Do not ask.")
+	b.Include(&c.StoreFlags)
+	b.Include(&c.JSONFlag)
+}
+
+type redactDoc struct {
+	Session string             `json:"session"`
+	DryRun  bool               `json:"dry_run,omitempty"`
+	Erased  []erasedDoc        `json:"erased"`
+	Copies  []session.HeldCopy `json:"copies,omitempty"`
+	Left    []leftDoc          `json:"left,omitempty"`
+}
+
+type erasedDoc struct {
+	Seq     int64           `json:"seq"`
+	Kind    session.Kind    `json:"kind"`
+	Session string          `json:"session"`
+	Instead json.RawMessage `json:"instead,omitempty"`
+}
+
+type leftDoc struct {
+	Session string       `json:"session"`
+	Seq     int64        `json:"seq,omitempty"`
+	Kind    session.Kind `json:"kind,omitempty"`
+	Why     string       `json:"why"`
+}
+
+// Help says more than one line.
+func (c *redactCmd) Help() string {
+	return `--match and --secrets look at all that shares or repeats the session's text: what it was forked
+from, its forks, who works for its run, long outputs, the index. What is left is told with the reason.
+When it is cut short, the same command does the rest. docs/erasure.md has the list of places.
+
+  holdfast sessions redact --match 'rose ?bud' --dry-run SESSION
+  holdfast sessions redact --seq 12-14 SESSION`
+}
+
+func (c *redactCmd) Run(ctx context.Context, p *command.Program) error {
+	o, err := c.options(p)
+	if err != nil {
+		return err
+	}
+	s, closeStore, err := p.OpenStoreWith(ctx, c.Store, &stores.Options{Mirror: true})
+	if err != nil {
+		return err
+	}
+	defer closeStore()
+	m, err := redactable(ctx, s, c.Session)
+	if err != nil {
+		return err
+	}
+	return c.redact(ctx, p, s, m, o)
+}
+
+// redactable finds a session that has something to erase: also in the trash, and, by its
+// whole id, a deleted one that forks still show.
+func redactable(ctx context.Context, s *session.Sessions, name string) (session.Meta, error) {
+	m, err := s.Find(ctx, name)
+	if !errors.Is(err, session.ErrNotFound) {
+		return m, err
+	}
+	if trashed, gone := s.FindTrashed(ctx, name); gone == nil {
+		return trashed, nil
+	}
+	page, lost := s.List(ctx, session.Query{ID: name})
+	if lost == nil && len(page.Sessions) == 1 {
+		return page.Sessions[0], nil
+	}
+	return m, err
+}
+
+func (c *redactCmd) redact(ctx context.Context, p *command.Program, s *session.Sessions, m session.Meta, o session.RedactOptions) error {
+	if !c.DryRun && !c.Yes && wouldNotAsk(p) {
+		return outcome.Invalid("erasing is for good and nobody is there to confirm it",
+			"holdfast sessions redact --dry-run … "+term.Quote(m.ID)+" shows what would be erased, --yes erases it")
+	}
+	dry := o
+	dry.DryRun = true
+	plan, err := s.Redact(ctx, m.ID, dry)
+	if err != nil {
+		return err
+	}
+	if c.DryRun {
+		return c.tell(p, m.ID, plan, "would be erased")
+	}
+	if !c.Yes && len(plan.Erased)+len(plan.Copies) > 0 {
+		if err := c.confirm(ctx, p, m, plan); err != nil {
+			return err
+		}
+	}
+	did, err := s.Redact(ctx, m.ID, o)
+	if err != nil {
+		return err
+	}
+	return c.tell(p, m.ID, did, "erased")
+}
+
+// options says what is to be erased.
+func (c *redactCmd) options(p *command.Program) (session.RedactOptions, error) {
+	o := session.RedactOptions{Reason: c.Reason, By: cmp.Or(p.Getenv("USER"), "person")}
+	ways := 0
+	for _, given := range []bool{len(c.Seq) > 0, c.Match != "", c.Secrets} {
+		if given {
+			ways++
+		}
+	}
+	if ways != 1 {
+		return o, outcome.Invalid("say what to erase: one of --seq, --match and --secrets", "holdfast sessions redact --secrets --dry-run SESSION")
+	}
+	var (
+		m   *secret.Masker
+		err error
+	)
+	switch {
+	case c.Match != "":
+		m, err = secret.New(&secret.Options{Alone: true, Patterns: []secret.Pattern{{ID: "match", Expr: c.Match, Show: session.Erased}}})
+		if err != nil {
+			return o, outcome.Invalid("--match: "+err.Error(), "to erase whole records use --seq")
+		}
+	case c.Secrets:
+		if m, err = newMasker(p); err != nil {
+			return o, err
+		}
+	default:
+		o.Seqs, err = seqs(c.Seq)
+		o.Skip = len(o.Seqs) > len(c.Seq) // a range goes over what stays
+		return o, err
+	}
+	o.Mask = func(payload json.RawMessage) json.RawMessage {
+		masked, _ := m.JSON(payload)
+		return masked
+	}
+	return o, nil
+}
+
+// secrets is the masker of the settings here, also when they switch masking off.
+func newMasker(p *command.Program) (*secret.Masker, error) {
+	s, err := p.FolderSettings("")
+	if err != nil {
+		return nil, err
+	}
+	s.Secrets.Mask.Value = true
+	return s.Masker()
+}
+
+// maxSeqs bounds how many records a range names, so that a slip of the finger does
+// not fill the memory.
+const maxSeqs = 1_000_000
+
+// seqs reads numbers and ranges: 12, 14-16.
+func seqs(given []string) ([]int64, error) {
+	var list []int64
+	for _, s := range given {
+		from, to, isRange := strings.Cut(s, "-")
+		a, err := strconv.ParseInt(strings.TrimSpace(from), 10, 64)
+		b := a
+		if err == nil && isRange {
+			b, err = strconv.ParseInt(strings.TrimSpace(to), 10, 64)
+		}
+		if err != nil || a < 1 || b < a || b-a >= maxSeqs {
+			return nil, outcome.Invalid(fmt.Sprintf("--seq %q is neither a number nor a range", s), "write --seq 12-14,20")
+		}
+		for ; a <= b; a++ {
+			list = append(list, a)
+		}
+	}
+	return list, nil
+}
+
+// wouldNotAsk reports whether nobody can be asked.
+func wouldNotAsk(p *command.Program) bool {
+	a := question.NewAsker(p)
+	if a == nil {
+		return true
+	}
+	a.Close()
+	return false
+}
+
+// confirm shows what will be erased and asks the person at the terminal.
+func (c *redactCmd) confirm(ctx context.Context, p *command.Program, m session.Meta, plan *session.Redaction) error {
+	a := question.NewAsker(p)
+	if a == nil {
+		return outcome.Invalid("erasing is for good and nobody is there to confirm it", "holdfast sessions redact --yes … "+term.Quote(m.ID))
+	}
+	defer a.Close()
+	a.Out.Line("session %s  %s", term.Escape(m.ID), term.Escape(term.Fit(cmp.Or(m.Title, m.FirstPrompt), 60)))
+	c.rows(m.ID, plan, a.Out.Line)
+	ok, err := a.Yes(ctx, fmt.Sprintf("erase %s for good?", c.amount(plan)))
+	if err != nil || ok {
+		return err
+	}
+	return outcome.Invalid("nothing was erased", "")
+}
+
+func (c *redactCmd) amount(r *session.Redaction) string {
+	text := term.Count(len(r.Erased), "record")
+	if n := removed(r); n > 0 {
+		text += " and " + term.Count(n, "file")
+	}
+	if len(c.Seq) > 0 {
+		return text
+	}
+	return "this in " + text
+}
+
+// removed counts the copies that go.
+func removed(r *session.Redaction) (n int) {
+	for _, h := range r.Copies {
+		if h.Stays == "" {
+			n++
+		}
+	}
+	return n
+}
+
+// rows shows what goes, one place a line, that of other sessions below their ids.
+func (c *redactCmd) rows(id string, r *session.Redaction, line func(string, ...any)) {
+	for _, e := range r.Erased {
+		if e.Session != id {
+			id = e.Session
+			line("session %s", term.Escape(id))
+		}
+		line("%s", c.row(e))
+	}
+	for _, h := range r.Copies {
+		if h.Stays == "" {
+			line("%7s  %s", h.What, term.Escape(h.Place))
+		}
+	}
+}
+
+// row is one record for a person: what will be gone or, of a secret, what stays.
+func (c *redactCmd) row(e session.Erasure) string {
+	text := e.Record.Payload
+	if c.Secrets || c.Match != "" {
+		text = e.Instead
+	}
+	return fmt.Sprintf("%5d  %s  %s", e.Record.Seq, term.Column(string(e.Record.Kind), 17), term.Escape(term.Clip(around(string(text)), 160)))
+}
+
+// around is a payload from shortly before the first place where something is masked.
+func around(payload string) string {
+	at := -1
+	for _, mark := range []string{"[secret:", session.Erased} {
+		if i := strings.Index(payload, mark); i >= 0 && (at < 0 || i < at) {
+			at = i
+		}
+	}
+	if at < 100 {
+		return payload
+	}
+	return "…" + strings.ToValidUTF8(payload[at-80:], "")
+}
+
+func (c *redactCmd) tell(p *command.Program, id string, r *session.Redaction, what string) error {
+	if c.JSON {
+		d := redactDoc{Session: id, DryRun: c.DryRun, Erased: []erasedDoc{}}
+		for _, e := range r.Erased {
+			d.Erased = append(d.Erased, erasedDoc{e.Record.Seq, e.Record.Kind, e.Session, e.Instead})
+		}
+		d.Copies = r.Copies
+		for _, l := range r.Left {
+			d.Left = append(d.Left, leftDoc(l))
+		}
+		return p.Out.JSON(d, false)
+	}
+	if c.DryRun || c.Yes {
+		c.rows(id, r, p.Out.Line)
+	}
+	text := term.Count(len(r.Erased), "record")
+	if n := removed(r); n > 0 {
+		text += " and " + term.Count(n, "file")
+	}
+	p.Err.Line("session %s: %s %s", term.Escape(id), text, what)
+	for _, h := range r.Copies {
+		if h.Stays != "" {
+			p.Warn("session %s: %s %s stays: %s", h.Session, h.What, h.Place, h.Stays)
+		}
+	}
+	for _, l := range r.Left {
+		if len(c.Seq) > 0 && l.Session == id { // within a range
+			p.Err.Line("record %d (%s) stays: %s", l.Seq, l.Kind, l.Why)
+			continue
+		}
+		if l.Seq == 0 {
+			p.Warn("session %s: %s", l.Session, l.Why)
+			continue
+		}
+		p.Warn("session %s, record %d (%s) has it and keeps it: %s", l.Session, l.Seq, l.Kind, l.Why)
+	}
+	return nil
+}

@@ -1,0 +1,230 @@
+package sessions
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/holdfast-dev/holdfast/internal/checkpoint"
+	"github.com/holdfast-dev/holdfast/internal/cli/command"
+	"github.com/holdfast-dev/holdfast/internal/cli/flags"
+	"github.com/holdfast-dev/holdfast/internal/cli/question"
+	"github.com/holdfast-dev/holdfast/internal/outcome"
+	"github.com/holdfast-dev/holdfast/internal/rewind"
+	"github.com/holdfast-dev/holdfast/internal/term"
+	"github.com/holdfast-dev/holdfast/session"
+)
+
+// rewindCmd is `holdfast sessions rewind`.
+type rewindCmd struct {
+	flags.SessionArg
+	rewind.Request
+	DryRun bool
+	Yes    bool
+	command.StoreFlags
+	command.JSONFlag
+}
+
+func (c *rewindCmd) Declare(b *command.Builder) {
+	b.Include(&c.SessionArg)
+	b.Flag(&c.To, "to", "", "POINT", "Back to right after this record (its number), item (its id) or turn (its id, or turn:3; turn:0 is before the first).")
+	b.Flag(&c.ToRewrite, "to-rewrite", "", "N", "Back to the transcript before the rewrite in record N, such as a compaction; last is the newest. sessions show --rewrites lists them.")
+	b.Flag(&c.Files, "files", "", "", "Only the files, unless --transcript is given, too.")
+	b.Flag(&c.Transcript, "transcript", "", "", "Only the transcript, unless --files is given, too.")
+	b.Flag(&c.Fork, "fork", "", "", "Leave the transcript as it is, and go on from there in a new session.")
+	b.Flag(&c.WithGrants, "with-grants", "", "", "With --fork: begin with what was decided in the session: mode, grants, denials, changes of policy.")
+	b.Flag(&c.AddDirs, "add-dir", "", "FOLDER", "Another folder in which files are put back; may be repeated.")
+	b.Flag(&c.Except, "except", "", "FILE", "Leave this file as it is; may be repeated.")
+	b.Flag(&c.Force, "force", "", "", "Put back also files that others have changed since, and those that decide what other programs do.")
+	b.Flag(&c.DryRun, "dry-run", "", "", "Only show what would be done.")
+	b.Flag(&c.Yes, "yes", "y", "", "Do not ask.")
+	b.Include(&c.StoreFlags)
+	b.Include(&c.JSONFlag)
+}
+
+func (c *rewindCmd) Run(ctx context.Context, p *command.Program) error {
+	c.By = cmp.Or(p.Getenv("USER"), "person")
+	if err := c.Check(c.Session); err != nil {
+		return err
+	}
+	return c.With(ctx, p, c.Store, func(s *session.Sessions, m session.Meta) error {
+		plan, closeFolders, err := rewind.Plan(ctx, p.Environment(), s, m, &c.Request)
+		if err != nil {
+			return err
+		}
+		defer closeFolders()
+		if !c.JSON {
+			c.show(p, m, plan)
+		}
+		if err := c.CheckExcept(plan, m); err != nil {
+			return err
+		}
+		if err := plan.Ready(); err != nil {
+			return c.blocked(p, plan, err)
+		}
+		yes, err := c.agreed(ctx, p, plan)
+		if err != nil {
+			return err
+		}
+		doc := plan.Document()
+		if yes {
+			if doc.Done, err = plan.Apply(ctx); err != nil {
+				return err
+			}
+		}
+		return c.tell(p, m, doc)
+	})
+}
+
+// blocked tells why nothing is done.
+func (c *rewindCmd) blocked(p *command.Program, plan *checkpoint.Plan, err error) error {
+	e, ok := errors.AsType[*checkpoint.BlockedError](err)
+	if !ok {
+		return err
+	}
+	if c.JSON {
+		if err := p.Out.JSON(plan.Document(), false); err != nil {
+			return err
+		}
+	}
+	hint := "--except FILE leaves one as it is"
+	if slices.ContainsFunc(e.Files, func(f checkpoint.File) bool { return f.Action == checkpoint.Conflict }) {
+		hint += ", --force puts back those in conflict"
+	}
+	return &outcome.Failure{Message: fmt.Sprintf("%s cannot be put back, so nothing was changed", term.Count(len(e.Files), "file")), Advice: hint, Result: outcome.Failed, Cause: err}
+}
+
+// agreed asks the person at the terminal, unless the command line has said it.
+func (c *rewindCmd) agreed(ctx context.Context, p *command.Program, plan *checkpoint.Plan) (bool, error) {
+	switch {
+	case c.DryRun || !plan.Changes():
+		return false, nil
+	case c.Yes:
+		return true, nil
+	}
+	a := question.NewAsker(p)
+	if a == nil {
+		if c.JSON {
+			if err := p.Out.JSON(plan.Document(), false); err != nil {
+				return false, err
+			}
+		}
+		return false, outcome.Invalid("nothing was changed: nobody is there to confirm it", "--yes does it, --dry-run only shows it")
+	}
+	defer a.Close()
+	return a.Yes(ctx, "do this?")
+}
+
+// show prints the plan.
+func (c *rewindCmd) show(p *command.Program, m session.Meta, plan *checkpoint.Plan) {
+	t := p.Out.Style
+	p.Out.Line("session %s: back to record %d of %d", term.Escape(m.ID), plan.To, m.Head)
+	for _, f := range plan.Files {
+		word := term.Column(string(f.Action), 8)
+		switch f.Action {
+		case checkpoint.Conflict, checkpoint.Blocked:
+			word = t.Red(word)
+		case checkpoint.Same, checkpoint.Left:
+			word = t.Dim(word)
+		case checkpoint.Delete:
+			word = t.Yellow(word)
+		}
+		more := ""
+		if f.Action == checkpoint.Restore || f.Action == checkpoint.Recreate {
+			more = "  " + term.Size(f.Size)
+		}
+		for _, text := range []string{f.Why, f.Note} {
+			if text != "" {
+				more += "  " + text
+			}
+		}
+		p.Out.Line("  %s  %s%s", word, term.Escape(seenFrom(m.CWD, f.Path)), t.Dim(term.Escape(more)))
+	}
+	if c.Files && len(plan.Files) == 0 {
+		p.Out.Line("  no tool has changed a file since")
+	}
+	if !c.Transcript {
+		return
+	}
+	how := "the transcript"
+	if c.Fork {
+		how = "a fork's transcript"
+	}
+	line := fmt.Sprintf("%s: %s instead of %d", how, term.Count(plan.Items[1], "item"), plan.Items[0])
+	var undone []string
+	for _, r := range plan.Undone {
+		undone = append(undone, fmt.Sprintf("%s (record %d)", r.Reason, r.Seq))
+	}
+	if len(undone) > 0 {
+		line += ", as before: " + strings.Join(undone, ", ")
+	}
+	p.Out.Line("  %s", term.Escape(line))
+}
+
+// seenFrom is a path as it is seen from a folder that holds it.
+func seenFrom(folder, path string) string {
+	if rel, err := filepath.Rel(folder, path); err == nil && rel != ".." && !strings.HasPrefix(rel, "../") {
+		return rel
+	}
+	return path
+}
+
+func (c *rewindCmd) tell(p *command.Program, m session.Meta, d *checkpoint.Document) error {
+	if c.JSON {
+		return p.Out.JSON(d, false)
+	}
+	switch {
+	case d.Done == nil && !d.Changes():
+		p.Err.Line("nothing has to be done")
+		return nil
+	case d.Done == nil && c.DryRun:
+		return nil
+	case d.Done == nil:
+		p.Err.Line("nothing was changed")
+		return nil
+	}
+	for _, f := range d.Done.Unkept {
+		p.Warn("%s: what it was until now is not kept in the log, so this cannot be taken back", f.Path)
+	}
+	for _, text := range d.Done.Notices {
+		p.Err.Line("%s", text)
+	}
+	if d.Done.Forked != "" {
+		p.Out.Line("%s", d.Done.Forked)
+	}
+	var what []string
+	if n := len(d.Done.Files); n > 0 {
+		what = append(what, term.Count(n, "file")+" put back")
+	}
+	if d.Done.Transcript {
+		what = append(what, "the transcript taken back")
+	}
+	if d.Done.Forked != "" {
+		what = append(what, "forked")
+	}
+	if len(what) == 0 {
+		p.Err.Line("nothing has to be done")
+		return nil
+	}
+	p.Err.Line("session %s: %s", term.Escape(m.ID), strings.Join(what, ", "))
+	if d.Done.Forked == "" || len(d.Done.Files) > 0 {
+		p.Err.Line("%s taken back by: holdfast sessions rewind %s--to %d %s", p.Err.Bold("hint:"), c.again(p), m.Head, term.Quote(m.ID))
+	}
+	return nil
+}
+
+// again is what a command that takes this back must say again.
+func (c *rewindCmd) again(p *command.Program) string {
+	var args strings.Builder
+	args.WriteString(flags.StoreArg(c.Store))
+	for _, d := range c.AddDirs {
+		if dir, err := p.Folder(d); err == nil && c.Files {
+			args.WriteString("--add-dir " + term.Quote(dir) + " ")
+		}
+	}
+	return args.String()
+}

@@ -1,0 +1,165 @@
+package sessions
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/holdfast-dev/holdfast/internal/cli/command"
+	"github.com/holdfast-dev/holdfast/internal/cli/flags"
+	"github.com/holdfast-dev/holdfast/internal/compose/stores"
+	"github.com/holdfast-dev/holdfast/internal/outcome"
+	"github.com/holdfast-dev/holdfast/internal/term"
+	"github.com/holdfast-dev/holdfast/session"
+)
+
+// searchCmd is `holdfast sessions search`.
+type searchCmd struct {
+	Words      []string
+	Tool       string
+	Role       string
+	Since      string
+	Until      string
+	Session    string
+	All        bool
+	CWD        string
+	Trash      bool
+	Limit      int
+	Cursor     string
+	PlainIndex bool
+	command.StoreFlags
+	command.JSONFlag
+}
+
+func (c *searchCmd) Declare(b *command.Builder) {
+	b.Arg(&c.Words, "words", `All of them must be in one item; "a phrase" stands together, dep* is the beginning of a word.`)
+	b.Flag(&c.Tool, "tool", "", "TOOL", "Only in uses and results of this tool.")
+	b.Flag(&c.Role, "role", "", "ROLE", "Only in items of user, assistant or tool.", "user", "assistant", "tool")
+	b.Flag(&c.Since, "since", "", "TIME", "Only from then on: 2026-11-20, 2026-11-20T15:04:05Z, or 2h, 7d ago.")
+	b.Flag(&c.Until, "until", "", "TIME", "Only before then.")
+	b.Flag(&c.Session, "session", "s", "SESSION", "Only in this session.")
+	b.Flag(&c.All, "all", "a", "", "Sessions of all projects.")
+	b.Flag(&c.CWD, "cwd", "", "FOLDER", "The project of this folder; default the current one.")
+	b.Flag(&c.Trash, "trash", "", "", "In the trash, too.")
+	c.Limit = 20
+	b.Flag(&c.Limit, "limit", "n", "N", "At most this many; default 20.")
+	b.Flag(&c.Cursor, "cursor", "", "CURSOR", "Go on where a search ended.")
+	b.Flag(&c.PlainIndex, "plain-index", "", "", "Search an encrypted store, too: the index that is made for that holds its words as they are.")
+	b.Include(&c.StoreFlags)
+	b.Include(&c.JSONFlag)
+}
+
+// Help says more than one line.
+func (c *searchCmd) Help() string {
+	return `Case and accents do not count, and nothing but quotes and a * at the end of a word has a
+meaning. Hits come newest first, with the number of the record:
+holdfast sessions show --records SESSION shows what is around it.
+
+  holdfast sessions search "no such file" --tool Bash --since 7d
+  holdfast sessions search --all 'deploy*' staging`
+}
+
+func (c *searchCmd) Run(ctx context.Context, p *command.Program) error {
+	if c.Limit < 1 {
+		return outcome.Invalid("--limit must be at least 1", "")
+	}
+	q := session.Search{Words: phrase(c.Words), Tool: c.Tool, Role: c.Role, Limit: c.Limit, After: c.Cursor}
+	var err error
+	if q.Since, err = flags.ReadTime("--since", c.Since, p.Now()); err != nil {
+		return err
+	}
+	if q.Until, err = flags.ReadTime("--until", c.Until, p.Now()); err != nil {
+		return err
+	}
+	if c.Trash {
+		q.Trash = session.TrashToo
+	}
+	sessions, closeStore, err := p.OpenStore(ctx, c.Store)
+	if err != nil {
+		return err
+	}
+	defer closeStore()
+	switch {
+	case c.Session != "":
+		m, err := sessions.Find(ctx, c.Session)
+		if err != nil {
+			return err
+		}
+		q.Session, q.Trash = m.ID, session.TrashToo
+	case !c.All:
+		cwd, err := p.Folder(c.CWD)
+		if err != nil {
+			return err
+		}
+		if q.Project, _, err = session.ProjectID(cwd); err != nil {
+			return err
+		}
+	}
+	ref, err := stores.Parse(p.Environment(), c.Store)
+	if err != nil {
+		return err
+	}
+	found, err := stores.Search(ctx, p.Environment(), ref, sessions.Store(), q, c.PlainIndex)
+	if err != nil {
+		return err
+	}
+	if c.JSON {
+		return p.Out.JSON(found, p.Out.TTY)
+	}
+	c.tell(p, found)
+	return nil
+}
+
+// phrase joins arguments: one with a space in it was quoted for the shell, and is meant
+// to stand together.
+func phrase(args []string) string {
+	var b strings.Builder
+	for _, a := range args {
+		if strings.ContainsAny(a, " \t\n") && !strings.Contains(a, `"`) {
+			a = `"` + a + `"`
+		}
+		b.WriteString(a + " ")
+	}
+	return b.String()
+}
+
+func (c *searchCmd) tell(p *command.Program, found *session.Hits) {
+	if len(found.Hits) == 0 {
+		p.Err.Line("nothing found")
+		if !c.All && c.Session == "" {
+			p.Err.Line("%s holdfast sessions search --all %s", p.Err.Bold("hint:"), term.Quote(strings.TrimSpace(phrase(c.Words))))
+		}
+		return
+	}
+	t := p.Out.Style
+	last := ""
+	for i := range found.Hits {
+		h := &found.Hits[i]
+		if h.Session != last {
+			last = h.Session
+			p.Out.Line("%s  %s", t.Bold(term.Escape(h.Session)), term.Fit(term.Escape(h.Title), 80))
+		}
+		who := h.Role
+		if h.Tool != "" {
+			who = h.Tool
+		}
+		p.Out.Line("  %s  %s  %s", t.Dim(fmt.Sprintf("%6d  %s", h.Seq, h.Time.Local().Format("2006-01-02 15:04"))), term.Column(term.Escape(who), 9), marked(h, t))
+	}
+	if found.Next != "" {
+		p.Err.Line("%s more: --cursor %s", p.Err.Dim("·"), term.Quote(found.Next))
+	}
+}
+
+// marked is an excerpt with its words made bold.
+func marked(h *session.Hit, t term.Style) string {
+	var b strings.Builder
+	at := 0
+	for _, m := range h.Marks {
+		if m[0] < at || m[1] > len(h.Excerpt) {
+			continue
+		}
+		b.WriteString(term.Escape(h.Excerpt[at:m[0]]) + t.Bold(term.Escape(h.Excerpt[m[0]:m[1]])))
+		at = m[1]
+	}
+	return b.String() + term.Escape(h.Excerpt[at:])
+}

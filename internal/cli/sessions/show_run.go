@@ -1,0 +1,105 @@
+package sessions
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/holdfast-dev/holdfast/internal/cli/command"
+	"github.com/holdfast-dev/holdfast/internal/daemon/wire"
+	"github.com/holdfast-dev/holdfast/internal/term"
+	"github.com/holdfast-dev/holdfast/session"
+)
+
+// runs prints what became of the session's run, when it had one.
+func (c *showCmd) runs(ctx context.Context, p *command.Program, s *session.Sessions, m session.Meta) error {
+	if m.Run == "" {
+		return c.agents(ctx, p, s, m)
+	}
+	t := p.Out.Style
+	for r, err := range s.Effective(ctx, m.ID, session.Range{After: m.ParentSeq}) {
+		if err != nil {
+			if !errors.Is(err, session.ErrCorrupt) {
+				return err
+			}
+			continue // that was told with the items
+		}
+		if text := runText(r); text != "" {
+			if !c.Full {
+				text = term.Clip(text, 160)
+			}
+			p.Out.Line("%s %s  %s", term.Column("", 9), t.Dim(r.Time.Local().Format("15:04:05")), term.Escape(text))
+		}
+	}
+	return c.agents(ctx, p, s, m)
+}
+
+// agents prints the sessions in which the agents of a run work, when they have their own.
+func (c *showCmd) agents(ctx context.Context, p *command.Program, s *session.Sessions, m session.Meta) error {
+	page, err := s.List(ctx, session.Query{Owner: m.ID})
+	if err != nil {
+		return err
+	}
+	slices.SortFunc(page.Sessions, func(a, b session.Meta) int { return a.CreatedAt.Compare(b.CreatedAt) })
+	for _, a := range page.Sessions {
+		st, _ := state(ctx, s, a, nil)
+		what := cmp.Or(a.Title, a.Tag)
+		if a.Title != "" && a.Tag != "" {
+			what = "[" + a.Tag + "] " + a.Title
+		}
+		if what != "" {
+			what = "  " + term.Escape(term.Fit(what, 60))
+		}
+		p.Out.Line("%s %s  %d items, %s%s", p.Out.Dim(term.Column("agent", 9)), term.Escape(a.ID), a.MessageCount, st, what)
+	}
+	return nil
+}
+
+// runText says in a line what a run.event tells of what people did to a run and of how
+// it ended, or "".
+func runText(r session.Record) string {
+	var e wire.RunEvent
+	if r.Kind != session.KindRunEvent || r.Payload == nil || json.Unmarshal(r.Payload, &e) != nil {
+		return ""
+	}
+	var b strings.Builder
+	switch e.Event {
+	case wire.RunStarted:
+		b.WriteString("started")
+		if e.Segment > 1 {
+			b.Reset()
+			fmt.Fprintf(&b, "continued (%d)", e.Segment)
+		} else if e.Resumed {
+			b.Reset()
+			b.WriteString("continued")
+		}
+	case wire.RunOpened:
+		fmt.Fprintf(&b, "session of %s opened: %s", e.Agent, strings.Join(e.Notices, "; "))
+	case wire.RunSteered:
+		b.WriteString("steered")
+	case wire.RunInputAsked:
+		fmt.Fprintf(&b, "%s asks for input", e.Agent)
+	case wire.RunInputGiven:
+		fmt.Fprintf(&b, "input for %s", e.Agent)
+	case wire.RunStepFailed:
+		fmt.Fprintf(&b, "step %s of %s failed", e.Step, e.Agent)
+	case wire.RunCompleted, wire.RunFailed, wire.RunCancelled, wire.RunInterrupted:
+		b.WriteString(e.Event)
+	default:
+		return ""
+	}
+	if e.By != "" {
+		b.WriteString(" by " + e.By)
+	}
+	if e.Via != "" {
+		b.WriteString(" via " + e.Via)
+	}
+	if said := cmp.Or(cmp.Or(e.Message, e.Input), e.Text); said != "" {
+		b.WriteString(": " + strings.Join(strings.Fields(said), " "))
+	}
+	return b.String()
+}

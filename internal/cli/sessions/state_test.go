@@ -1,0 +1,103 @@
+package sessions
+
+import (
+	"encoding/json"
+	"testing"
+	"time"
+
+	"github.com/holdfast-dev/holdfast/session"
+	"github.com/holdfast-dev/holdfast/session/memory"
+	"github.com/holdfast-dev/holdfast/transcript"
+)
+
+// What state says of a session follows from its log and from who holds it; asking takes
+// nothing from anybody.
+func TestStateOfRuns(t *testing.T) {
+	status := func(s string) session.Draft {
+		return session.Draft{Kind: session.KindRunEvent, Payload: json.RawMessage(`{"event":"x","status":"` + s + `"}`)}
+	}
+	input := func(what, id string) session.Draft {
+		return session.Draft{Kind: session.KindRunEvent, Payload: json.RawMessage(`{"event":"input_` + what + `","input_id":"` + id + `"}`)}
+	}
+	opened := session.Draft{Kind: session.KindTurnOpened, Payload: json.RawMessage(`{"turn":"t"}`)}
+	closed := session.Draft{Kind: session.KindTurnClosed, Payload: json.RawMessage(`{"turn":"t","reason":"completed"}`)}
+	finished := session.Draft{Kind: session.KindToolFinished, Payload: json.RawMessage(`{"use":"u","tool":"Bash"}`)}
+	news := session.ItemDraft(transcript.MustEncode(transcript.UserText("it has ended")), true, nil)
+	for _, c := range []struct {
+		name   string
+		drafts []session.Draft
+		held   string // state while somebody holds it
+		free   string
+	}{
+		{"new", nil, stateIdle, stateIdle},
+		{"in a turn", []session.Draft{opened}, stateRunning, stateCrashed},
+		{"after a turn", []session.Draft{opened, closed}, stateIdle, stateIdle},
+		{"a call in the background has ended", []session.Draft{opened, closed, finished, news}, stateIdle, stateIdle},
+		{"a call in the background has ended, and a turn is open", []session.Draft{opened, finished, news}, stateRunning, stateCrashed},
+		{"of several agents", []session.Draft{status("running"), status("")}, stateRunning, stateCrashed},
+		{"between two turns", []session.Draft{status("running"), opened, closed}, stateRunning, stateCrashed},
+		{"it wants input", []session.Draft{status("running"), opened, closed, input("asked", "1"), input("given", "1"), input("asked", "2")}, stateWaiting, stateCrashed},
+		{"it was given input", []session.Draft{status("running"), input("asked", "1"), input("given", "1")}, stateRunning, stateCrashed},
+		{"interrupted when it wanted input", []session.Draft{status("running"), input("asked", "1"), status("interrupted")}, stateIdle, stateIdle},
+		{"completed", []session.Draft{status("running"), opened, closed, status("completed")}, stateIdle, stateIdle},
+		{"interrupted in a turn", []session.Draft{status("running"), opened, status("interrupted")}, stateRunning, stateCrashed},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			ctx := t.Context()
+			store := memory.New()
+			l, err := session.New(store, nil).Create(ctx, session.Opened{SessionID: "s", Created: time.Now()})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer l.Close()
+			if _, err := l.Append(ctx, c.drafts...); err != nil {
+				t.Fatal(err)
+			}
+			s := session.New(store, nil)
+			for _, want := range []string{c.held, c.free} {
+				m, err := s.Get(ctx, "s")
+				if err != nil {
+					t.Fatal(err)
+				}
+				if got, _ := state(ctx, s, m, nil); got != want {
+					t.Errorf("%s, want %s", got, want)
+				}
+				if err := l.Close(); err != nil {
+					t.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
+// Who waits for the answer to what a sub-agent asks waits, whether its own turn is open or not.
+func TestStateWhenASubagentAsks(t *testing.T) {
+	ctx, s := t.Context(), session.New(memory.New(), nil)
+	for id, owner := range map[string]string{"lead": "", "other": "", "sub": "lead", "idle": "lead"} {
+		l, err := s.Create(ctx, session.Opened{SessionID: id, Owner: owner, Created: time.Now()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer l.Close()
+		if id != "sub" {
+			continue
+		}
+		asked := session.Draft{Kind: session.KindApprovalAsked, Payload: json.RawMessage(`{"id":"q","use_id":"u","tool":"Bash"}`)}
+		if _, err := l.Append(ctx, asked); err != nil {
+			t.Fatal(err)
+		}
+	}
+	asking, err := s.Asking(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for id, want := range map[string]string{"lead": stateWaiting, "sub": stateWaiting, "idle": stateIdle, "other": stateIdle} {
+		m, err := s.Get(ctx, id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, _ := state(ctx, s, m, asking); got != want {
+			t.Errorf("%s is %s, want %s", id, got, want)
+		}
+	}
+}

@@ -1,0 +1,77 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	ident "filippo.io/age"
+
+	"github.com/holdfast-dev/holdfast/internal/cli/command"
+	"github.com/holdfast-dev/holdfast/internal/outcome"
+	"github.com/holdfast-dev/holdfast/internal/term"
+	"github.com/holdfast-dev/holdfast/session/encrypted"
+)
+
+// keyCmd is `holdfast store key`.
+type keyCmd struct {
+	File     string
+	Keychain string
+}
+
+func (c *keyCmd) Declare(b *command.Builder) {
+	b.Optional(&c.File, "file", "Where to write it; there must be no such file.")
+	b.Flag(&c.Keychain, "keychain", "", "NAME", "Put it into the system's keychain under this name instead.")
+}
+
+// Help says more than one line.
+func (c *keyCmd) Help() string {
+	return `Who has the key reads everything in the store, and nobody can without: keep a copy of it
+elsewhere. It is an age identity (age-encryption.org); age-keygen makes the same.
+
+  holdfast store key ~/.holdfast/store.key
+  export HOLDFAST_STORE_KEY=~/.holdfast/store.key
+  holdfast run --store encrypted+sqlite:private.db PROMPT`
+}
+
+func (c *keyCmd) Run(_ context.Context, p *command.Program) error {
+	switch {
+	case (c.File == "") == (c.Keychain == ""):
+		return outcome.Invalid("name a file or a keychain entry", "holdfast store key FILE")
+	case c.Keychain != "":
+		if _, err := encrypted.NewKeychain(c.Keychain); err != nil {
+			return err
+		}
+		p.Err.Line("the key is in the keychain; use it: export HOLDFAST_STORE_KEY=%s", term.Quote("keychain:"+c.Keychain))
+		return nil
+	}
+	wd, err := p.Getwd()
+	if err != nil {
+		return err
+	}
+	path := c.File
+	if !filepath.IsAbs(path) {
+		path = filepath.Join(wd, path)
+	}
+	id, err := ident.GenerateX25519Identity()
+	if err != nil {
+		return err
+	}
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if errors.Is(err, fs.ErrExist) {
+		return &outcome.Failure{Message: path + " is there already", Result: outcome.Usage, Cause: err, Advice: "a key that is lost cannot be made again: name another file"}
+	}
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(f, "# created: %s\n# public key: %s\n%s\n", p.Now().UTC().Format("2006-01-02T15:04:05Z"), id.Recipient(), id)
+	if err := errors.Join(err, f.Sync(), f.Close()); err != nil {
+		return err
+	}
+	p.Out.Line("%s", id.Recipient())
+	p.Err.Line("the key is in %s; use it: export HOLDFAST_STORE_KEY=%s", term.Escape(path), term.Quote(path))
+	return nil
+}

@@ -1,0 +1,141 @@
+// Package store is `holdfast store`: copy sessions from one store to another, and make keys
+// for encrypted ones.
+package store
+
+import (
+	"context"
+	"fmt"
+	"sync/atomic"
+
+	"github.com/holdfast-dev/holdfast/internal/cli/command"
+	"github.com/holdfast-dev/holdfast/internal/outcome"
+	"github.com/holdfast-dev/holdfast/internal/term"
+	"github.com/holdfast-dev/holdfast/session"
+)
+
+func Command(p *command.Program) *command.Command {
+	return p.Group("store", "Copy sessions from one store to another; make keys for encrypted ones.",
+		p.Command(&copyCmd{}, "copy", "Copy all sessions of a store into another one, and compare them."),
+		p.Command(&keyCmd{}, "key", "Make a key for encrypted stores."),
+	)
+}
+
+// copyCmd is `holdfast store copy`.
+type copyCmd struct {
+	From   string
+	To     string
+	DryRun bool
+	command.JSONFlag
+}
+
+func (c *copyCmd) Declare(b *command.Builder) {
+	b.Arg(&c.From, "from", "The store to copy from: a URL as --store takes it.")
+	b.Arg(&c.To, "to", "The store to copy to. What it has besides stays.")
+	b.Flag(&c.DryRun, "dry-run", "n", "", "Only say what would be copied.")
+	b.Include(&c.JSONFlag)
+}
+
+// Help says more than one line.
+func (c *copyCmd) Help() string {
+	return `Every session is copied record by record, with the same ids, times and digests, and then
+read again and compared. A second copy copies only what is new, and one that was interrupted
+goes on where it stopped. What was erased is erased in the copy, too.
+
+  holdfast store copy sqlite:sessions.db postgres://db/holdfast
+  holdfast store copy file:old encrypted+file:new`
+}
+
+type copiedDoc struct {
+	Sessions int       `json:"sessions"`
+	Changed  int       `json:"changed"`
+	Records  int64     `json:"records"`
+	Bytes    int64     `json:"bytes"`
+	Erased   int64     `json:"erased,omitempty"`
+	Verified int64     `json:"verified"`
+	DryRun   bool      `json:"dry_run,omitempty"`
+	OK       bool      `json:"ok"`
+	Faults   []copyDoc `json:"faults,omitempty"`
+}
+
+type copyDoc struct {
+	Session string `json:"session"`
+	Error   string `json:"error"`
+	Hint    string `json:"hint,omitempty"`
+}
+
+func (c *copyCmd) Run(ctx context.Context, p *command.Program) error {
+	if c.From == "" || c.To == "" || c.From == c.To {
+		return outcome.Invalid("a copy needs two stores", "holdfast store copy sqlite:A file:B")
+	}
+	from, closeFrom, err := p.OpenStore(ctx, c.From)
+	if err != nil {
+		return err
+	}
+	defer closeFrom()
+	to, closeTo, err := p.OpenStore(ctx, c.To)
+	if err != nil {
+		return err
+	}
+	defer closeTo()
+	r, err := c.copy(ctx, p, from.Store(), to.Store())
+	if told := c.tell(p, r); told != nil {
+		return told
+	}
+	if err != nil {
+		return err
+	}
+	if len(r.Faults) > 0 {
+		return fmt.Errorf("%s not copied: %w", term.Count(len(r.Faults), "session"), r.Faults[0].Err)
+	}
+	return nil
+}
+
+// copy copies, with a line of progress on a terminal.
+func (c *copyCmd) copy(ctx context.Context, p *command.Program, from, to session.Store) (*session.CopyReport, error) {
+	var done atomic.Pointer[session.CopyReport]
+	line := p.Err.Progress()
+	line.Detail(func() string {
+		r := done.Load()
+		if r == nil {
+			return ""
+		}
+		return fmt.Sprintf(": %d of %s, %s", r.Done, term.Count(r.Sessions, "session"), term.Size(r.Bytes))
+	})
+	line.Show("copying")
+	defer func() {
+		line.Show("")
+		line.Detail(nil)
+	}()
+	return session.Copy(ctx, from, to, &session.CopyOptions{DryRun: c.DryRun, Progress: func(r session.CopyReport) {
+		r.Faults = nil
+		done.Store(&r)
+	}})
+}
+
+func (c *copyCmd) tell(p *command.Program, r *session.CopyReport) error {
+	if c.JSON {
+		d := copiedDoc{
+			Sessions: r.Sessions, Changed: r.Changed, Records: r.Records, Bytes: r.Bytes, Erased: r.Erased,
+			Verified: r.Verified, DryRun: c.DryRun, OK: r.OK(),
+		}
+		for _, f := range r.Faults {
+			d.Faults = append(d.Faults, copyDoc{f.Session, f.Err.Error(), session.Hint(f.Err)})
+		}
+		return p.Out.JSON(d, false)
+	}
+	for _, f := range r.Faults {
+		p.Out.Line("%s  %s: %s", p.Out.Red("failed"), term.Escape(f.Session), term.Escape(f.Err.Error()))
+		if h := session.Hint(f.Err); h != "" {
+			p.Out.Line("        %s", p.Out.Dim("hint: "+h))
+		}
+	}
+	does := "copied"
+	if c.DryRun {
+		does = "would be copied"
+	}
+	p.Out.Line("%s of %s %s: %d records, %s", term.Count(r.Changed, "session"), fmt.Sprint(r.Sessions), does, r.Records, term.Size(r.Bytes))
+	if !c.DryRun {
+		p.Out.Line("%d records were read again and are the same", r.Verified)
+	}
+	return nil
+}

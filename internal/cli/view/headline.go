@@ -1,0 +1,79 @@
+package view
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/holdfast-dev/holdfast/approval"
+	"github.com/holdfast-dev/holdfast/internal/term"
+	"github.com/holdfast-dev/holdfast/transcript"
+)
+
+// Headline is the part of a tool's input that says most about a call.
+func Headline(name string, input json.RawMessage, cwd string) string {
+	var in map[string]json.RawMessage
+	if json.Unmarshal(input, &in) != nil {
+		return string(input)
+	}
+	for _, key := range headlinesOf(name) {
+		var s string
+		if raw, ok := in[key]; ok && json.Unmarshal(raw, &s) == nil {
+			if key == "command" {
+				return s
+			}
+			return strings.TrimPrefix(s, cwd+"/")
+		}
+	}
+	if len(in) == 0 {
+		return ""
+	}
+	if name == approval.AskTool {
+		return headers(input)
+	}
+	return string(input)
+}
+
+// headers are what the model's questions are about.
+func headers(input json.RawMessage) string {
+	var in struct {
+		Questions []approval.Choice `json:"questions"`
+	}
+	if json.Unmarshal(input, &in) != nil {
+		return ""
+	}
+	var list []string
+	for _, c := range in.Questions {
+		list = append(list, c.Header)
+	}
+	return strings.Join(list, ", ")
+}
+
+// headlinesOf are the fields of a tool's calls that say what they are about.
+func headlinesOf(name string) []string {
+	switch name {
+	case "EnterWorktree":
+		return []string{"name", "path"}
+	case "ExitWorktree":
+		return []string{"action"}
+	case "ExitPlanMode":
+		return []string{"mode", "plan"}
+	}
+	return headlines
+}
+
+// headlines are the fields that say what a call is about, the first that is there.
+var headlines = []string{
+	"command", "file_path", "notebook_path", "pattern", "path", "url", "query", "skill", "taskId", "task_id", "subject", "to", "description",
+}
+
+func tokens(u transcript.Usage) string {
+	n := u.Input + u.CacheRead + u.CacheWrite + u.Output
+	switch {
+	case n >= 1_000_000:
+		return fmt.Sprintf("%.1fM tokens", float64(n)/1e6)
+	case n >= 10_000:
+		return fmt.Sprintf("%.1fk tokens", float64(n)/1e3)
+	}
+	return term.Count(int(n), "token")
+}

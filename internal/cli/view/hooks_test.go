@@ -1,0 +1,168 @@
+package view
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/holdfast-dev/holdfast/event"
+	"github.com/holdfast-dev/holdfast/hook"
+	"github.com/holdfast-dev/holdfast/internal/cli/command"
+	"github.com/holdfast-dev/holdfast/internal/record"
+	"github.com/holdfast-dev/holdfast/policy"
+	"github.com/holdfast-dev/holdfast/transcript"
+)
+
+func ranHook(exit int, effect, failure string) event.HookRan {
+	return event.HookRan{
+		Ran: record.HookRan{Event: string(hook.PreToolUse), Use: "u1", Tool: "Bash", Hooks: []record.HookRun{{
+			Name: "./check.sh", Type: hook.TypeCommand, Source: "/w/s.json:3", Millis: 12, Exit: &exit, Effect: effect, Error: failure,
+		}}, Said: []record.HookNotice{{By: "./check.sh", Text: "mind\x1b[2J the gap"}}},
+	}
+}
+
+var errHook = &event.HookError{Event: string(hook.UserPromptSubmit), By: "./ask.sh", Reason: "not today"}
+
+func TestHooksInText(t *testing.T) {
+	for _, tt := range []struct {
+		name                string
+		tty, quiet, verbose bool
+		event               event.Event
+		want                string
+	}{
+		{"a notice", false, false, false, ranHook(0, "", ""), "· hook ./check.sh: mind\\x1b[2J the gap\n"},
+		{"quiet", false, true, false, ranHook(0, "", ""), ""},
+		{"verbose", false, false, true, ranHook(2, "block", ""), "· hook PreToolUse ./check.sh: block, exit 2, 12 ms\n· hook ./check.sh: mind\\x1b[2J the gap\n"},
+		{"a failure", false, false, true, ranHook(1, "", "it broke"), "· hook PreToolUse ./check.sh: failed, exit 1, 12 ms\n· hook ./check.sh: mind\\x1b[2J the gap\n"},
+		{"a terminal's title", true, true, false, event.TerminalSequences{Sequences: []string{"\x1b]0;title\a"}}, "\x1b]0;title\a"},
+		{"no terminal", false, true, false, event.TerminalSequences{Sequences: []string{"\x1b]0;title\a"}}, ""},
+		{"a notification", false, false, false, event.Notified{Title: "done", Body: "all\nof it", Level: "info", By: "./n.sh"}, "· done: all; of it (hook ./n.sh)\n"},
+		{"without a title", false, false, false, event.Notified{Body: "asked", Level: "warning"}, "· asked\n"},
+		{"quiet notification", false, true, false, event.Notified{Body: "asked", Level: "info"}, ""},
+		{"an error is told", false, true, false, event.Notified{Body: "broken", Level: "error"}, "· broken\n"},
+		{"a blocked prompt", false, true, false, event.Result{Reason: event.ReasonHook, Err: errHook}, "holdfast: a hook stopped it (UserPromptSubmit, ./ask.sh): not today\n"},
+		{"without a reason", false, true, false, event.Result{Reason: event.ReasonHook, Err: &event.HookError{Event: string(hook.Stop), By: "f"}}, "holdfast: a hook stopped it (Stop, f)\n"},
+		{"another error", false, true, false, event.Result{Reason: event.ReasonHook, Err: errors.New("x")}, "holdfast: a hook stopped it\n"},
+		{"put off", false, true, false, event.Result{Reason: event.ReasonDeferred}, "holdfast: a hook put a call off until the session is resumed\n"},
+	} {
+		p, b := screen(t, tt.tty)
+		v := &Text{Program: p, Quiet: tt.quiet, Verbose: tt.verbose}
+		v.names = map[string]string{}
+		if err := v.Show(tt.event); err != nil || b.String() != tt.want {
+			t.Errorf("%s: got %q, want %q (%v)", tt.name, b.String(), tt.want, err)
+		}
+	}
+}
+
+// A hook that fails in the same way at every call is told in full once.
+func TestRepeatedFailuresOfHooks(t *testing.T) {
+	p, b := screen(t, false)
+	v := &Text{Program: p, names: map[string]string{}}
+	e := ranHook(1, "", "it broke")
+	e.Ran.Said[0].Text = "it broke\n  in two lines"
+	for range 2 {
+		if err := v.Show(e); err != nil {
+			t.Fatal(err)
+		}
+	}
+	e.Ran.Said[0].Text = "in another way"
+	if err := v.Show(e); err != nil {
+		t.Fatal(err)
+	}
+	want := "· hook ./check.sh: it broke\n      in two lines\n· hook ./check.sh: failed again in the same way\n· hook ./check.sh: in another way\n"
+	if b.String() != want {
+		t.Errorf("got %q, want %q", b.String(), want)
+	}
+}
+
+// Why the agent goes on after it was done is told.
+func TestStopHookInText(t *testing.T) {
+	p, b := screen(t, false)
+	v := &Text{Program: p, names: map[string]string{}}
+	err := v.Show(event.HookRan{Ran: record.HookRan{Event: string(hook.Stop), Hooks: []record.HookRun{
+		{Name: "$CLAUDE_PROJECT_DIR/test.sh", Effect: "block", Reason: "tests fail"}, {Name: "b", Effect: "block"}, {Name: "c"},
+	}}})
+	if want := "· hook test.sh: not done yet: tests fail\n· hook b: not done yet: go on\n"; err != nil || b.String() != want {
+		t.Errorf("got %q, want %q (%v)", b.String(), want, err)
+	}
+}
+
+func TestHookName(t *testing.T) {
+	for name, want := range map[string]string{
+		`"$CLAUDE_PROJECT_DIR"/.claude/hooks/a.sh`:         `.claude/hooks/a.sh`,
+		`"$CLAUDE_PROJECT_DIR/my hooks/a.sh" --x`:          `"my hooks/a.sh" --x`,
+		`python3 ${CLAUDE_PROJECT_DIR}/a.py`:               `python3 a.py`,
+		`uv run "${CLAUDE_PROJECT_DIR}"/a.py`:              `uv run a.py`,
+		`$CLAUDE_PROJECT_DIRECTORY/a`:                      `$CLAUDE_PROJECT_DIRECTORY/a`,
+		`cd "$CLAUDE_PROJECT_DIR" && make`:                 `cd "$CLAUDE_PROJECT_DIR" && make`,
+		`http://127.0.0.1:9/x`:                             `http://127.0.0.1:9/x`,
+		`$CLAUDE_PROJECT_DIR/a | $CLAUDE_PROJECT_DIR/b.sh`: `a | b.sh`,
+	} {
+		if got := HookName(name); got != want {
+			t.Errorf("%s: got %s, want %s", name, got, want)
+		}
+	}
+}
+
+func TestHooksInTheStream(t *testing.T) {
+	var out bytes.Buffer
+	p := &command.Program{Stdout: &out}
+	p.Fill()
+	v := &Stream{Program: p, All: true, Began: time.Now()}
+	v.Begin(Scene{Mode: func() policy.Mode { return policy.ModeDefault }})
+	use := transcript.MustEncode(transcript.Item{ID: "1", Role: transcript.RoleAssistant, Parts: []transcript.Part{
+		transcript.ToolUse{ID: "u1", Name: "Bash", Input: json.RawMessage(`{"command":"ls"}`)},
+	}})
+	for _, e := range []event.Event{
+		event.ItemAppended{Item: use},
+		ranHook(0, "defer", ""), ranHook(1, "", "it broke"),
+		event.Notified{Title: "t", Body: "b", Level: "warning", By: "f"},
+		event.Result{Reason: event.ReasonDeferred},
+		event.Result{Reason: event.ReasonHook, Err: errHook},
+	} {
+		if err := v.Show(e); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var lines []map[string]any
+	for line := range strings.Lines(out.String()) {
+		var m map[string]any
+		if err := json.Unmarshal([]byte(line), &m); err != nil {
+			t.Fatal(err)
+		}
+		lines = append(lines, m)
+	}
+	for _, tt := range []struct {
+		line int
+		want map[string]any
+	}{
+		{1, map[string]any{
+			"type": "system", "subtype": "hook_response", "hook_name": "PreToolUse:Bash", "hook_event": "PreToolUse", "outcome": "success",
+			"exit_code": 0.0, "effect": "defer", "hook": "./check.sh", "hook_type": "command", "duration_ms": 12.0, "tool_use_id": "u1", "source": "/w/s.json:3",
+		}},
+		{2, map[string]any{"subtype": "informational", "hook": "./check.sh", "content": "mind\x1b[2J the gap"}},
+		{3, map[string]any{"subtype": "hook_response", "outcome": "error", "error": "it broke", "effect": nil}},
+		{5, map[string]any{"subtype": "notification", "title": "t", "body": "b", "level": "warning", "hook": "f"}},
+		{6, map[string]any{"type": "result", "subtype": "success", "is_error": false, "stop_reason": "tool_deferred", "terminal_reason": "deferred", "errors": nil}},
+		{7, map[string]any{"type": "result", "subtype": "error_during_execution", "is_error": true, "stop_reason": "hook", "terminal_reason": "hook"}},
+	} {
+		for key, want := range tt.want {
+			if got := lines[tt.line][key]; got != want {
+				t.Errorf("line %d: %s is %v, want %v", tt.line, key, got, want)
+			}
+		}
+	}
+	put, ok := lines[6]["deferred_tool_use"].(map[string]any)
+	if !ok || put["id"] != "u1" || put["name"] != "Bash" {
+		t.Errorf("%v", lines[6])
+	}
+	if put, ok := put["input"].(map[string]any); !ok || put["command"] != "ls" {
+		t.Errorf("%v", put)
+	}
+	if _, ok := lines[0]["uuid"]; !ok || len(lines) != 8 {
+		t.Errorf("%d lines", len(lines))
+	}
+}

@@ -1,0 +1,441 @@
+package view
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/holdfast-dev/holdfast/agent"
+	"github.com/holdfast-dev/holdfast/event"
+	"github.com/holdfast-dev/holdfast/internal/cli/command"
+	"github.com/holdfast-dev/holdfast/internal/cli/question"
+	"github.com/holdfast-dev/holdfast/internal/outcome"
+	"github.com/holdfast-dev/holdfast/internal/record"
+	"github.com/holdfast-dev/holdfast/internal/term"
+	"github.com/holdfast-dev/holdfast/policy"
+	"github.com/holdfast-dev/holdfast/tool"
+	"github.com/holdfast-dev/holdfast/transcript"
+)
+
+// Text shows a run to a person: the answer on Stdout, the rest on Stderr.
+// A terminal sees the answer as it is written; a file or a pipe gets it when it
+// is durable, so that nothing void is in it.
+type Text struct {
+	Program        *command.Program
+	Quiet, Verbose bool
+	scene          Scene
+
+	opened   event.SessionOpened
+	said     bool // something of the current item is on the screen
+	wrote    bool // Stdout has something
+	thinking bool
+	open     []string // tool uses that run
+	abreast  bool     // several of this round ran at once
+	asked    string   // the tool use that a person was asked about last
+	names    map[string]string
+	waits    map[string]transcript.ToolUse // that nothing was shown of yet
+	failures map[record.HookNotice]bool    // of hooks, that were told
+}
+
+func (v *Text) Begin(s Scene) {
+	v.scene = s
+	v.names, v.waits = map[string]string{}, map[string]transcript.ToolUse{}
+	v.Program.Err.Progress().Show("starting")
+}
+
+func (v *Text) Failed(err error) error {
+	v.Program.Out.EndLine()
+	return err
+}
+
+func (v *Text) Show(e event.Event) error {
+	switch e := e.(type) {
+	case event.SessionOpened:
+		v.sessionOpened(e)
+	case event.TurnStarted:
+		v.Program.Err.Progress().Show("waiting for " + term.Escape(v.scene.Model))
+	case event.TextDelta:
+		if v.Program.Out.TTY {
+			v.say(e.Text)
+		}
+	case event.ThinkingDelta:
+		v.think(e.Text)
+	case event.ToolInputDelta:
+		v.Program.Err.Progress().Show("writing a call of " + term.Escape(e.Tool))
+	case event.ItemAppended:
+		v.item(e.Item)
+	case event.ToolStarted:
+		v.toolStarted(e)
+	case event.ToolFinished:
+		v.toolFinished(e)
+	case event.ToolDetached:
+		v.toolDetached(e)
+	case event.SubagentEvent:
+		v.subagent(e)
+	case event.Decided:
+		v.decided(e.Decision)
+	case event.ApprovalAsked:
+		v.asked = e.Question.Use
+		delete(v.waits, v.asked)
+		v.Program.Err.Progress().Show("")
+	case event.ApprovalResolved:
+		v.resolved("", e)
+	case event.PolicyChanged:
+		v.policyChanged(e)
+	case event.Retrying:
+		v.retrying(e)
+	case event.ModelSwitched:
+		v.note("%s does not answer (%v); going on with %s", e.From, e.Err, e.To)
+	case event.Compacting:
+		v.Program.Err.Progress().Show("compacting")
+	case event.MutationFinished:
+		v.rewritten(e)
+	case event.HookRan:
+		v.hookRan(e)
+	case event.TerminalSequences:
+		v.terminal(e)
+	case event.Notified:
+		v.notified(e)
+	case event.Notice:
+		v.note("%s", e.Text)
+	case event.Result:
+		v.result(e)
+	}
+	return nil
+}
+
+// rewritten tells that the transcript is another now.
+func (v *Text) rewritten(e event.MutationFinished) {
+	v.Program.Err.Progress().Show("")
+	if e.Moment == string(agent.AtStart) {
+		return // the opening has said what was repaired
+	}
+	if e.Trigger == "" {
+		v.note("the transcript was rewritten by %s: %d items became %d", e.By, e.Before, e.After)
+		return
+	}
+	v.note("the transcript was compacted: %s became %d, about %d tokens became %d", term.Count(e.Before, "item"), e.After, e.TokensBefore, e.TokensAfter)
+}
+
+func (v *Text) sessionOpened(e event.SessionOpened) {
+	v.opened = e
+	switch {
+	case e.Forked != "":
+		v.note("forked %s, going on in %s", e.Forked, e.ID)
+	case !e.Created && e.Items > 0:
+		v.note("going on with session %s, %s", e.ID, term.Count(e.Items, "item"))
+	}
+	for _, n := range e.Notices {
+		v.note("%s", n)
+	}
+	if r := e.Recovery; r != nil && r.Cut > 0 {
+		v.note("a torn tail of %d bytes was cut off the log and kept in %s", r.Cut, r.Kept)
+	}
+}
+
+// say prints a piece of the answer.
+func (v *Text) say(text string) {
+	if text == "" {
+		return
+	}
+	v.endThinking()
+	if !v.said {
+		text = strings.TrimLeft(text, "\n")
+		if text == "" {
+			return
+		}
+		v.Program.Out.EndLine()
+		if v.wrote && v.Program.Out.TTY {
+			v.Program.Out.Text("\n")
+		}
+	}
+	v.said, v.wrote = true, true
+	v.Program.Out.Text(term.Escape(text))
+}
+
+func (v *Text) think(text string) {
+	if !v.Verbose || v.Quiet {
+		v.Program.Err.Progress().Show("thinking")
+		return
+	}
+	if !v.thinking {
+		v.thinking = true
+		v.Program.Err.EndLine()
+	}
+	v.Program.Err.Text(v.Program.Err.Dim(term.Escape(text)))
+}
+
+func (v *Text) endThinking() {
+	if v.thinking {
+		v.thinking = false
+		v.Program.Err.EndLine()
+	}
+}
+
+// item ends what the deltas began, or prints it when there were none.
+func (v *Text) item(it transcript.Encoded) {
+	v.endThinking()
+	if it.Role() == transcript.RoleTool {
+		v.neverRan(it)
+	}
+	if it.Role() != transcript.RoleAssistant {
+		return
+	}
+	if text := it.Text(); !v.said && text != "" {
+		v.say(text)
+	}
+	if v.said {
+		v.Program.Out.EndLine()
+	}
+	if it.Finish() == transcript.FinishCancelled {
+		v.note("the answer was cut off here")
+	}
+	v.said = false
+	for _, u := range it.Uses() {
+		v.names[u.ID], v.waits[u.ID] = Headline(u.Name, u.Input, v.scene.Cwd), u
+	}
+}
+
+// neverRan shows the calls that failed before they began: of a tool that is not there, or
+// with an input that makes no sense.
+func (v *Text) neverRan(e transcript.Encoded) {
+	it, err := e.Decode()
+	if err != nil || v.Quiet {
+		return
+	}
+	for _, part := range it.Parts {
+		r, ok := part.(transcript.ToolResult)
+		if u, waits := v.waits[r.UseID]; ok && waits && r.IsError {
+			v.call(u.Name, v.names[u.ID])
+			v.Program.Err.Line("%s", v.Program.Err.Dim("  ⎿ ")+v.Program.Err.Red("error"))
+			v.output(r.Text())
+		}
+		delete(v.waits, r.UseID)
+	}
+}
+
+func (v *Text) toolStarted(e event.ToolStarted) {
+	delete(v.waits, e.Use)
+	v.open = append(v.open, e.Use)
+	v.abreast = len(v.open) > 1
+	line := Headline(e.Tool, e.Input, v.scene.Cwd)
+	v.names[e.Use] = line
+	if v.Quiet {
+		return
+	}
+	v.call(e.Tool, line)
+	if v.asked != e.Use { // then the person has just seen it
+		for _, l := range v.change(e) {
+			v.Program.Err.Line("    %s", l)
+		}
+	}
+	v.Program.Err.Progress().Show(term.Escape(e.Tool))
+}
+
+// call prints what a tool is called with.
+func (v *Text) call(name, line string) {
+	t := v.Program.Err.Style
+	if t.TTY && !v.abreast {
+		v.Program.Err.Line("")
+	}
+	v.Program.Err.Line("%s", strings.TrimRight(fmt.Sprintf("%s %s  %s", t.Cyan("●"), t.Bold(term.Escape(name)), term.Fit(line, t.Columns()-len(name)-5)), " "))
+}
+
+func (v *Text) toolFinished(e event.ToolFinished) {
+	v.open = slices.DeleteFunc(v.open, func(id string) bool { return id == e.Use })
+	if len(v.open) == 0 {
+		v.Program.Err.Progress().Show("waiting for " + term.Escape(v.scene.Model))
+	}
+	if v.Quiet {
+		return
+	}
+	t := v.Program.Err.Style
+	state, say := "ok", t.Dim
+	switch {
+	case e.Result.ExitCode != nil && *e.Result.ExitCode != 0:
+		state, say = fmt.Sprintf("exit %d", *e.Result.ExitCode), t.Red
+	case e.Result.IsError:
+		state, say = "error", t.Red
+	}
+	of := ""
+	if v.abreast {
+		of = term.Fit(e.Tool+" "+v.names[e.Use], t.Columns()/2) + ": "
+	}
+	v.Program.Err.Line("%s", t.Dim("  ⎿ "+of)+say(state)+t.Dim("  "+term.Elapsed(e.Took)))
+	for _, n := range e.Result.Notes {
+		v.Program.Err.Line("    %s", t.Yellow(term.Escape(term.OneLine(n))))
+	}
+	if v.Verbose || state != "ok" {
+		v.output(ResultText(e.Result))
+	}
+}
+
+// output shows what a call says: its end, or with --verbose all of it.
+func (v *Text) output(text string) {
+	keep := 8
+	if v.Verbose {
+		keep = 1 << 20
+	}
+	v.block(text, keep)
+}
+
+func (v *Text) toolDetached(e event.ToolDetached) {
+	v.open = slices.DeleteFunc(v.open, func(id string) bool { return id == e.Use })
+	if v.Quiet {
+		return
+	}
+	t := v.Program.Err.Style
+	of := ""
+	if v.abreast {
+		of = term.Fit(e.Tool+" "+v.names[e.Use], t.Columns()/2) + ": "
+	}
+	v.Program.Err.Line("%s", t.Dim("  ⎿ "+of+"goes on in the background"))
+}
+
+// subagent shows what a sub-agent does: the calls that it makes and those that it may not.
+func (v *Text) subagent(e event.SubagentEvent) {
+	if v.Quiet {
+		return
+	}
+	t := v.Program.Err.Style
+	who := "    " + term.Escape(e.Name) + ": "
+	switch of := e.Event.(type) {
+	case event.ToolStarted:
+		line := Headline(of.Tool, of.Input, v.scene.Cwd)
+		v.Program.Err.Line("%s", t.Dim(who+of.Tool+"  "+term.Fit(line, t.Columns()-len(who)-len(of.Tool)-2)))
+	case event.Decided:
+		if of.Decision.Effect == policy.Deny {
+			v.Program.Err.Line("%s%s", t.Yellow(who+"not allowed: "), term.Escape(term.OneLine(fmt.Sprintf("%s (%s)", of.Decision.Tool, cmp.Or(of.Decision.Reason, of.Decision.By)))))
+		}
+	case event.ApprovalResolved:
+		v.resolved(e.Name+": ", of)
+	case event.SubagentEvent:
+		v.subagent(of)
+	case event.ItemAppended:
+		if v.Verbose && of.Item.Role() == transcript.RoleAssistant {
+			v.block(of.Item.Text(), 1<<20)
+		}
+	}
+}
+
+// block prints foreign text dim and indented, no more than its last keep lines.
+func (v *Text) block(text string, keep int) {
+	text = strings.TrimRight(text, "\n")
+	if text == "" {
+		return
+	}
+	lines := strings.Split(text, "\n")
+	t := v.Program.Err.Style
+	if cut := len(lines) - keep; cut > 0 {
+		v.Program.Err.Line("%s", t.Dim(fmt.Sprintf("    … %s above, --verbose shows them", term.Count(cut, "line"))))
+		lines = lines[cut:]
+	}
+	for _, l := range lines {
+		v.Program.Err.Line("%s", t.Dim("    "+term.Escape(l)))
+	}
+}
+
+func ResultText(r tool.Result) string {
+	return transcript.ToolResult{Content: r.Content}.Text()
+}
+
+func (v *Text) decided(d policy.Decision) {
+	if d.Effect != policy.Deny || v.Quiet {
+		return
+	}
+	delete(v.waits, d.Use)
+	t := v.Program.Err.Style
+	if line := v.names[d.Use]; line != "" && v.asked != d.Use { // then the person has just seen it
+		v.call(d.Tool, line)
+	}
+	v.Program.Err.Line("%s %s", t.Yellow("  ⎿ not allowed:"), term.Escape(term.OneLine(fmt.Sprintf("%s (%s)", d.Tool, cmp.Or(d.Reason, d.By)))))
+}
+
+// resolved tells of an answer that was not given at this terminal.
+func (v *Text) resolved(of string, e event.ApprovalResolved) {
+	if e.Late != nil {
+		v.note("%ssomebody was faster, your answer does not count: %s", of, question.AnswerText(e.Answer))
+		return
+	}
+	if e.Answer.Via != question.ViaTerminal && e.Answer.By != "nobody" && e.Answer.By != "interrupt" {
+		v.note("%sanswered: %s", of, question.AnswerText(e.Answer))
+	}
+}
+
+func (v *Text) policyChanged(e event.PolicyChanged) {
+	c := e.Change
+	by := ""
+	if c.By != "" {
+		by = ", by " + c.By
+	}
+	switch {
+	case c.Mode != "":
+		v.note("the mode is %s from here on%s", c.Mode, by)
+	case c.Grant != nil:
+		v.note("for this session: %s %s%s", c.Grant.Effect, cmp.Or(c.Grant.Scope, c.Grant.Tool+" "+c.Grant.Resource), by)
+	case c.Revoke != "":
+		v.note("what was decided for this session as %s is revoked%s", c.Revoke, by)
+	case c.Limit != nil:
+		v.note("until this turn ends %s leaves only %s", c.Limit.Name, strings.Join(c.Limit.Only, ", "))
+	case c.Patch != nil:
+		v.note("the policy for %s is changed%s", cmp.Or(c.Patch.Tool, "every tool"), by)
+	}
+}
+
+func (v *Text) retrying(e event.Retrying) {
+	if v.said {
+		v.Program.Out.EndLine()
+		v.note("what stands above is void, the model broke off")
+	}
+	v.said = false
+	v.note("%v; trying again in %s", e.Err, term.Elapsed(e.Delay))
+}
+
+// note is a dim line about the run itself.
+func (v *Text) note(format string, args ...any) {
+	if v.Quiet {
+		return
+	}
+	v.endThinking()
+	v.Program.Err.Line("%s", v.Program.Err.Dim("· "+term.Escape(term.OneLine(fmt.Sprintf(format, args...)))))
+}
+
+func (v *Text) result(r event.Result) {
+	v.endThinking()
+	v.Program.Out.EndLine()
+	v.Program.Err.Stop()
+	if r.Reason == event.ReasonInterrupted && v.Program.Err.TTY {
+		v.Program.Err.Echoed() // the terminal has echoed ^C
+	}
+	if why := WhyEnded(r); why != "" {
+		v.Program.Err.Line("%s %s", v.Program.Err.Red("holdfast:"), term.Escape(term.OneLine(why)))
+		if hint := outcome.Hint(r.Err); hint != "" {
+			v.Program.Err.Line("%s %s", v.Program.Err.Bold("hint:"), term.Escape(term.OneLine(hint)))
+		}
+	}
+	if v.Quiet {
+		return
+	}
+	t := v.Program.Err.Style
+	if t.TTY {
+		v.Program.Err.Line("")
+	}
+	if n := slices.DeleteFunc(slices.Clone(r.Denials), command.Answered); len(n) > 0 {
+		v.Program.Err.Line("%s %s", t.Yellow("not allowed:"), term.Escape(denied(n)))
+		v.Program.Err.Line("%s %s", t.Bold("hint:"), term.Escape(allowHint(&n[0])))
+	}
+	facts := []string{"session " + r.SessionID, term.Count(r.Turns, "turn"), tokens(r.Usage)}
+	if r.SessionID == "" {
+		facts[0] = "no session"
+	}
+	if r.CostUSD > 0 {
+		facts = append(facts, term.Dollars(r.CostUSD))
+	}
+	facts = append(facts, term.Elapsed(r.Took.Round(time.Millisecond)))
+	v.Program.Err.Line("%s", t.Dim(term.Escape(strings.Join(facts, " · "))))
+	if r.SessionID != "" && v.scene.Again {
+		v.Program.Err.Line("%s", t.Dim("go on: holdfast run "+v.scene.Args+`-c "…"`))
+	}
+}

@@ -1,0 +1,129 @@
+package view
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/holdfast-dev/holdfast/event"
+	"github.com/holdfast-dev/holdfast/hook"
+	"github.com/holdfast-dev/holdfast/internal/record"
+	"github.com/holdfast-dev/holdfast/internal/term"
+)
+
+// hookRan tells what hooks say to the person; with --verbose also which ran.
+func (v *Text) hookRan(e event.HookRan) {
+	if v.Verbose {
+		for _, r := range e.Ran.Hooks {
+			what := cmp.Or(r.Effect, "done")
+			if r.Error != "" {
+				what = "failed"
+			}
+			if r.Exit != nil && *r.Exit != 0 {
+				what += fmt.Sprintf(", exit %d", *r.Exit)
+			}
+			v.note("hook %s %s: %s, %s", e.Ran.Event, HookLabel(r.Name), what, term.Elapsed(time.Duration(r.Millis)*time.Millisecond))
+		}
+	}
+	for _, r := range e.Ran.Hooks {
+		if r.Effect == "block" && (e.Ran.Event == string(hook.Stop) || e.Ran.Event == string(hook.SubagentStop)) {
+			v.note("hook %s: not done yet: %s", HookLabel(r.Name), cmp.Or(r.Reason, "go on"))
+		}
+	}
+	for _, n := range e.Ran.Said {
+		v.notice(e.Ran, n)
+	}
+}
+
+// terminal sends what hooks want sent to a terminal: it was checked to move nothing.
+func (v *Text) terminal(e event.TerminalSequences) {
+	if v.Program.Err.TTY && !v.Program.Err.Dumb {
+		for _, seq := range e.Sequences {
+			_ = v.Program.Err.Bytes([]byte(seq))
+		}
+	}
+}
+
+// notice prints what a hook says. The same failure of a hook is told in full once:
+// one that runs at every call would fill the screen with it.
+func (v *Text) notice(ran record.HookRan, n record.HookNotice) {
+	if v.Quiet {
+		return
+	}
+	first, rest, _ := strings.Cut(strings.TrimSpace(n.Text), "\n")
+	if slices.ContainsFunc(ran.Hooks, func(r record.HookRun) bool { return r.Name == n.By && r.Error != "" }) {
+		if v.failures[n] {
+			v.note("hook %s: failed again in the same way", HookLabel(n.By))
+			return
+		}
+		if v.failures == nil {
+			v.failures = map[record.HookNotice]bool{}
+		}
+		v.failures[n] = true
+	}
+	v.note("hook %s: %s", HookLabel(n.By), first)
+	for line := range strings.Lines(rest) {
+		v.Program.Err.Line("%s", v.Program.Err.Dim("    "+term.Escape(strings.TrimRight(line, "\r\n"))))
+	}
+}
+
+// projectDir is how command lines of hooks name the project's folder.
+var projectDir = regexp.MustCompile(`("?)\$(?:CLAUDE_PROJECT_DIR|\{CLAUDE_PROJECT_DIR\})("?)/`)
+
+// HookName is a hook's name without the project's folder, which is the same in all
+// of them and leaves no room for what differs.
+func HookName(name string) string {
+	return projectDir.ReplaceAllStringFunc(name, func(s string) string {
+		if strings.HasPrefix(s, `"`) && !strings.HasSuffix(s, `"/`) {
+			return `"` // the file's name is quoted, too
+		}
+		return ""
+	})
+}
+
+// HookLabel is a hook's name on one line with other things.
+func HookLabel(name string) string { return term.Fit(HookName(name), 40) }
+
+// notified prints a notification.
+func (v *Text) notified(e event.Notified) {
+	if v.Quiet && e.Level != "error" {
+		return
+	}
+	text := e.Title
+	if e.Body != "" {
+		if text != "" {
+			text += ": "
+		}
+		text += e.Body
+	}
+	if e.By != "" {
+		text += " (hook " + HookLabel(e.By) + ")"
+	}
+	t := v.Program.Err.Style
+	style := t.Dim
+	switch e.Level {
+	case "warning":
+		style = t.Yellow
+	case "error":
+		style = t.Red
+	}
+	v.endThinking()
+	v.Program.Err.Line("%s", style("· "+term.Escape(term.OneLine(text))))
+}
+
+// reasonOf says by which hook and why.
+func reasonOf(err error) string {
+	e, ok := errors.AsType[*event.HookError](err)
+	if !ok {
+		return ""
+	}
+	text := fmt.Sprintf(" (%s, %s)", e.Event, HookLabel(e.By))
+	if e.Reason != "" {
+		text += ": " + e.Reason
+	}
+	return text
+}

@@ -1,0 +1,217 @@
+package view
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/holdfast-dev/holdfast/event"
+	"github.com/holdfast-dev/holdfast/internal/cli/command"
+	"github.com/holdfast-dev/holdfast/internal/term"
+	"github.com/holdfast-dev/holdfast/model"
+	"github.com/holdfast-dev/holdfast/policy"
+	"github.com/holdfast-dev/holdfast/session"
+	"github.com/holdfast-dev/holdfast/tool"
+	"github.com/holdfast-dev/holdfast/transcript"
+)
+
+// screen is one terminal that both streams write to.
+func screen(t *testing.T, tty bool) (*command.Program, *bytes.Buffer) {
+	t.Helper()
+	var b bytes.Buffer
+	p := &command.Program{}
+	p.Fill()
+	style := term.Style{TTY: tty, Width: 60}
+	p.Out, p.Err = term.NewPrinter(&b, style), term.NewPrinter(&b, style)
+	p.Err.Share(p.Out)
+	return p, &b
+}
+
+func said(id, text string) event.ItemAppended {
+	return event.ItemAppended{Item: transcript.MustEncode(transcript.Item{
+		ID: id, Role: transcript.RoleAssistant, Parts: []transcript.Part{transcript.Text{Text: text}},
+	})}
+}
+
+func exit(code int) tool.Result {
+	r := tool.Text("line 1\nline 2\x1b[2J")
+	r.ExitCode, r.IsError = &code, code != 0
+	return r
+}
+
+var errAway = &model.Error{Kind: model.ErrorNetwork, Provider: "anthropic", Message: "gone"}
+
+func TestTextView(t *testing.T) {
+	for _, tt := range []struct {
+		name           string
+		tty            bool
+		quiet, verbose bool
+		events         []event.Event
+		want           string
+	}{
+		{"an answer as it comes", true, true, false, []event.Event{
+			event.TextDelta{Text: "hel"}, event.TextDelta{Text: "lo\x1b"}, said("1", "hello\x1b"),
+		}, "hello\\x1b\n"},
+		{"a pipe gets what is durable", false, false, false, []event.Event{
+			event.TextDelta{Text: "hel"}, event.Retrying{Err: errAway, Delay: time.Second}, event.TextDelta{Text: "hello"}, said("1", "hello"),
+		}, "· anthropic: network: gone; trying again in 1.0 s\nhello\n"},
+		{"a terminal is told what is void", true, false, false, []event.Event{
+			event.TextDelta{Text: "hel"}, event.Retrying{Err: errAway, Delay: time.Second}, event.TextDelta{Text: "hello"}, said("1", "hello"),
+		}, "hel\n· what stands above is void, the model broke off\n· anthropic: network: gone; trying again in 1.0 s\n\nhello\n"},
+		{"a model that does not stream", true, true, false, []event.Event{said("1", "hello")}, "hello\n"},
+		{"what opening found", false, false, false, []event.Event{
+			event.SessionOpened{ID: "s", Items: 1, Notices: []string{"turn-1 was interrupted\x07"}, Recovery: &session.Recovery{Cut: 7, Kept: "torn.bin"}},
+		}, "· going on with session s, 1 item\n· turn-1 was interrupted\\x07\n· a torn tail of 7 bytes was cut off the log and kept in torn.bin\n"},
+		{"a fork", false, false, false, []event.Event{event.SessionOpened{ID: "b", Forked: "a"}}, "· forked a, going on in b\n"},
+		{"a tool that fails", false, false, false, []event.Event{
+			event.ToolStarted{Use: "u", Tool: "Bash", Input: json.RawMessage(`{"command":"make\ntest"}`)},
+			event.ToolFinished{Use: "u", Tool: "Bash", Result: exit(2), Took: 1500 * time.Millisecond},
+		}, "● Bash  make test\n  ⎿ exit 2  1.5 s\n    line 1\n    line 2\\x1b[2J\n"},
+		{"calls that never ran", false, false, false, []event.Event{
+			event.ItemAppended{Item: transcript.MustEncode(transcript.Item{ID: "1", Role: transcript.RoleAssistant, Finish: transcript.FinishToolUse, Parts: []transcript.Part{
+				transcript.ToolUse{ID: "u", Name: "Bsh", Input: json.RawMessage(`{"command":"make"}`)}, transcript.ToolUse{ID: "w", Name: "Bash", Input: json.RawMessage(`{"command":"make"}`)},
+			}})},
+			event.ToolStarted{Use: "w", Tool: "Bash", Input: json.RawMessage(`{"command":"make"}`)},
+			event.ToolFinished{Use: "w", Tool: "Bash", Result: exit(0)},
+			event.ItemAppended{Item: transcript.MustEncode(transcript.Item{ID: "2", Role: transcript.RoleTool, Parts: []transcript.Part{
+				transcript.ToolResult{UseID: "u", IsError: true, Content: []transcript.Part{transcript.Text{Text: "tool not found: Bsh"}}},
+				transcript.ToolResult{UseID: "w", IsError: true},
+			}})},
+		}, "● Bash  make\n  ⎿ ok  0 ms\n● Bsh  make\n  ⎿ error\n    tool not found: Bsh\n"},
+		{"a call that never ran and says much", false, false, true, []event.Event{
+			event.ItemAppended{Item: transcript.MustEncode(transcript.Item{ID: "1", Role: transcript.RoleAssistant, Finish: transcript.FinishToolUse, Parts: []transcript.Part{
+				transcript.ToolUse{ID: "u", Name: "Bsh", Input: json.RawMessage(`{}`)},
+			}})},
+			event.ItemAppended{Item: transcript.MustEncode(transcript.Item{ID: "2", Role: transcript.RoleTool, Parts: []transcript.Part{
+				transcript.ToolResult{UseID: "u", IsError: true, Content: []transcript.Part{transcript.Text{Text: strings.Repeat("no\n", 9)}}},
+			}})},
+		}, "● Bsh\n  ⎿ error\n" + strings.Repeat("    no\n", 9)},
+		{"a tool that works", false, false, false, []event.Event{
+			event.ToolStarted{Use: "u", Tool: "Bash", Input: json.RawMessage(`{}`)},
+			event.ToolFinished{Use: "u", Tool: "Bash", Result: exit(0)},
+		}, "● Bash\n  ⎿ ok  0 ms\n"},
+		{"verbose", false, false, true, []event.Event{
+			event.ThinkingDelta{Text: "so"},
+			event.ThinkingDelta{Text: "\x1b"},
+			said("1", "hi"),
+			event.ToolStarted{Use: "u", Tool: "Bash", Input: json.RawMessage(`{}`)},
+			event.ToolFinished{Use: "u", Tool: "Bash", Result: exit(0)},
+		}, "so\\x1b\nhi\n● Bash\n  ⎿ ok  0 ms\n    line 1\n    line 2\\x1b[2J\n"},
+		{"quiet", false, true, false, []event.Event{
+			event.SessionOpened{ID: "s"},
+			event.ThinkingDelta{Text: "so"},
+			event.ToolStarted{Use: "u", Tool: "Bash", Input: json.RawMessage(`{}`)},
+			event.ToolFinished{Use: "u", Tool: "Bash", Result: exit(1)},
+			event.Notice{Text: "n"},
+			said("1", "hi"),
+			event.Result{SessionID: "s", Reason: event.ReasonCompleted},
+		}, "hi\n"},
+		{"side by side", false, false, false, []event.Event{
+			event.ToolStarted{Use: "a", Tool: "Read", Input: json.RawMessage(`{"file_path":"/w/a"}`)},
+			event.ToolStarted{Use: "b", Tool: "Read", Input: json.RawMessage(`{"file_path":"/w/b"}`)},
+			event.ToolFinished{Use: "b", Tool: "Read"},
+			event.ToolFinished{Use: "a", Tool: "Read"},
+		}, "● Read  a\n● Read  b\n  ⎿ Read b: ok  0 ms\n  ⎿ Read a: ok  0 ms\n"},
+		{"changes of course", false, false, false, []event.Event{
+			event.ModelSwitched{From: "a", To: "b", Err: errors.New("away")},
+			event.Compacting{Trigger: "auto"},
+			event.MutationFinished{By: "compaction", Before: 9, After: 2, Trigger: "auto", TokensBefore: 900, TokensAfter: 80},
+			event.MutationFinished{By: "tidy", Before: 9, After: 2},
+			event.Decided{Decision: policy.Decision{Tool: "Bash", Effect: policy.Deny, By: "nobody", Reason: "no\nline"}},
+			event.Decided{Decision: policy.Decision{Tool: "Bash", Effect: policy.Allow}},
+		}, "· a does not answer (away); going on with b\n· the transcript was compacted: 9 items became 2, about 900 tokens became 80\n· the transcript was rewritten by tidy: 9 items became 2\n  ⎿ not allowed: Bash (no; line)\n"},
+		{"a failure with a hint", false, true, false, []event.Event{
+			event.Result{Reason: event.ReasonFailed, Err: errAway},
+		}, "holdfast: anthropic: network: gone\nhint: holdfast doctor --net\n"},
+		{"the end", false, false, false, []event.Event{
+			event.Result{SessionID: "s", Reason: event.ReasonCompleted, Turns: 2, Usage: transcript.Usage{Input: 5}, CostUSD: 0.5, Took: time.Second},
+		}, "session s · 2 turns · 5 tokens · $0.50 · 1.0 s\ngo on: holdfast run --store x -c \"…\"\n"},
+		{"refused by the provider", false, true, false, []event.Event{event.Result{Reason: event.ReasonRefused}}, "holdfast: the provider refused to answer\n"},
+		{"out of money", false, true, false, []event.Event{event.Result{Reason: event.ReasonBudget}}, "holdfast: the budget was reached (--max-budget-usd)\n"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			p, out := screen(t, tt.tty)
+			v := &Text{Program: p, Quiet: tt.quiet, Verbose: tt.verbose}
+			v.Begin(Scene{Cwd: "/w", Model: "m", Again: true, Args: "--store x "})
+			for _, e := range tt.events {
+				if err := v.Show(e); err != nil {
+					t.Fatal(err)
+				}
+			}
+			p.Err.Stop()
+			if got := out.String(); got != tt.want {
+				t.Errorf("got\n%q\nwant\n%q", got, tt.want)
+			}
+		})
+	}
+}
+
+func TestStreamEvents(t *testing.T) {
+	p, out := screen(t, false)
+	v := &Stream{Program: p, All: true, Partial: true}
+	v.Begin(Scene{Mode: func() policy.Mode { return "default" }})
+	for _, e := range []event.Event{
+		event.SessionOpened{ID: "s", Notices: []string{"n"}},
+		event.TextDelta{Text: "void"},
+		event.Retrying{Err: errAway, Attempt: 1, Delay: time.Second},
+		event.TextDelta{Text: "a"},
+		event.ThinkingDelta{Text: "b"},
+		event.TextDelta{Text: "c"},
+		said("1", "c"),
+		event.ModelSwitched{From: "a", To: "b", Err: errAway},
+		event.Compacting{Trigger: "auto"},
+		event.MutationFinished{By: "compaction", Before: 9, After: 2, Trigger: "auto", TokensBefore: 900, TokensAfter: 80},
+		event.MutationFinished{By: "tidy", Before: 9, After: 2},
+		event.Notice{Text: "n2"},
+		event.Result{Reason: event.ReasonFailed, Err: errAway},
+	} {
+		if err := v.Show(e); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var kinds []string
+	for line := range strings.Lines(out.String()) {
+		var e struct {
+			Type, Subtype string
+			Event         struct{ Type string }
+		}
+		if err := json.Unmarshal([]byte(line), &e); err != nil {
+			t.Fatalf("%v: %s", err, line)
+		}
+		kinds = append(kinds, strings.Trim(e.Type+" "+e.Subtype+" "+e.Event.Type, " "))
+	}
+	want := `system init
+system informational
+stream_event  message_start
+stream_event  content_block_start
+stream_event  content_block_delta
+system api_retry
+stream_event  message_start
+stream_event  content_block_start
+stream_event  content_block_delta
+stream_event  content_block_stop
+stream_event  content_block_start
+stream_event  content_block_delta
+stream_event  content_block_stop
+stream_event  content_block_start
+stream_event  content_block_delta
+stream_event  content_block_stop
+stream_event  message_delta
+stream_event  message_stop
+assistant
+system model_switched
+system status
+system compact_boundary
+system transcript_rewritten
+system informational
+result error_during_execution`
+	if got := strings.Join(kinds, "\n"); got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+	if !strings.Contains(out.String(), `"hint":"holdfast doctor --net"`) {
+		t.Error("the result has no hint")
+	}
+}

@@ -1,0 +1,35 @@
+// Package view shows runs: as text for people, as one JSON object, or as a stream of them. It
+// also has the words for calls, hooks and rules that other commands print.
+//
+//	var v view.View = &view.Text{Program: p}
+//	v.Begin(view.Scene{…})
+//	for e := range events { v.Show(e) }
+package view
+
+import (
+	"github.com/holdfast-dev/holdfast/event"
+	"github.com/holdfast-dev/holdfast/internal/compose/tools"
+	"github.com/holdfast-dev/holdfast/policy"
+)
+
+// View shows a run: as text, as one JSON object, or as a stream of them.
+type View interface {
+	// begin is called once, before the first event.
+	Begin(Scene)
+	// show is called with every event in order. Its error stops the run.
+	Show(event.Event) error
+	// failed tells an error that ended the run without a result, and returns
+	// what is left to tell.
+	Failed(error) error
+}
+
+// Scene is what does not change during a run.
+type Scene struct {
+	Cwd, Model, KeySource string
+	Mode                  func() policy.Mode
+	Tools                 []string
+	Servers               []WireServer
+	Offered               tools.Offered
+	Again                 bool   // whether a later command can go on
+	Args                  string // what it must repeat
+}

@@ -1,0 +1,90 @@
+package workspace
+
+import (
+	"context"
+
+	"github.com/holdfast-dev/holdfast/internal/cli/command"
+	"github.com/holdfast-dev/holdfast/internal/outcome"
+	"github.com/holdfast-dev/holdfast/internal/term"
+	"github.com/holdfast-dev/holdfast/internal/workspace"
+)
+
+// startCmd is `holdfast workspace start`.
+type startCmd struct {
+	slugArg
+	command.JSONFlag
+}
+
+func (c *startCmd) Declare(b *command.Builder) {
+	b.Include(&c.slugArg)
+	b.Include(&c.JSONFlag)
+}
+
+func (c *startCmd) Run(ctx context.Context, p *command.Program) error {
+	return c.with(p, func(w *workspace.Workspaces) error {
+		p.Err.Progress().Show("starting " + term.Escape(c.Slug))
+		began := p.Now()
+		made, err := w.Ensure(ctx, c.Slug)
+		p.Err.Progress().Show("")
+		if err != nil {
+			return err
+		}
+		more := ""
+		if made.Outdated != "" {
+			more = "; it is to be made anew when nobody works in it: " + made.Outdated
+		}
+		if err := made.Close(); err != nil {
+			return err
+		}
+		return tellSpace(ctx, p, w, c.Slug, c.JSON, "workspace %s runs in %s (%s)%s", c.Slug, made.Name, term.Elapsed(p.Now().Sub(began)), more)
+	})
+}
+
+// stopCmd is `holdfast workspace stop`.
+type stopCmd struct {
+	Slug string
+	All  bool
+	command.JSONFlag
+}
+
+func (c *stopCmd) Declare(b *command.Builder) {
+	b.Optional(&c.Slug, "slug", "The workspace's name.")
+	b.Flag(&c.All, "all", "a", "", "The containers of all workspaces.")
+	b.Include(&c.JSONFlag)
+}
+
+// Help says more than one line.
+func (c *stopCmd) Help() string {
+	return `What runs in the container ends, also an agent in the middle of a turn; what it has said is saved.
+The container is kept, and started again when it is needed.`
+}
+
+func (c *stopCmd) Run(ctx context.Context, p *command.Program) error {
+	if c.All == (c.Slug != "") {
+		return outcome.Invalid("name one workspace, or say --all", "holdfast workspace list")
+	}
+	if c.All {
+		return command.WithSpaces(p, func(w *workspace.Workspaces) error {
+			if err := w.StopAll(ctx); err != nil {
+				return err
+			}
+			if c.JSON {
+				return p.Out.JSON(map[string]any{"stopped": "all"}, p.Out.TTY)
+			}
+			p.Err.Line("all containers of workspaces are stopped")
+			return nil
+		})
+	}
+	return slugArg{c.Slug}.with(p, func(w *workspace.Workspaces) error {
+		if _, err := w.Get(ctx, c.Slug); err != nil {
+			return err
+		}
+		p.Err.Progress().Show("stopping " + term.Escape(c.Slug))
+		err := w.Stop(ctx, c.Slug)
+		p.Err.Progress().Show("")
+		if err != nil {
+			return err
+		}
+		return tellSpace(ctx, p, w, c.Slug, c.JSON, "the container of workspace %s is stopped", c.Slug)
+	})
+}

@@ -1,0 +1,273 @@
+package workspace
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"github.com/holdfast-dev/holdfast/internal/cli/command"
+	"github.com/holdfast-dev/holdfast/internal/outcome"
+	"github.com/holdfast-dev/holdfast/internal/term"
+	"github.com/holdfast-dev/holdfast/internal/workspace"
+)
+
+// workspaceFlags are what a person decides about a workspace. What is not given stays
+// as it is, or is the default.
+type workspaceFlags struct {
+	Project     *string
+	Image       *string
+	Agent       *string
+	Command     []string
+	Model       *string
+	Memory      *string
+	CPUs        *float64
+	PIDs        *int64
+	Disk        *string
+	Network     *string
+	AllowDomain []string
+	Mount       []string
+	Credential  []string
+}
+
+func (c *workspaceFlags) Declare(b *command.Builder) {
+	b.Flag(&c.Project, "project", "", "FOLDER", "The folder that is /work inside; an empty text makes one that belongs to the workspace.")
+	b.Flag(&c.Image, "image", "", "NAME", "What the container is made of; default what workspace image build makes.")
+	b.Flag(&c.Agent, "agent", "", "KIND", "Who works there: holdfast, claude, codex or acp.", "holdfast", "claude", "codex", "acp")
+	b.Flag(&c.Command, "command", "", "WORD", "What starts the agent instead of its own program: a program and its arguments, one flag for each.")
+	b.Flag(&c.Model, "model", "", "NAME", "The agent's name of its model.")
+	b.Flag(&c.Memory, "memory", "", "SIZE", "What all of the container may use: 512m, 2g; default 2g.")
+	b.Flag(&c.CPUs, "cpus", "", "N", "Processors; default 2.")
+	b.Flag(&c.PIDs, "pids", "", "N", "Processes and threads; default 512.")
+	b.Flag(&c.Disk, "disk", "", "SIZE", "What the home may hold, or none; default 20g. Looked at before each turn.")
+	b.Flag(&c.Network, "network", "", "MODE", "none, or proxy: the domains that are allowed, through a proxy. Default none.", "none", "proxy")
+	b.Flag(&c.AllowDomain, "allow-domain", "", "DOMAIN", "Let this domain through, and set --network proxy; may be repeated.")
+	b.Flag(&c.Mount, "mount", "", "HOST:AT[:ro]", "Another folder or file of this machine; may be repeated.")
+	b.Flag(&c.Credential, "credential", "", "NAME", "A variable of your environment whose value an agent gets when it starts, and nobody keeps; may be repeated.")
+}
+
+// apply changes settings to what the flags say. Lists are replaced as a whole.
+func (f *workspaceFlags) apply(p *command.Program, s *workspace.Settings) error {
+	if err := f.places(p, s); err != nil {
+		return err
+	}
+	if err := f.limits(s); err != nil {
+		return err
+	}
+	put(&s.Image, f.Image)
+	if f.Agent != nil && *f.Agent != s.Agent.Kind {
+		s.Agent = workspace.AgentSpec{Kind: *f.Agent}
+	}
+	put(&s.Model, f.Model)
+	if f.Command != nil {
+		s.Agent.Command = f.Command
+	}
+	if f.Network != nil {
+		if s.Network.Mode = *f.Network; s.Network.Mode == workspace.NetworkNone {
+			s.Network.Domains = nil
+		}
+	}
+	if f.AllowDomain != nil {
+		if f.Network != nil && *f.Network == workspace.NetworkNone {
+			return outcome.Invalid("--allow-domain and --network none exclude each other", "leave one of them out")
+		}
+		s.Network = workspace.Network{Mode: workspace.NetworkProxy, Domains: f.AllowDomain}
+	}
+	if f.Credential != nil {
+		s.Credentials = f.Credential
+	}
+	return nil
+}
+
+func put[T any](to, given *T) {
+	if given != nil {
+		*to = *given
+	}
+}
+
+func (f *workspaceFlags) limits(s *workspace.Settings) error {
+	for _, l := range []struct {
+		flag  string
+		given *string
+		to    *workspace.Bytes
+	}{{"--memory", f.Memory, &s.Limits.Memory}, {"--disk", f.Disk, &s.Limits.Disk}} {
+		if l.given == nil {
+			continue
+		}
+		n, err := workspace.ParseBytes(*l.given)
+		if err != nil {
+			return outcome.Invalid(fmt.Sprintf("%s %q is no number of bytes", l.flag, *l.given), "write 512m or 2g")
+		}
+		if n == 0 {
+			return outcome.Invalid(l.flag+" cannot be 0", "leave it out for the default")
+		}
+		*l.to = n
+	}
+	for flag, zero := range map[string]bool{"--cpus": f.CPUs != nil && *f.CPUs == 0, "--pids": f.PIDs != nil && *f.PIDs == 0} {
+		if zero {
+			return outcome.Invalid(flag+" cannot be 0", "leave it out for the default")
+		}
+	}
+	put(&s.Limits.CPUs, f.CPUs)
+	put(&s.Limits.PIDs, f.PIDs)
+	return nil
+}
+
+// places are the folders of this machine: absolute, and without links.
+func (f *workspaceFlags) places(p *command.Program, s *workspace.Settings) error {
+	if f.Project != nil {
+		s.Project = ""
+		if *f.Project != "" {
+			dir, err := p.Folder(*f.Project)
+			if err != nil {
+				return err
+			}
+			if s.Project, err = filepath.EvalSymlinks(dir); err != nil {
+				return err
+			}
+		}
+	}
+	if f.Mount == nil {
+		return nil
+	}
+	s.Mounts = nil
+	for _, text := range f.Mount {
+		m, err := f.mount(p, text)
+		if err != nil {
+			return err
+		}
+		s.Mounts = append(s.Mounts, m)
+	}
+	return nil
+}
+
+// mount reads HOST:AT or HOST:AT:ro. AT has no colon, HOST may have some.
+func (f *workspaceFlags) mount(p *command.Program, text string) (workspace.Mount, error) {
+	rest, readOnly := strings.CutSuffix(text, ":ro")
+	if !readOnly {
+		rest = strings.TrimSuffix(rest, ":rw")
+	}
+	i := strings.LastIndex(rest, ":")
+	if i <= 0 || i == len(rest)-1 {
+		return workspace.Mount{}, outcome.Invalid(fmt.Sprintf("--mount %q is not HOST:AT", text), "such as --mount ./data:/mnt/data:ro")
+	}
+	m := workspace.Mount{Host: rest[:i], At: rest[i+1:], ReadOnly: readOnly}
+	if !filepath.IsAbs(m.Host) {
+		wd, err := p.Getwd()
+		if err != nil {
+			return m, err
+		}
+		m.Host = filepath.Join(wd, m.Host)
+	}
+	host, err := filepath.EvalSymlinks(m.Host)
+	if err != nil {
+		return m, outcome.Invalid(fmt.Sprintf("--mount %s: there is no %s", text, m.Host), "")
+	}
+	m.Host = host
+	return m, nil
+}
+
+// createCmd is `holdfast workspace create`.
+type createCmd struct {
+	slugArg
+	workspaceFlags
+	command.JSONFlag
+}
+
+func (c *createCmd) Declare(b *command.Builder) {
+	b.Include(&c.slugArg)
+	b.Include(&c.workspaceFlags)
+	b.Include(&c.JSONFlag)
+}
+
+// Help says more than one line.
+func (c *createCmd) Help() string {
+	return `The container is made when it is needed first. Without --project the workspace gets a folder
+of its own, which is deleted with it; another folder stays.
+
+  holdfast workspace create blog --project ~/src/blog --agent claude \
+      --credential ANTHROPIC_API_KEY --allow-domain api.anthropic.com
+  holdfast run --workspace blog "what is here?"`
+}
+
+func (c *createCmd) Run(ctx context.Context, p *command.Program) error {
+	return c.with(p, func(w *workspace.Workspaces) error {
+		s := workspace.Settings{Slug: c.Slug}
+		if err := c.apply(p, &s); err != nil {
+			return err
+		}
+		made, err := w.Create(ctx, s)
+		if err != nil {
+			return err
+		}
+		if err := w.MayWork(ctx, made.Slug); err != nil {
+			p.Warn("%s", err.Error())
+			if hint := outcome.Hint(err); hint != "" {
+				p.Err.Line("%s %s", p.Err.Bold("hint:"), term.Escape(term.OneLine(hint)))
+			}
+		}
+		work := cmp.Or(made.Project, w.ProjectFolder(made)+", a folder of its own")
+		return tellSpace(ctx, p, w, c.Slug, c.JSON, "workspace %s is made for %s; go on: holdfast run --workspace %s PROMPT", made.Slug, work, made.Slug)
+	})
+}
+
+// setCmd is `holdfast workspace set`.
+type setCmd struct {
+	slugArg
+	workspaceFlags
+	Clear []string
+	command.JSONFlag
+}
+
+func (c *setCmd) Declare(b *command.Builder) {
+	b.Include(&c.slugArg)
+	b.Include(&c.workspaceFlags)
+	b.Flag(&c.Clear, "clear", "", "WHAT", "Empty a setting: image, command, model, domains, mounts or credentials; may be repeated.", "image", "command", "model", "domains", "mounts", "credentials")
+	b.Include(&c.JSONFlag)
+}
+
+// Help says more than one line.
+func (c *setCmd) Help() string {
+	return `What is not given stays; a list that is given replaces the one before. A container that runs
+is made anew when nobody works in it any more.`
+}
+
+func (c *setCmd) Run(ctx context.Context, p *command.Program) error {
+	return c.with(p, func(w *workspace.Workspaces) error {
+		changed := false
+		made, err := w.Set(ctx, c.Slug, func(s *workspace.Settings) error {
+			before := fmt.Sprintf("%+v", *s)
+			for _, what := range c.Clear {
+				clearSetting(s, what)
+			}
+			err := c.apply(p, s)
+			changed = before != fmt.Sprintf("%+v", *s)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		if !changed {
+			return tellSpace(ctx, p, w, c.Slug, c.JSON, "workspace %s stays as it was", made.Slug)
+		}
+		return tellSpace(ctx, p, w, c.Slug, c.JSON, "workspace %s is changed; its container follows when nobody works in it", made.Slug)
+	})
+}
+
+func clearSetting(s *workspace.Settings, what string) {
+	switch what {
+	case "image":
+		s.Image = ""
+	case "command":
+		s.Agent.Command = nil
+	case "model":
+		s.Model = ""
+	case "domains":
+		s.Network.Domains = nil
+	case "mounts":
+		s.Mounts = nil
+	case "credentials":
+		s.Credentials = nil
+	}
+}

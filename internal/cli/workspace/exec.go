@@ -1,0 +1,114 @@
+package workspace
+
+import (
+	"context"
+	"errors"
+	"io"
+	"os"
+	"strings"
+
+	xterm "golang.org/x/term"
+
+	"github.com/holdfast-dev/holdfast/internal/cli/command"
+	"github.com/holdfast-dev/holdfast/internal/outcome"
+	"github.com/holdfast-dev/holdfast/internal/supervisor"
+	"github.com/holdfast-dev/holdfast/internal/term"
+	"github.com/holdfast-dev/holdfast/internal/workspace"
+)
+
+// execCmd is `holdfast workspace exec`.
+type execCmd struct {
+	slugArg
+	Dir     string
+	Env     []string
+	NoTTY   bool
+	Command []string
+}
+
+func (c *execCmd) Declare(b *command.Builder) {
+	b.Include(&c.slugArg)
+	b.Flag(&c.Dir, "dir", "", "FOLDER", "The folder inside to run in; default /work.")
+	b.Flag(&c.Env, "env", "e", "NAME=VALUE", "A variable for the command; may be repeated.")
+	b.Flag(&c.NoTTY, "no-tty", "T", "", "Give the command no terminal, also when there is one here.")
+	b.Verbatim = true
+	b.Arg(&c.Command, "command", "What to run, and its arguments.")
+}
+
+// Help says more than one line.
+func (c *execCmd) Help() string {
+	return `The container is started when it does not run. The command runs as agents do: as the same user,
+with the same limits and rights. Its exit code is this command's. Without a shell in the image
+there is none here either.
+
+  holdfast workspace exec blog -- git status
+  holdfast workspace exec blog bash`
+}
+
+func (c *execCmd) Run(ctx context.Context, p *command.Program) error {
+	command := c.Command
+	if len(command) > 0 && command[0] == "--" {
+		command = command[1:]
+	}
+	if len(command) == 0 {
+		return outcome.Invalid("there is no command to run", "holdfast workspace exec "+term.Quote(c.Slug)+" -- COMMAND")
+	}
+	if c.Dir != "" && !strings.HasPrefix(c.Dir, "/") {
+		return outcome.Invalid("--dir "+term.Quote(c.Dir)+" is not absolute", "the project is "+workspace.WorkFolder)
+	}
+	if err := supervisor.CheckEnv(c.Env); err != nil {
+		return outcome.Invalid("--env: "+err.Error(), "")
+	}
+	return c.with(p, func(w *workspace.Workspaces) error {
+		o := workspace.ExecOptions{Args: command, Env: c.Env, Dir: c.Dir, Stdin: p.Stdin, Stdout: p.Stdout, Stderr: p.Stderr}
+		restore, err := c.terminal(p, &o)
+		if err != nil {
+			return err
+		}
+		exit, err := w.Exec(ctx, c.Slug, o)
+		restore()
+		return execEnd(exit, err)
+	})
+}
+
+// terminal gives the command a terminal when this one sits at one. What it returns
+// makes the terminal here what it was.
+func (c *execCmd) terminal(p *command.Program, o *workspace.ExecOptions) (restore func(), err error) {
+	restore = func() {}
+	in, isFile := p.Stdin.(*os.File)
+	if c.NoTTY || !isFile || !term.Is(in) || !p.Out.TTY {
+		return restore, nil
+	}
+	fd := int(in.Fd())
+	cols, rows, err := xterm.GetSize(fd)
+	if err != nil {
+		return restore, nil //nolint:nilerr // a terminal without a size is none
+	}
+	old, err := xterm.MakeRaw(fd)
+	if err != nil {
+		return restore, err
+	}
+	sizes, stop := watchSize(fd)
+	o.Terminal, o.Resize = &supervisor.Size{Rows: clampSize(rows), Cols: clampSize(cols)}, sizes
+	if name := p.Getenv("TERM"); name != "" {
+		o.Env = append([]string{"TERM=" + name}, o.Env...)
+	}
+	return func() {
+		stop()
+		_ = xterm.Restore(fd, old)
+	}, nil
+}
+
+func clampSize(n int) uint16 { return uint16(min(max(n, 0), 1<<16-1)) }
+
+// execEnd ends as the command did.
+func execEnd(exit supervisor.Exit, err error) error {
+	switch {
+	case errors.Is(err, supervisor.ErrNotStarted):
+		return &outcome.Failure{Message: err.Error(), Advice: "the image has no such program, or the folder is not there", Result: outcome.ExecMissing, Cause: err}
+	case err != nil && !errors.Is(err, io.ErrClosedPipe):
+		return err
+	case exit.OOM:
+		return workspace.Failure(exit)
+	}
+	return command.End(outcome.Command(exit.Code))
+}
