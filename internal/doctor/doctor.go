@@ -4,7 +4,7 @@
 //	report := doctor.Examine(ctx, e, nil)
 //	for _, c := range report.Checks { fmt.Println(c.State, c.Name, c.Detail) }
 //
-// It prints nothing. Beside what the store makes when it is opened, it leaves nothing behind.
+// It prints nothing. It leaves behind what opening the store and naming the project create, and nothing else.
 package doctor
 
 import (
