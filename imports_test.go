@@ -154,11 +154,10 @@ var floors = map[string]int{
 	"internal/daemon/wire":         7,
 
 	// how commands of a run are held
-	"internal/compose/isolation": 8,
-	"internal/rewind":            8, // a session is taken back
-	"internal/doctor":            8, // what the machine and the setup offer
-	"internal/daemon/auth":       8,
-	"internal/runlog":            8, // what a log says of the run itself
+	"internal/rewind":      8, // a session is taken back
+	"internal/doctor":      8, // what the machine and the setup offer
+	"internal/daemon/auth": 8,
+	"internal/runlog":      8, // what a log says of the run itself
 
 	// runs for many clients; the tools of a run
 	"console":                9, // the page, no logic

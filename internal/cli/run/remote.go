@@ -16,7 +16,6 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/cli/view"
 	"github.com/holdfast-dev/holdfast/internal/compose"
 	"github.com/holdfast-dev/holdfast/internal/compose/env"
-	"github.com/holdfast-dev/holdfast/internal/compose/isolation"
 	"github.com/holdfast-dev/holdfast/internal/compose/models"
 	"github.com/holdfast-dev/holdfast/internal/compose/tools"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
@@ -138,7 +137,7 @@ func (c *Cmd) startRemote(ctx context.Context, p *command.Program, d *client.Cli
 		return outcome.Of(err), err
 	}
 	if c.NoSandbox {
-		if err := isolation.Without(p.Environment(), rules); err != nil {
+		if err := tools.WithoutSandbox(p.Environment(), rules); err != nil {
 			return outcome.Of(err), err
 		}
 	}

@@ -11,7 +11,6 @@ import (
 
 	"github.com/holdfast-dev/holdfast/agent"
 	"github.com/holdfast-dev/holdfast/internal/compose/env"
-	"github.com/holdfast-dev/holdfast/internal/compose/isolation"
 	"github.com/holdfast-dev/holdfast/internal/sandbox/egress"
 	"github.com/holdfast-dev/holdfast/internal/settings"
 	"github.com/holdfast-dev/holdfast/internal/tool/mcp"
@@ -301,13 +300,13 @@ type Checked struct {
 	Client *mcp.Client
 	Failed map[string]error // that cannot be used here, by name
 
-	held *isolation.Box
+	held *Isolation
 }
 
 // Check opens approved servers of one kind of sub-agents, or of the run, to look at them.
 // The caller closes what it returns.
 func Check(e *env.Env, s *settings.Settings, list []*settings.MCPServer) (*Checked, error) {
-	held, err := isolation.Open(&isolation.Options{Env: e, Settings: s, Folders: []string{s.Project}})
+	held, err := openIsolation(&isolationOptions{Env: e, Settings: s, Folders: []string{s.Project}})
 	if err != nil {
 		return nil, err
 	}

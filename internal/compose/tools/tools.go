@@ -19,7 +19,6 @@ import (
 	"github.com/holdfast-dev/holdfast/agent"
 	"github.com/holdfast-dev/holdfast/internal/compose/env"
 	"github.com/holdfast-dev/holdfast/internal/compose/hooks"
-	"github.com/holdfast-dev/holdfast/internal/compose/isolation"
 	"github.com/holdfast-dev/holdfast/internal/instructions"
 	"github.com/holdfast-dev/holdfast/internal/otel"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
@@ -70,7 +69,7 @@ type Toolbox struct {
 	Form func(context.Context, *mcp.Elicitation) (mcp.Answer, error)
 
 	folders  *tool.Folders
-	held     *isolation.Box
+	held     *Isolation
 	hooks    *hooks.Hooks
 	host     *hostAgent
 	keep     func(*tool.Call, []byte) (*shell.KeptOutput, error)
@@ -137,7 +136,7 @@ func kits() []kit {
 
 func newToolbox(o *Options) *Toolbox {
 	return &Toolbox{
-		held: &isolation.Box{}, hooks: &hooks.Hooks{}, host: newHostAgent(), env: o.Env, settings: o.Settings, spec: o.Spec, model: o.Model,
+		held: &Isolation{}, hooks: &hooks.Hooks{}, host: newHostAgent(), env: o.Env, settings: o.Settings, spec: o.Spec, model: o.Model,
 		only: o.Spec.Tools, contained: o.Contained, noShell: o.NoShell, foreground: o.Foreground, ownTools: o.Own,
 	}
 }
@@ -159,7 +158,7 @@ func New(o *Options) (b *Toolbox, err error) {
 	if err != nil {
 		return b, err
 	}
-	b.held, err = isolation.Open(&isolation.Options{Env: e, Settings: s, Folders: work, Off: o.Spec.Sandbox.Off, Contained: o.Contained, Loud: o.Loud})
+	b.held, err = openIsolation(&isolationOptions{Env: e, Settings: s, Folders: work, Off: o.Spec.Sandbox.Off, Contained: o.Contained, Loud: o.Loud})
 	if err != nil {
 		return b, err
 	}
@@ -342,7 +341,7 @@ func (b *Toolbox) ownKit() ([]tool.Tool, error) { return b.ownTools, nil }
 func (b *Toolbox) Names() []string { return Names(b.Registry) }
 
 // Isolation is what holds commands.
-func (b *Toolbox) Isolation() *isolation.Box { return b.held }
+func (b *Toolbox) Isolation() *Isolation { return b.held }
 
 // Hooks are the hooks of the run.
 func (b *Toolbox) Hooks() *hooks.Hooks { return b.hooks }

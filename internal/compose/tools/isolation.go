@@ -1,5 +1,4 @@
-// Package isolation opens the sandbox of a run's commands, with the folders that go with it.
-package isolation
+package tools
 
 import (
 	"fmt"
@@ -18,14 +17,14 @@ import (
 	"github.com/holdfast-dev/holdfast/sandbox"
 )
 
-// Box holds the commands of a run.
+// Isolation holds the commands of a run: their sandbox, with the folders that go with it.
 //
 //	settings' sandbox blocks ─► sandbox.Open ─► Bash
 //	temp ──────────────────────► /tmp inside; removed when the run ends
 //	output ────────────────────► long outputs, which Read may read; kept as long as the session
 //
 // What a killed run left of the two folders, the next one removes.
-type Box struct {
+type Isolation struct {
 	Sandbox *sandbox.Sandbox // nil when the person does without
 	Output  string           // the folder of long outputs; "" without a home
 
@@ -34,8 +33,8 @@ type Box struct {
 	store atomic.Pointer[stores.Store]
 }
 
-// Options say how commands are held.
-type Options struct {
+// isolationOptions say how commands are held.
+type isolationOptions struct {
 	Env       *env.Env
 	Settings  *settings.Settings
 	Folders   []string // of the session
@@ -44,10 +43,10 @@ type Options struct {
 	Loud      bool     // notices say what the sandbox cannot do
 }
 
-// Open opens the sandbox of a run. The person may do without it unless an administrator
+// openIsolation opens the sandbox of a run. The person may do without it unless an administrator
 // wants it; nothing else makes a run do without.
-func Open(o *Options) (b *Box, err error) {
-	b = &Box{}
+func openIsolation(o *isolationOptions) (b *Isolation, err error) {
+	b = &Isolation{}
 	defer func() {
 		if err != nil {
 			b.Close()
@@ -55,7 +54,7 @@ func Open(o *Options) (b *Box, err error) {
 	}()
 	e := o.Env
 	if o.Off {
-		return b, Without(e, o.Settings)
+		return b, WithoutSandbox(e, o.Settings)
 	}
 	if b.temp, err = diskfile.OpenScratch(e.Get("TMPDIR"), "holdfast-run-", os.RemoveAll); err != nil {
 		return b, fmt.Errorf("temporary folder of the run: %w", err)
@@ -78,8 +77,8 @@ func Open(o *Options) (b *Box, err error) {
 	return b, nil
 }
 
-// Without says that nothing holds commands, or refuses that.
-func Without(e *env.Env, s *settings.Settings) error {
+// WithoutSandbox says that nothing holds commands, or refuses that.
+func WithoutSandbox(e *env.Env, s *settings.Settings) error {
 	managed := func(b settings.Sandbox) bool {
 		return b.Origin.Layer == policy.LayerManaged && (b.Settings.Enabled == nil || *b.Settings.Enabled)
 	}
@@ -94,7 +93,7 @@ func Without(e *env.Env, s *settings.Settings) error {
 }
 
 // OpenOutput makes the folder for the run's long outputs.
-func (b *Box) OpenOutput(e *env.Env) error {
+func (b *Isolation) OpenOutput(e *env.Env) error {
 	home, err := e.Home()
 	if err != nil {
 		return nil //nolint:nilerr // without a home there is nowhere to keep them
@@ -112,14 +111,14 @@ func (b *Box) OpenOutput(e *env.Env) error {
 
 // UseStore names the store that the run's session is kept in: outputs are kept as it keeps
 // records, and as long. Without one they end with the run.
-func (b *Box) UseStore(s *stores.Store) { b.store.Store(s) }
+func (b *Isolation) UseStore(s *stores.Store) { b.store.Store(s) }
 
 // Store is what UseStore was called with, or nil.
-func (b *Box) Store() *stores.Store { return b.store.Load() }
+func (b *Isolation) Store() *stores.Store { return b.store.Load() }
 
 // forgetOutputs removes the outputs of a run whose sessions end with it, or are kept
 // elsewhere: in memory, or on the host of a container.
-func (b *Box) forgetOutputs() {
+func (b *Isolation) forgetOutputs() {
 	if s := b.Store(); b.Output == "" || s != nil && !s.Ref.InMemory() {
 		return
 	}
@@ -130,7 +129,7 @@ func (b *Box) forgetOutputs() {
 }
 
 // Status is what questions say about the sandbox, and the digest of what it holds to.
-func (b *Box) Status() (words, digest string) {
+func (b *Isolation) Status() (words, digest string) {
 	if b.Sandbox == nil {
 		return "", ""
 	}
@@ -138,7 +137,7 @@ func (b *Box) Status() (words, digest string) {
 }
 
 // AutoAllow is where autoAllowBashIfSandboxed was set, when it holds.
-func (b *Box) AutoAllow() *policy.Origin {
+func (b *Isolation) AutoAllow() *policy.Origin {
 	if b.Sandbox == nil || !b.Sandbox.Merged().AutoAllow.On {
 		return nil
 	}
@@ -148,7 +147,7 @@ func (b *Box) AutoAllow() *policy.Origin {
 }
 
 // Close ends what still runs and removes the folders.
-func (b *Box) Close() {
+func (b *Isolation) Close() {
 	if b.Sandbox != nil {
 		_ = b.Sandbox.Close()
 	}
