@@ -153,7 +153,7 @@ var floors = map[string]int{
 	"internal/daemon/routes":       7,
 	"internal/daemon/wire":         7,
 
-	// how commands of a run are held
+	// what looks at sessions and at the setup; who a client is
 	"internal/rewind":      8, // a session is taken back
 	"internal/doctor":      8, // what the machine and the setup offer
 	"internal/daemon/auth": 8,
