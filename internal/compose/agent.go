@@ -126,7 +126,7 @@ func (a *Agent) makeIn(ctx context.Context, r *Request, in *Space, open Opener, 
 		return err
 	}
 	o := m.Options
-	o.Ephemeral, o.Options.Sessions = r.Spec.Container.Ephemeral, s.Sessions
+	o.Options.Sessions = s.Sessions
 	chosen := r.Spec.Session
 	chosen.Title, _ = o.Options.Mask.Text(chosen.Title)
 	if o.Options.Session, err = Choose(ctx, s.Sessions, &chosen, in.Project, in.Settings); err != nil {

@@ -76,7 +76,7 @@ func MakeIn(ctx context.Context, r *Request, in *Space) (m *SpaceParts, err erro
 			AskTimeout: m.Settings.AskTimeout.Value, Mask: mask, MaxTurns: r.Spec.Limits.MaxTurns, MaxBudgetUSD: budget(r.Spec),
 			Clock: r.Env.Clock, Retry: retries(m.Settings),
 		},
-		Environ: r.Env.Vars, Kind: in.Kind,
+		Environ: r.Env.Vars, Kind: in.Kind, Ephemeral: r.Spec.Container.Ephemeral,
 	}
 	if _, m.flush, err = telemetry(ctx, r, &m.Options.Options); err != nil {
 		return m, err

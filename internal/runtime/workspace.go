@@ -35,12 +35,7 @@ func (rt *Runtime) partsInWorkspace(ctx context.Context, r *compose.Request, n *
 	if !in.Own() && (r.Spec.Instructions.System != "" || r.Spec.Tools != nil) {
 		return nil, outcome.Invalid("agent "+n.Agent.Name+": "+in.Kind+" takes neither a system prompt nor a list of tools", "leave them out of the strategy")
 	}
-	made, err := compose.MakeIn(ctx, r, in)
-	if err != nil {
-		return nil, err
-	}
-	made.Options.Ephemeral = n.Spec.Container.Ephemeral
-	return made, nil
+	return compose.MakeIn(ctx, r, in)
 }
 
 // newInSpace makes the agent of options that the run has completed.
