@@ -276,7 +276,7 @@ func (s *place) logPipe() *seen {
 	p.Stdin = strings.NewReader(string(spec))
 	steer := &inside.Steering{Ready: make(chan struct{})}
 	c := logpipe.Dial(container, steer)
-	_, err = (&inside.Cmd{}).Turn(s.t.Context(), p, c, steer)
+	_, err = inside.Turn(s.t.Context(), p, c, steer)
 	s.ok(err)
 	s.ok(c.Close())
 	served.Wait()

@@ -12,6 +12,7 @@ import (
 // MaxLine is the longest line in bytes that a batch reads.
 const MaxLine = 4 << 20
 
+// ErrLong says that a line is longer than [MaxLine].
 var ErrLong = fmt.Errorf("the line is longer than %d MiB", MaxLine>>20)
 
 // Lines reads a stream of JSON objects, one per line.
@@ -21,10 +22,11 @@ type Lines struct {
 	Number int // of the line, from 1
 }
 
+// New reads lines from r.
 func New(r io.Reader) *Lines { return &Lines{r: bufio.NewReaderSize(r, 64<<10)} }
 
 // Next returns the next line that is not blank; it is valid until the next call.
-// errLongLine is about one line: the next can be read. Others end the stream.
+// ErrLong is about one line: the next can be read. Others end the stream.
 func (l *Lines) Next() ([]byte, error) {
 	for {
 		l.line = l.line[:0]

@@ -25,6 +25,7 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
+// Command makes `holdfast approvals`.
 func Command(p *command.Program) *command.Command {
 	return p.Group("approvals", "List and answer the questions that wait.",
 		p.Command(&listCmd{}, "list", "List the questions that wait for an answer, oldest first.", "ls"),

@@ -15,6 +15,7 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
+// Command makes `holdfast audit`.
 func Command(p *command.Program) *command.Command {
 	return p.Group("audit", "Show, verify and export the audit trail.",
 		p.Command(&showCmd{}, "show", "Show who let what happen in a session, and what came of it."),

@@ -28,6 +28,7 @@ func (v *Value) String() string { return v.text }
 // Type is the placeholder in the help; "" for a switch.
 func (v *Value) Type() string { return v.Placeholder }
 
+// IsSwitch reports whether the flag takes no value.
 func (v *Value) IsSwitch() bool {
 	_, ok := v.To.(*bool)
 	return ok

@@ -12,6 +12,7 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/listen"
 )
 
+// Command makes `holdfast daemon`.
 func Command(p *command.Program) *command.Command {
 	cmd := p.Command(&runCmd{}, "daemon", "Serve runs, questions and sessions to many clients, and a console.") // daemon alone is daemon run
 	command.AddCommands(cmd,

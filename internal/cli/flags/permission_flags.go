@@ -30,6 +30,7 @@ func (c *PermissionFlags) Declare(b *command.Builder) {
 	b.Flag(&c.AskTimeout, "ask-timeout", "", "TIME", "How long a question waits before the answer is no, such as 10m.")
 }
 
+// Check refuses what makes no sense.
 func (f *PermissionFlags) Check() error {
 	if f.AskTimeout < 0 {
 		return outcome.Invalid("--ask-timeout must not be negative", "")

@@ -12,21 +12,6 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// OfRun is with for the session whose log has the policy: of a sub-agent, that of its run.
-func (a SessionArg) OfRun(ctx context.Context, p *command.Program, url string, do func(*session.Sessions, session.Meta) error) error {
-	return a.With(ctx, p, url, func(s *session.Sessions, m session.Meta) error {
-		m, err := policylog.Of(ctx, s, m)
-		if err != nil {
-			return err
-		}
-		return do(s, m)
-	})
-}
-
-func DecidedBy(p *command.Program, given string) string {
-	return cmp.Or(given, p.Getenv("USER"), p.Getenv("LOGNAME"), "person")
-}
-
 // SessionArg names one session on the command line.
 type SessionArg struct {
 	Session string
@@ -41,6 +26,7 @@ func (a SessionArg) With(ctx context.Context, p *command.Program, url string, do
 	return a.WithOpening(ctx, p, url, nil, do)
 }
 
+// WithOpening is With for a store that is opened in a certain way.
 func (a SessionArg) WithOpening(ctx context.Context, p *command.Program, url string, o *stores.Options, do func(*session.Sessions, session.Meta) error) error {
 	sessions, closeStore, err := p.OpenStoreWith(ctx, url, o)
 	if err != nil {
@@ -54,6 +40,18 @@ func (a SessionArg) WithOpening(ctx context.Context, p *command.Program, url str
 	return do(sessions, m)
 }
 
+// OfRun is With for the session whose log has the policy: of a sub-agent, that of its run.
+func (a SessionArg) OfRun(ctx context.Context, p *command.Program, url string, do func(*session.Sessions, session.Meta) error) error {
+	return a.With(ctx, p, url, func(s *session.Sessions, m session.Meta) error {
+		m, err := policylog.Of(ctx, s, m)
+		if err != nil {
+			return err
+		}
+		return do(s, m)
+	})
+}
+
+// StoreArg is --store as a later command needs it, followed by a space, or "".
 func StoreArg(url string) string {
 	if url == "" {
 		return ""
@@ -62,4 +60,9 @@ func StoreArg(url string) string {
 		url = "URL" // it may hold a password
 	}
 	return "--store " + term.Quote(url) + " "
+}
+
+// DecidedBy is the name of who decides: the one given, or the account.
+func DecidedBy(p *command.Program, given string) string {
+	return cmp.Or(given, p.Getenv("USER"), p.Getenv("LOGNAME"), "person")
 }

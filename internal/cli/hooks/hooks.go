@@ -16,6 +16,7 @@ import (
 	"github.com/holdfast-dev/holdfast/policy"
 )
 
+// Command makes `holdfast hooks`.
 func Command(p *command.Program) *command.Command {
 	return p.Group("hooks", "List, trust, test and replay hooks.",
 		p.Command(&listCmd{}, "list", "List the hooks that settings name, and which of them run.", "ls"),

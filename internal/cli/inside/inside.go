@@ -21,15 +21,10 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// Cmd is `holdfast inside`: one turn of an agent in a container, whose log, models
+// Run is `holdfast inside`: one turn of an agent in a container, whose log, models
 // and people are the host's. What to do comes on standard input, the host is behind
 // descriptor 3. No person calls it.
-type Cmd struct{}
-
-// Run runs `holdfast inside`.
-func Run(ctx context.Context, p *command.Program) error { return (&Cmd{}).Run(ctx, p) }
-
-func (c *Cmd) Run(ctx context.Context, p *command.Program) error {
+func Run(ctx context.Context, p *command.Program) error {
 	stream, err := hostStream()
 	if err != nil {
 		return outcome.Invalid("holdfast inside is for a workspace's container: "+err.Error(), "holdfast run --workspace SLUG PROMPT")
@@ -44,7 +39,7 @@ func (c *Cmd) Run(ctx context.Context, p *command.Program) error {
 		<-host.Lost()
 		stop(logpipe.ErrLost)
 	}()
-	out, err := c.Turn(ctx, p, host, steer)
+	out, err := Turn(ctx, p, host, steer)
 	if err != nil {
 		err = mayNot(err)
 		_ = host.Fail(err) // a host that is gone knows by itself
@@ -64,7 +59,7 @@ func mayNot(err error) error {
 }
 
 // Turn makes the agent and has it do what it is told.
-func (c *Cmd) Turn(ctx context.Context, p *command.Program, host *logpipe.Client, steer *Steering) (outcome.Outcome, error) {
+func Turn(ctx context.Context, p *command.Program, host *logpipe.Client, steer *Steering) (outcome.Outcome, error) {
 	spec, err := logpipe.ReadSpec(p.Stdin)
 	if err != nil {
 		return outcome.Usage, outcome.Invalid(err.Error(), outcome.Hint(err))
@@ -98,12 +93,12 @@ func (c *Cmd) Turn(ctx context.Context, p *command.Program, host *logpipe.Client
 	}
 	m.Attach(a)
 	steer.set(a)
-	return c.drive(ctx, host, a, input)
+	return drive(ctx, host, a, input)
 }
 
 // drive runs one turn, and what follows of it in the background. Its result is told when the session is closed again: then nothing
 // follows it.
-func (c *Cmd) drive(ctx context.Context, host *logpipe.Client, a *agent.Agent, input []transcript.Part) (outcome.Outcome, error) {
+func drive(ctx context.Context, host *logpipe.Client, a *agent.Agent, input []transcript.Part) (outcome.Outcome, error) {
 	var res *event.Result
 	err := func() error {
 		for e, err := range a.Work(ctx, input...) {

@@ -11,6 +11,7 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/tool/skills"
 )
 
+// SkillsCommand makes `holdfast skills`.
 func SkillsCommand(p *command.Program) *command.Command {
 	return p.Group("skills", "List skills and commands.",
 		p.Command(&skillsListCmd{}, "list", "List skills and commands, and what is wrong with those that are not offered.", "ls"),

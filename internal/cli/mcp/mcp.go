@@ -17,6 +17,7 @@ import (
 	"github.com/holdfast-dev/holdfast/policy"
 )
 
+// Command makes `holdfast mcp`.
 func Command(p *command.Program) *command.Command {
 	cmd := p.Command(&serveCmd{}, "mcp", "Manage MCP servers, or serve as one.") // mcp alone is mcp serve
 	command.AddCommands(cmd,

@@ -8,6 +8,7 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/settings"
 )
 
+// Command makes `holdfast policy`.
 func Command(p *command.Program) *command.Command {
 	return p.Group("policy", "Show, explain, test and check the permission policy.",
 		p.Command(&showCmd{}, "show", "Show the mode, the rules with where they were written, the limits, and each tool's chain."),

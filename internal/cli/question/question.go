@@ -15,7 +15,7 @@ import (
 	"github.com/holdfast-dev/holdfast/policy"
 )
 
-// question prints everything that a call would do, and why that is asked; nothing
+// PrintQuestion prints everything that a call would do, and why that is asked; nothing
 // is left out, and nothing invisible stays invisible.
 func PrintQuestion(p *term.Printer, q approval.Question, now time.Time) {
 	t := p.Style

@@ -29,7 +29,7 @@ func ServerLine(srv *settings.MCPServer) string {
 	return strings.Join(words, " ")
 }
 
-// server prints the whole of a server but for the values of its environment and headers,
+// PrintServer prints the whole of a server but for the values of its environment and headers,
 // which may be secrets; nothing in it stays invisible.
 func PrintServer(p *term.Printer, srv *settings.MCPServer) {
 	t := p.Style

@@ -20,8 +20,10 @@ type worktreeFlag struct {
 // noName is what a flag without a value is given. It cannot be the name of a worktree.
 const noName = "/"
 
+// WithoutValue is the name that stands for none.
 func (f *worktreeFlag) WithoutValue() string { return noName }
 
+// SetText takes the name of the worktree.
 func (f *worktreeFlag) SetText(name string) error {
 	f.wanted = true
 	if name == noName {

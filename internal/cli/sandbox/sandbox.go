@@ -15,6 +15,7 @@ import (
 	"github.com/holdfast-dev/holdfast/sandbox"
 )
 
+// Command makes `holdfast sandbox`.
 func Command(p *command.Program) *command.Command {
 	return p.Group("sandbox", "Run commands in the sandbox; check paths and commands against its settings.",
 		p.Command(&checkCmd{}, "check", "Say whether the sandbox settings let a path or a command pass; exit code 3 when not."),

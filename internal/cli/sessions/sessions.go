@@ -13,6 +13,7 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
+// Command makes `holdfast sessions`.
 func Command(p *command.Program) *command.Command {
 	return p.Group("sessions", "List, read, change and check sessions.",
 		p.Command(&listCmd{}, "list", "List the sessions of this project, newest first.", "ls"),

@@ -13,6 +13,7 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
+// Command makes `holdfast store`.
 func Command(p *command.Program) *command.Command {
 	return p.Group("store", "Copy sessions from one store to another; make keys for encrypted ones.",
 		p.Command(&copyCmd{}, "copy", "Copy all sessions of a store into another one, and compare them."),

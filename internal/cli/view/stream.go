@@ -37,11 +37,13 @@ type Stream struct {
 	deferred *wireDeferred
 }
 
+// Begin implements [View].
 func (v *Stream) Begin(s Scene) {
 	v.scene = s
 	v.inputs = map[string]json.RawMessage{}
 }
 
+// Show implements [View].
 func (v *Stream) Show(e event.Event) error {
 	switch e := e.(type) {
 	case event.SessionOpened:

@@ -39,17 +39,20 @@ type Text struct {
 	failures map[record.HookNotice]bool    // of hooks, that were told
 }
 
+// Begin implements [View].
 func (v *Text) Begin(s Scene) {
 	v.scene = s
 	v.names, v.waits = map[string]string{}, map[string]transcript.ToolUse{}
 	v.Program.Err.Progress().Show("starting")
 }
 
+// Failed implements [View].
 func (v *Text) Failed(err error) error {
 	v.Program.Out.EndLine()
 	return err
 }
 
+// Show implements [View].
 func (v *Text) Show(e event.Event) error {
 	switch e := e.(type) {
 	case event.SessionOpened:
@@ -337,6 +340,7 @@ func (v *Text) block(text string, keep int) {
 	}
 }
 
+// ResultText is the answer of a run as text.
 func ResultText(r tool.Result) string {
 	return transcript.ToolResult{Content: r.Content}.Text()
 }

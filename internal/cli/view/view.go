@@ -14,11 +14,11 @@ import (
 
 // View shows a run: as text, as one JSON object, or as a stream of them.
 type View interface {
-	// begin is called once, before the first event.
+	// Begin is called once, before the first event.
 	Begin(Scene)
-	// show is called with every event in order. Its error stops the run.
+	// Show is called with every event in order. Its error stops the run.
 	Show(event.Event) error
-	// failed tells an error that ended the run without a result, and returns
+	// Failed tells an error that ended the run without a result, and returns
 	// what is left to tell.
 	Failed(error) error
 }

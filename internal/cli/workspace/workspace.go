@@ -11,6 +11,7 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/workspace"
 )
 
+// Command makes `holdfast workspace`.
 func Command(p *command.Program) *command.Command {
 	return p.Group("workspace", "Create, list, change and delete workspaces: persistent agent containers.",
 		p.Command(&createCmd{}, "create", "Make a workspace: a project, a home and a container for agents."),
