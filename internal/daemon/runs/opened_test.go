@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/holdfast-dev/holdfast/audit/secret"
 	"github.com/holdfast-dev/holdfast/event"
 	"github.com/holdfast-dev/holdfast/internal/daemon/feed"
 	"github.com/holdfast-dev/holdfast/internal/daemon/runs"
@@ -119,4 +120,33 @@ func strategies(t *testing.T, text string) *strategy.Strategy {
 		t.Fatal(err)
 	}
 	return s
+}
+
+// The result on the record of the end repeats no text, and holds no secret.
+func TestResultOnRecord(t *testing.T) {
+	const key = "ghp_" + "0123456789abcdefghijABCDEFGHIJ012345"
+	w := begin(t, map[string]string{"writer": "steps: [{text: half}, {error: {kind: invalid, message: the key " + key + " is wrong}}]"})
+	var err error
+	w.mask, err = secret.New(nil)
+	w.ok(err)
+	for _, tt := range []struct{ input, want string }{{"go", `"reason":"completed"`}, {"again", `"reason":"failed"`}} {
+		start := w.runs.Continue
+		if tt.input == "go" {
+			_, err := w.runs.Prepare(t.Context(), runs.PrepareOptions{Run: "run", Strategy: single(), By: ann, Spec: runspec.Spec{Cwd: w.cwd}})
+			w.ok(err)
+			start = w.runs.Start
+		}
+		w.ok(start(t.Context(), "run", tt.input, "", ann))
+		w.ended("run")
+		var last string
+		for r, err := range w.sessions.Records(t.Context(), "run", session.Range{}) {
+			w.ok(err)
+			if r.Kind == session.KindRunEvent {
+				last = string(r.Payload)
+			}
+		}
+		if !strings.Contains(last, `"result":{`) || !strings.Contains(last, tt.want) || strings.Contains(last, key) || strings.Count(last, "half") > 1 {
+			t.Errorf("%s: %s", tt.input, last)
+		}
+	}
 }

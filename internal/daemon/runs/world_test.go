@@ -13,6 +13,7 @@ import (
 
 	"github.com/holdfast-dev/holdfast/agent"
 	"github.com/holdfast-dev/holdfast/approval"
+	"github.com/holdfast-dev/holdfast/audit/secret"
 	"github.com/holdfast-dev/holdfast/daemon/api"
 	"github.com/holdfast-dev/holdfast/internal/daemon/feed"
 	"github.com/holdfast-dev/holdfast/internal/daemon/runs"
@@ -36,6 +37,7 @@ type world struct {
 	helpers  bool              // agents can call sub-agents
 	resume   bool
 	limit    int
+	mask     *secret.Masker                   // of what runs have on record; nil masks nothing
 	during   func(command string)             // runs in the tool
 	making   func(context.Context, runs.Need) // runs before an agent is made
 	sessions *session.Sessions
@@ -65,13 +67,15 @@ func begin(t testing.TB, plays map[string]string) *world {
 	return w
 }
 
+func (w *world) masker(context.Context, string, []string) (*secret.Masker, error) { return w.mask, nil }
+
 func (w *world) open() {
 	w.t.Helper()
 	w.hub = feed.New(nil)
 	w.sessions = session.New(w.store, &session.Options{Witness: w.hub.Witness(nil)})
 	w.hub.Serve(w.sessions)
 	var err error
-	w.runs, err = runs.New(&runs.Options{Sessions: w.sessions, Hub: w.hub, Make: w.make, Resume: w.resume, Limit: w.limit})
+	w.runs, err = runs.New(&runs.Options{Sessions: w.sessions, Hub: w.hub, Make: w.make, Resume: w.resume, Limit: w.limit, Mask: w.masker})
 	if err != nil {
 		w.t.Fatal(err)
 	}
