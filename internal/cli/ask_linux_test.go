@@ -143,8 +143,7 @@ steps:
 
 func TestKeysBeforeTheQuestionCountForNothing(t *testing.T) {
 	dir, env := room(t, oneCommand)
-	c := sit(t, env, dir, "run", "go")
-	c.press("yyyy\r")
+	c := sitAfter(t, "yyyy\r", env, dir, "run", "go")
 	c.expect(`no, and stop: `)
 	c.press("n")
 	c.expect(`it ended: permission denied by the user`)
@@ -194,8 +193,7 @@ func TestDeletingAsksOnTheScreen(t *testing.T) {
 	if code := run("run", "--session-id", "old", "go"); code != 0 {
 		t.Fatalf("exit code %d", code)
 	}
-	c := sit(t, env, dir, "sessions", "delete", "old")
-	c.press("y\r")
+	c := sitAfter(t, "y\r", env, dir, "sessions", "delete", "old")
 	c.expect(`delete it for good\? \[y\]es · \[n\]o: $`)
 	c.press("n\r")
 	c.expect(`nothing was deleted`)

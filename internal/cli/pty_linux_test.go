@@ -31,12 +31,21 @@ type console struct {
 // sit starts the program with a terminal as its three streams.
 func sit(t *testing.T, env []string, dir string, args ...string) *console {
 	t.Helper()
+	return sitAfter(t, "", env, dir, args...)
+}
+
+// sitAfter is sit for a person who has typed something before the program began.
+func sitAfter(t *testing.T, typed string, env []string, dir string, args ...string) *console {
+	t.Helper()
 	master, slave := openPTY(t)
 	c := &console{t: t, master: master, code: make(chan int, 1), more: make(chan struct{}, 1)}
 	ctx, cancel := context.WithCancel(t.Context())
 	p := &command.Program{
 		Args: args, Env: env, Stdin: slave, Stdout: slave, Stderr: slave,
 		Getwd: func() (string, error) { return dir, nil },
+	}
+	if typed != "" {
+		c.press(typed)
 	}
 	go c.watch()
 	go func() { c.code <- Run(ctx, p) }()
