@@ -55,7 +55,7 @@ await run({
     const took = Date.now() - from;
     console.log(`     the other tab sees it after ${took} ms`);
     await other.goto(base + '/sessions/one');
-    await other.getByText('run completed').waitFor({ timeout: 30000 });
+    await other.getByText('run completed').first().waitFor({ timeout: 30000 });
     await other.getByText(/denied by .* via/).first().waitFor();
     await shot(other, 'daemon-session');
     await accessible(other, 'a session of the program');
@@ -88,7 +88,7 @@ await run({
     await login.goto(base + '/sessions/two');
     await login.getByText('not today').first().waitFor();
     await login.getByRole('button', { name: 'Continue' }).click();
-    await login.getByText('run completed').waitFor({ timeout: 30000 });
+    await login.getByText('run completed').first().waitFor({ timeout: 30000 });
     await login.close();
     await live.close();
     await page.getByRole('heading', { name: 'Inbox' }).waitFor(); // the other tab's login is this one's, too
@@ -107,7 +107,7 @@ await run({
     await page.keyboard.press('Enter');
     await page.getByRole('heading', { name: 'third time' }).waitFor();
     await page.getByRole('button', { name: 'Stop', exact: true }).click();
-    await page.getByText('run stopped').waitFor({ timeout: 20000 });
+    await page.getByText('run stopped').first().waitFor({ timeout: 20000 });
     await page.getByRole('button', { name: 'Fork' }).first().click();
     await page.getByRole('dialog').getByRole('button', { name: 'Fork' }).click();
     await page.waitForURL((u) => u.pathname.startsWith('/sessions/') && !u.pathname.endsWith('three'));

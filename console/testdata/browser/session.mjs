@@ -36,7 +36,7 @@ await run({
     await open('/sessions/build');
     await until(async () => (await bottom()) < 4, 'it begins at its end');
     await say('one more thing');
-    await page.getByText('one more thing').waitFor();
+    await page.getByText('one more thing', { exact: true }).waitFor(); // the row, not what a screen reader is told
     await until(async () => (await bottom()) < 4, 'it stays at its end');
     await page.mouse.move(640, 300);
     await page.mouse.wheel(0, -700);
@@ -49,7 +49,7 @@ await run({
     await frames(page);
     check(Math.abs((await page.evaluate(() => scrollY)) - y) < 4, 'it jumps while somebody reads');
     await page.getByRole('button', { name: 'Jump to latest' }).click();
-    await page.getByText('and a last one').waitFor();
+    await page.getByText('and a last one', { exact: true }).waitFor();
     await until(async () => (await bottom()) < 4, 'it is at its end again');
     await calls();
   },
@@ -69,7 +69,7 @@ await run({
     await page.getByRole('button', { name: 'Answer' }).click();
     await until(async () => (await calls()).some((x) => x.includes('runs/build/input {"agent":"writer","input_id":"i1","text":"May"}')), 'the input is given');
     await page.getByRole('button', { name: 'Stop', exact: true }).click();
-    await page.getByText('run stopped').waitFor();
+    await page.getByText('run stopped').first().waitFor();
     await page.getByRole('button', { name: 'Continue' }).waitFor();
   },
   fork: async () => {
