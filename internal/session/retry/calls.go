@@ -127,7 +127,7 @@ func (s *Store) watchOnce(c *call, after int64, yield func(int64, error) bool) (
 		switch {
 		case s.away(err, false):
 			return head, err, true
-		case err != nil && c.ctx.Err() == nil && s.life.Err() == nil && errors.Is(context.Cause(ctx), errSlow):
+		case err != nil && errors.Is(context.Cause(ctx), errSlow): // who watches, or the store, may end at the same moment: the next time says so
 			return head, nil, true
 		case !yield(h, err) || err != nil:
 			return head, nil, false

@@ -416,7 +416,7 @@ func TestWatchOfAServerThatIsGone(t *testing.T) {
 				}
 			}
 		}()
-		time.Sleep(2 * time.Minute)
+		time.Sleep(2*time.Minute + time.Second) // within an attempt
 		h.hangs.Store(false)
 		time.Sleep(defaultAttempt)
 		if _, err := l.Append(t.Context(), item("a")); err != nil {

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -29,8 +30,18 @@ type running struct {
 
 	number int // of the connection's calls; of its mutex
 
+	sent    atomic.Bool // over HTTP
+	unknown atomic.Bool // the server did not know the session that it was sent in
+
 	mu    sync.Mutex
 	asked int // questions, so far
+}
+
+// runningKey is the key of a call in the context of its requests.
+type runningKey struct{}
+
+func newRunning(call *tool.Call) *running {
+	return &running{call: call, news: make(chan string, 16)}
 }
 
 // maxAsked is how many questions a server may ask within one call.
@@ -47,14 +58,16 @@ const callGrace = time.Second
 // more, and has not looked at the call.
 func (n *conn) call(ctx context.Context, t *remoteTool, call *tool.Call, input json.RawMessage) (r tool.Result, unheard bool) {
 	before := n.process.refusals()
-	result, err := n.work(ctx, call, func(ctx context.Context, token string) (*sdk.CallToolResult, error) {
+	running := newRunning(call)
+	result, err := n.work(ctx, running, func(ctx context.Context, token string) (*sdk.CallToolResult, error) {
 		p := &sdk.CallToolParams{Name: t.name, Arguments: input}
 		p.SetProgressToken(token)
 		return n.session.CallTool(ctx, p)
 	})
 	n.upToDate(ctx)
 	if err != nil {
-		return n.broken(ctx, "the call of "+t.name, err), errors.Is(err, sdk.ErrSessionMissing)
+		unheard = ctx.Err() == nil && (running.unknown.Load() || n.server.URL != "" && !running.sent.Load() && isEnd(err))
+		return n.broken(ctx, "the call of "+t.name, err), unheard
 	}
 	r = resultOf(result)
 	if note := refusedSince(before, n.process); r.IsError && note != "" {
@@ -89,11 +102,11 @@ func refusedSince(before map[string]int, p *process) string {
 
 // work runs one request for a call. The server hears of its end, and is asked once more
 // when a person has been where it wants.
-func (n *conn) work(ctx context.Context, call *tool.Call, do func(context.Context, string) (*sdk.CallToolResult, error)) (*sdk.CallToolResult, error) {
+func (n *conn) work(ctx context.Context, r *running, do func(context.Context, string) (*sdk.CallToolResult, error)) (*sdk.CallToolResult, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	defer context.AfterFunc(n.ctx, func() { cancel(sdk.ErrConnectionClosed) })()
-	r := &running{call: call, ctx: ctx, news: make(chan string, 16)}
+	r.ctx = context.WithValue(ctx, runningKey{}, r)
 	limit := n.server.callTimeout()
 	r.clock = newClock(limit, func() { cancel(fmt.Errorf("%w: more than %s", errTimeout, limit)) })
 	defer r.clock.stop()
@@ -106,15 +119,15 @@ func (n *conn) work(ctx context.Context, call *tool.Call, do func(context.Contex
 	}
 	answers := make(chan answer, 1)
 	go func() {
-		result, err := do(ctx, token)
-		if n.visit(ctx, r, err) {
-			result, err = do(ctx, token)
+		result, err := do(r.ctx, token)
+		if n.visit(r.ctx, r, err) {
+			result, err = do(r.ctx, token)
 		}
 		answers <- answer{result, err}
 	}()
 	show := func(text string) {
-		if call.Out != nil {
-			_, _ = io.WriteString(call.Out, text)
+		if r.call.Out != nil {
+			_, _ = io.WriteString(r.call.Out, text)
 		}
 	}
 	var grace <-chan time.Time
@@ -125,7 +138,11 @@ func (n *conn) work(ctx context.Context, call *tool.Call, do func(context.Contex
 			for len(r.news) > 0 { // told before it answered
 				show(<-r.news)
 			}
-			if a.err != nil && ctx.Err() != nil && !errors.Is(a.err, sdk.ErrSessionMissing) { // which ends the connection, too
+			switch {
+			case r.unknown.Load(): // whatever else the server has said of it
+				a.err = sdk.ErrSessionMissing
+				n.l.lost(n, a.err)
+			case a.err != nil && ctx.Err() != nil:
 				a.err = context.Cause(ctx)
 			}
 			return a.result, a.err

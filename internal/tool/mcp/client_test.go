@@ -308,7 +308,7 @@ func TestProgressBeforeTheAnswer(t *testing.T) {
 		n := &conn{ctx: t.Context(), calls: map[string]*running{}}
 		for range 20 { // a select picks any that is ready
 			var out strings.Builder
-			_, err := n.work(t.Context(), &tool.Call{Out: &out}, func(_ context.Context, token string) (*sdk.CallToolResult, error) {
+			_, err := n.work(t.Context(), newRunning(&tool.Call{Out: &out}), func(_ context.Context, token string) (*sdk.CallToolResult, error) {
 				for i := range 3 {
 					n.progress(&sdk.ProgressNotificationParams{ProgressToken: token, Progress: float64(i)})
 				}

@@ -88,10 +88,17 @@ func (t *toServer) RoundTrip(req *http.Request) (*http.Response, error) {
 	for name, value := range t.headers {
 		req.Header.Set(name, value)
 	}
+	call, _ := ctx.Value(runningKey{}).(*running)
+	if call != nil {
+		call.sent.Store(true)
+	}
 	resp, err := t.next.RoundTrip(req)
 	if err != nil {
 		cancel()
 		return nil, err
+	}
+	if call != nil && resp.StatusCode == http.StatusNotFound && req.Header.Get("Mcp-Session-Id") != "" {
+		call.unknown.Store(true)
 	}
 	limit := int64(maxBody)
 	if kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type")); kind == "text/event-stream" {

@@ -6,6 +6,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -155,33 +156,42 @@ func TestLongAnswer(t *testing.T) {
 	}
 }
 
-// A session that the server has forgotten is begun again, and the call made once.
+// A session that the server has forgotten is begun again, and the call made once: however
+// the server says so, and whether it says so to the call or to who listens.
 func TestForgottenSession(t *testing.T) {
-	srv := newServer()
-	h := streamable(srv)
-	var mu sync.Mutex
-	forget := false
-	s := newSite(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		mu.Lock()
-		gone := forget && r.Header.Get("Mcp-Session-Id") != ""
-		if gone && r.Method == http.MethodPost {
-			forget = false
-		}
-		mu.Unlock()
-		if gone {
-			http.Error(w, "no session", http.StatusNotFound)
-			return
-		}
-		h.ServeHTTP(w, r)
-	}))
-	c, _ := open(t, nil, Server{Name: "web", URL: s.URL})
-	oldForm(c)
-	echo := lookup(t, c, "mcp__web__echo")
-	mu.Lock()
-	forget = true
-	mu.Unlock()
-	if got := text(call(t, echo, `{"Text":"hi"}`)); got != "hi" {
-		t.Errorf("got %q", got)
+	for name, body := range map[string]string{
+		"in plain text": "no session",
+		"in JSON-RPC":   `{"jsonrpc":"2.0","id":null,"error":{"code":-32001,"message":"Session not found"}}`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			srv := newServer()
+			h := streamable(srv)
+			var mu sync.Mutex
+			forget := false
+			s := newSite(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				mu.Lock()
+				gone := forget && r.Header.Get("Mcp-Session-Id") != ""
+				if gone && r.Method == http.MethodPost {
+					forget = false
+				}
+				mu.Unlock()
+				if gone {
+					w.WriteHeader(http.StatusNotFound)
+					_, _ = io.WriteString(w, body)
+					return
+				}
+				h.ServeHTTP(w, r)
+			}))
+			c, _ := open(t, nil, Server{Name: "web", URL: s.URL})
+			oldForm(c)
+			echo := lookup(t, c, "mcp__web__echo")
+			mu.Lock()
+			forget = true
+			mu.Unlock()
+			if got := text(call(t, echo, `{"Text":"hi"}`)); got != "hi" {
+				t.Errorf("got %q", got)
+			}
+		})
 	}
 }
 

@@ -133,7 +133,7 @@ func (l *link) resources(ctx context.Context, call *tool.Call) (string, error) {
 		return "", err
 	}
 	var lines []string
-	_, err = n.work(ctx, call, func(ctx context.Context, _ string) (*sdk.CallToolResult, error) {
+	_, err = n.work(ctx, newRunning(call), func(ctx context.Context, _ string) (*sdk.CallToolResult, error) {
 		lines = nil
 		for r, err := range n.session.Resources(ctx, nil) {
 			if err != nil {
@@ -181,7 +181,7 @@ func (c *Client) readResource(ctx context.Context, call *tool.Call, in readInput
 		return failure(err), nil
 	}
 	var read *sdk.ReadResourceResult
-	_, err = n.work(ctx, call, func(ctx context.Context, token string) (*sdk.CallToolResult, error) {
+	_, err = n.work(ctx, newRunning(call), func(ctx context.Context, token string) (*sdk.CallToolResult, error) {
 		p := &sdk.ReadResourceParams{URI: in.URI}
 		p.SetProgressToken(token)
 		var err error
