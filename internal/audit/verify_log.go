@@ -100,7 +100,14 @@ func (v *verifying) settle(l logCheck) error {
 		}
 		now, err := v.s.Get(v.ctx, l.id)
 		gone := errors.Is(err, session.ErrNotFound) || errors.Is(err, session.ErrCorrupt) // in the middle of it
-		if gone && !l.m.Deleted && v.deleted(l.id) {
+		if l.m.Deleted { // Get does not find it, and forks may need it
+			page, err := v.s.Store().List(v.ctx, session.Query{ID: l.id, Worktrees: true})
+			if err != nil && !errors.Is(err, session.ErrCorrupt) {
+				return err
+			}
+			gone = err == nil && len(page.Sessions) == 0
+		}
+		if gone && v.deleted(l.id) {
 			v.r.Notes = v.r.Notes[:notes]
 			return nil
 		}
