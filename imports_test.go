@@ -35,6 +35,9 @@ var floors = map[string]int{
 	"internal/missing":                     0, // for tests
 	"internal/otelwire":                    0, // with OpenTelemetry's SDK
 	"internal/page":                        0,
+	"internal/terminalseq":                 1, // control sequences that hooks may send
+	"internal/urlpattern":                  0,
+	"internal/hooktranscript":              1, // what hooks read of a session
 	"internal/procgroup":                   0,
 	"internal/record":                      0, // payloads of records
 	"internal/sandbox/cgroup":              0,
@@ -160,7 +163,7 @@ var floors = map[string]int{
 	"internal/runlog":      8, // what a log says of the run itself
 
 	// runs for many clients; the tools of a run
-	"console":                9, // the page, no logic
+	"internal/console":       9, // the page, no logic
 	"daemon/client":          9,
 	"internal/compose/tools": 9,
 	"internal/daemon/runs":   9,

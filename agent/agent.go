@@ -16,6 +16,7 @@ import (
 
 	"github.com/holdfast-dev/holdfast/approval"
 	"github.com/holdfast-dev/holdfast/event"
+	"github.com/holdfast-dev/holdfast/internal/record"
 	"github.com/holdfast-dev/holdfast/internal/session/retry"
 	"github.com/holdfast-dev/holdfast/model"
 	"github.com/holdfast-dev/holdfast/policy"
@@ -289,7 +290,7 @@ func (a *Agent) userItem(input []transcript.Part, meta map[string]json.RawMessag
 // [session.ErrInvalid] for another kind.
 func (a *Agent) Note(ctx context.Context, drafts ...session.Draft) error {
 	for _, d := range drafts {
-		if d.Kind != session.KindVendorMapped && d.Kind != session.KindWorkspaceEvent {
+		if d.Kind != record.KindVendorMapped && d.Kind != record.KindWorkspaceEvent {
 			return fmt.Errorf("agent: note of kind %s: %w", d.Kind, session.ErrInvalid)
 		}
 	}

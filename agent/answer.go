@@ -8,6 +8,7 @@ import (
 
 	"github.com/holdfast-dev/holdfast/approval"
 	"github.com/holdfast-dev/holdfast/event"
+	"github.com/holdfast-dev/holdfast/internal/record"
 	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/session"
 	"github.com/holdfast-dev/holdfast/tool"
@@ -327,12 +328,12 @@ func (l *loop) settled(c *call, s *settlement) ([]entry, error) {
 		return err
 	}
 	if !s.recorded {
-		if err := add(session.KindApprovalResolved, s.answer, event.ApprovalResolved{ID: c.question.ID, Answer: s.answer}); err != nil {
+		if err := add(record.KindApprovalResolved, s.answer, event.ApprovalResolved{ID: c.question.ID, Answer: s.answer}); err != nil {
 			return nil, err
 		}
 	}
 	if c.wish != nil {
-		if err := add(session.KindDecision, s.decision, event.Decided{Decision: s.decision}); err != nil {
+		if err := add(record.KindDecision, s.decision, event.Decided{Decision: s.decision}); err != nil {
 			return nil, err
 		}
 	} else if s.call != nil {
@@ -343,7 +344,7 @@ func (l *loop) settled(c *call, s *settlement) ([]entry, error) {
 		entries = append(entries, more...)
 	} else {
 		entries = append(entries, c.hooks.takeEntries()...)
-		if err := add(session.KindDecision, s.decision, event.Decided{Decision: s.decision}); err != nil {
+		if err := add(record.KindDecision, s.decision, event.Decided{Decision: s.decision}); err != nil {
 			return nil, err
 		}
 		c.result = tool.Failure(s.text)
@@ -355,7 +356,7 @@ func (l *loop) settled(c *call, s *settlement) ([]entry, error) {
 		entries = append(entries, itemEntry(e, nil))
 	}
 	if s.change != nil {
-		if err := add(session.KindPolicyChanged, *s.change, nil); err != nil {
+		if err := add(record.KindPolicyChanged, *s.change, nil); err != nil {
 			return nil, err
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/holdfast-dev/holdfast/event"
+	"github.com/holdfast-dev/holdfast/internal/record"
 	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/session"
 	"github.com/holdfast-dev/holdfast/tool"
@@ -439,7 +440,7 @@ func (l *loop) askBehind(ctx context.Context, c *call, r policy.Request) (json.R
 		d.Effect, d.By = policy.Deny, byNobody
 	}
 	as.decision = d
-	draft, err := session.NewDraft(session.KindDecision, d)
+	draft, err := session.NewDraft(record.KindDecision, d)
 	if err != nil {
 		return nil, err
 	}

@@ -40,7 +40,7 @@ func resumed(t *testing.T, store session.Store, id string) []transcript.Encoded 
 func finishes(b session.Batch, use string) bool {
 	return slices.ContainsFunc(b.Records, func(r session.Record) bool {
 		var f record.ToolFinished
-		return r.Kind == session.KindToolFinished && json.Unmarshal(r.Payload, &f) == nil && f.Use == use
+		return r.Kind == record.KindToolFinished && json.Unmarshal(r.Payload, &f) == nil && f.Use == use
 	})
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/holdfast-dev/holdfast/approval"
 	"github.com/holdfast-dev/holdfast/event"
 	"github.com/holdfast-dev/holdfast/internal/corpus"
+	"github.com/holdfast-dev/holdfast/internal/record"
 	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/session"
 	"github.com/holdfast-dev/holdfast/session/memory"
@@ -126,7 +127,7 @@ func TestACallGoesOnInTheBackground(t *testing.T) {
 	}
 	finished := 0
 	for _, k := range kinds(t, sessions, a.SessionID()) {
-		if k == session.KindToolFinished {
+		if k == record.KindToolFinished {
 			finished++
 		}
 	}

@@ -42,7 +42,7 @@ func TestWhatIsSpentBetweenTurnsIsOnRecord(t *testing.T) {
 		var cost float64
 		for r, err := range h.sessions.Records(t.Context(), h.parent.SessionID(), session.Range{}) {
 			var c record.TurnClosed
-			if err != nil || r.Kind == session.KindTurnClosed && json.Unmarshal(r.Payload, &c) != nil {
+			if err != nil || r.Kind == record.KindTurnClosed && json.Unmarshal(r.Payload, &c) != nil {
 				t.Fatal(err)
 			}
 			cost += c.Cost

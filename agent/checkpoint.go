@@ -36,7 +36,7 @@ func (l *loop) saveFile(ctx context.Context, use string, i tool.Image) error {
 	if err != nil {
 		return err
 	}
-	d := session.Draft{Kind: session.KindFileSaved, Payload: payload}
+	d := session.Draft{Kind: record.KindFileSaved, Payload: payload}
 	kept := f.Data != ""
 	if l.a.opt.Mask != nil {
 		r := session.Record{Kind: d.Kind, Payload: d.Payload}

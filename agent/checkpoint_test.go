@@ -39,7 +39,7 @@ func savedIn(t testing.TB, s *session.Sessions, id string) (list []record.FileSa
 		if err != nil {
 			t.Fatal(err)
 		}
-		if r.Kind != session.KindFileSaved {
+		if r.Kind != record.KindFileSaved {
 			continue
 		}
 		var f record.FileSaved
@@ -104,7 +104,7 @@ func TestFilesAreSavedInTheLog(t *testing.T) {
 	}
 	order := kinds(t, s, id)
 	for i, k := range order {
-		if k == session.KindFileSaved && (order[i-1] != session.KindToolStarted || order[i+1] != session.KindToolFinished) {
+		if k == record.KindFileSaved && (order[i-1] != record.KindToolStarted || order[i+1] != record.KindToolFinished) {
 			t.Errorf("%s %s %s", order[i-1], k, order[i+1])
 		}
 	}
@@ -135,7 +135,7 @@ func TestFilesOfSubagentsAreSavedWithThePlaceInTheirParents(t *testing.T) {
 	}
 	started := int64(0)
 	for r, err := range h.sessions.Records(t.Context(), h.parent.SessionID(), session.Range{}) {
-		if err == nil && r.Kind == session.KindToolStarted && strings.Contains(string(r.Payload), `"c1"`) {
+		if err == nil && r.Kind == record.KindToolStarted && strings.Contains(string(r.Payload), `"c1"`) {
 			started = r.Seq
 		}
 	}

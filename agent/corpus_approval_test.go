@@ -13,6 +13,7 @@ import (
 	"github.com/holdfast-dev/holdfast/approval"
 	"github.com/holdfast-dev/holdfast/event"
 	"github.com/holdfast-dev/holdfast/internal/corpus"
+	"github.com/holdfast-dev/holdfast/internal/record"
 	"github.com/holdfast-dev/holdfast/session"
 	"github.com/holdfast-dev/holdfast/tool"
 	"github.com/holdfast-dev/holdfast/transcript"
@@ -53,7 +54,7 @@ func approvalCase(t *testing.T, c corpus.Case) {
 	a = newAgent(t, play(t, call, step{text: "ok"}, call, step{text: "ok"}), asking(agent.Options{
 		Sessions: s, Session: session.RestoreOptions{SessionID: "one"}, Tools: registry(t, danger),
 		Ask: func(ctx context.Context, _ approval.Question) (approval.Answer, error) {
-			if asked++; asked == 1 && slices.Contains(kinds(t, s, "one"), session.KindToolStarted) {
+			if asked++; asked == 1 && slices.Contains(kinds(t, s, "one"), record.KindToolStarted) {
 				t.Error("the tool has started before there is an answer")
 			}
 			switch {
@@ -88,8 +89,8 @@ func approvalCase(t *testing.T, c corpus.Case) {
 	}
 	defer a.Close()
 	got := results(t, a)["c1"]
-	original, records := a.Snapshot().Items[1].Uses()[0].Input, payloads(t, s, "one", session.KindApprovalAsked)
-	records = append(records, payloads(t, s, "one", session.KindApprovalResolved)...)
+	original, records := a.Snapshot().Items[1].Uses()[0].Input, payloads(t, s, "one", record.KindApprovalAsked)
+	records = append(records, payloads(t, s, "one", record.KindApprovalResolved)...)
 	if err := transcript.Validate(a.Snapshot().Items); finished && err != nil {
 		t.Error(err)
 	}

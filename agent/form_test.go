@@ -11,6 +11,7 @@ import (
 	"github.com/holdfast-dev/holdfast/approval"
 	"github.com/holdfast-dev/holdfast/event"
 	"github.com/holdfast-dev/holdfast/hook"
+	"github.com/holdfast-dev/holdfast/internal/record"
 	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/session"
 	"github.com/holdfast-dev/holdfast/session/memory"
@@ -161,7 +162,7 @@ func TestAFormIsFilledInFromElsewhere(t *testing.T) {
 	if got := results(t, a)["c1"].Text(); got != `filled in: {"seat":"2B"}` {
 		t.Errorf("told %q", got)
 	}
-	for _, p := range payloads(t, s, "one", session.KindDecision) {
+	for _, p := range payloads(t, s, "one", record.KindDecision) {
 		var d policy.Decision
 		if err := json.Unmarshal([]byte(p), &d); err != nil {
 			t.Fatal(err)

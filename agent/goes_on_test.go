@@ -9,6 +9,7 @@ import (
 
 	"github.com/holdfast-dev/holdfast/agent"
 	"github.com/holdfast-dev/holdfast/event"
+	"github.com/holdfast-dev/holdfast/internal/record"
 	"github.com/holdfast-dev/holdfast/model"
 	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/session"
@@ -109,14 +110,14 @@ func TestNote(t *testing.T) {
 	s := sessions(t)
 	a := newAgent(t, play(t, step{text: "ok"}), agent.Options{Sessions: s})
 	prompt(t, a, "go")
-	d := session.Draft{Kind: session.KindWorkspaceEvent, Payload: []byte(`{"event":"x"}`)}
+	d := session.Draft{Kind: record.KindWorkspaceEvent, Payload: []byte(`{"event":"x"}`)}
 	if err := a.Note(t.Context(), d); err != nil {
 		t.Fatal(err)
 	}
-	if got := kinds(t, s, a.SessionID()); !slices.Contains(got, session.KindWorkspaceEvent) {
+	if got := kinds(t, s, a.SessionID()); !slices.Contains(got, record.KindWorkspaceEvent) {
 		t.Errorf("%v", got)
 	}
-	if err := a.Note(t.Context(), session.Draft{Kind: session.KindDecision, Payload: []byte(`{}`)}); !errors.Is(err, session.ErrInvalid) {
+	if err := a.Note(t.Context(), session.Draft{Kind: record.KindDecision, Payload: []byte(`{}`)}); !errors.Is(err, session.ErrInvalid) {
 		t.Errorf("%v", err)
 	}
 	if err := a.Close(); err != nil {

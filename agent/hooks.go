@@ -131,7 +131,7 @@ func (a *Agent) told(out *hook.Outcome) []entry {
 	if out.Ran != nil && (len(out.Ran.Hooks) > 0 || len(out.Notices) > 0) { // what ran and said nothing is no news
 		ran := *out.Ran
 		ran.Said = noticesOf(out.Notices)
-		if d, err := session.NewDraft(session.KindHookRan, ran); err == nil {
+		if d, err := session.NewDraft(record.KindHookRan, ran); err == nil {
 			entries = append(entries, entry{draft: d, event: event.HookRan{Ran: ran}})
 		}
 		if len(out.Terminal) > 0 {

@@ -12,6 +12,7 @@ import (
 	"github.com/holdfast-dev/holdfast/audit/secret"
 	"github.com/holdfast-dev/holdfast/event"
 	"github.com/holdfast-dev/holdfast/hook"
+	"github.com/holdfast-dev/holdfast/internal/record"
 	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/session"
 	"github.com/holdfast-dev/holdfast/session/memory"
@@ -140,7 +141,7 @@ func TestAHooksInputIsJudged(t *testing.T) {
 			if ran != c.ran {
 				t.Errorf("ran %q, want %q", ran, c.ran)
 			}
-			decided := payloads(t, sessions, a.SessionID(), session.KindDecision)
+			decided := payloads(t, sessions, a.SessionID(), record.KindDecision)
 			if len(decided) != 1 || c.ran != "" && !strings.Contains(decided[0], c.ran) {
 				t.Errorf("on record: %v", decided)
 			}
@@ -200,12 +201,12 @@ func TestHooksAreOnRecord(t *testing.T) {
 	if i < 0 {
 		t.Fatalf("nobody was told: %v", all)
 	}
-	got := payloads(t, sessions, a.SessionID(), session.KindHookRan)
+	got := payloads(t, sessions, a.SessionID(), record.KindHookRan)
 	if len(got) != 1 || !strings.Contains(got[0], `"effect":"block"`) || !strings.Contains(got[0], `"use_id":"c1"`) {
 		t.Errorf("on record: %v", got)
 	}
 	order := kinds(t, sessions, a.SessionID())
-	if slices.Index(order, session.KindHookRan) > slices.Index(order, session.KindDecision) {
+	if slices.Index(order, record.KindHookRan) > slices.Index(order, record.KindDecision) {
 		t.Errorf("order %v", order)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/holdfast-dev/holdfast/event"
+	"github.com/holdfast-dev/holdfast/internal/record"
 	"github.com/holdfast-dev/holdfast/session"
 	"github.com/holdfast-dev/holdfast/transcript"
 )
@@ -102,7 +103,7 @@ func (l *loop) storeApart(ctx context.Context, at *int64, drafts []session.Draft
 // ofRun reports whether a record of the loop is in the log of the run, and not in that of
 // the sub-agent that makes it.
 func ofRun(k session.Kind) bool {
-	return k == session.KindApprovalAsked || k == session.KindApprovalResolved || k == session.KindPolicyChanged
+	return k == record.KindApprovalAsked || k == record.KindApprovalResolved || k == record.KindPolicyChanged
 }
 
 // drafts are what of entries is to be on disk, secrets masked.

@@ -7,6 +7,7 @@ import (
 
 	"github.com/holdfast-dev/holdfast/agent"
 	"github.com/holdfast-dev/holdfast/approval"
+	"github.com/holdfast-dev/holdfast/internal/record"
 	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/session"
 	"github.com/holdfast-dev/holdfast/session/memory"
@@ -51,7 +52,7 @@ func TestAQuestionEndsWithWhoeverAsked(t *testing.T) {
 	if asked != 1 || len(e.ran) != 0 || len(res.Denials) != 0 {
 		t.Errorf("asked %d times, ran %v, denied %v", asked, e.ran, res.Denials)
 	}
-	if on := payloads(t, s, a.SessionID(), session.KindApprovalResolved); len(on) != 1 || !strings.Contains(on[0], `"by":"lapse"`) {
+	if on := payloads(t, s, a.SessionID(), record.KindApprovalResolved); len(on) != 1 || !strings.Contains(on[0], `"by":"lapse"`) {
 		t.Errorf("on record: %v", on)
 	}
 }

@@ -169,7 +169,7 @@ func (l *loop) enterTurn(ctx context.Context, items []transcript.Encoded) error 
 	if l.a.opt.parent == nil && l.log == l.a.shared.home() {
 		began.Budget = l.a.budget.unrecorded()
 	}
-	opened, err := session.NewDraft(session.KindTurnOpened, began)
+	opened, err := session.NewDraft(record.KindTurnOpened, began)
 	if err != nil {
 		return err
 	}
@@ -340,7 +340,7 @@ func (l *loop) finish(ctx context.Context, why event.Reason, cause error) (Step,
 	if cause != nil {
 		closed.Error = cause.Error()
 	}
-	d, err := session.NewDraft(session.KindTurnClosed, closed)
+	d, err := session.NewDraft(record.KindTurnClosed, closed)
 	if err != nil {
 		return Step{}, false, err
 	}

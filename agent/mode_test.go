@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/holdfast-dev/holdfast/agent"
+	"github.com/holdfast-dev/holdfast/internal/record"
 	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/session"
 	"github.com/holdfast-dev/holdfast/session/memory"
@@ -69,7 +70,7 @@ func TestTheModeOfTheStartIsTheRuns(t *testing.T) {
 				if m == policy.ModeDefault || m == policy.ModeBypass {
 					records = 0 // an ordinary run pays nothing
 				}
-				if n := len(payloads(t, s, "one", session.KindPolicyChanged)); n != records {
+				if n := len(payloads(t, s, "one", record.KindPolicyChanged)); n != records {
 					t.Errorf("%d records of the mode", n)
 				}
 			})
@@ -104,7 +105,7 @@ func TestAModeThatIsAskedForChangesThatOfTheRun(t *testing.T) {
 		if got := modeOf(t, disk, c.mode, c.usual); got != c.want {
 			t.Errorf("%d: mode %s, want %s", i, got, c.want)
 		}
-		list := payloads(t, s, "one", session.KindPolicyChanged)
+		list := payloads(t, s, "one", record.KindPolicyChanged)
 		if len(list) != c.on {
 			t.Errorf("%d: %d records, want %d: %s", i, len(list), c.on, list)
 		}

@@ -11,6 +11,7 @@ import (
 	"github.com/holdfast-dev/holdfast/agent"
 	"github.com/holdfast-dev/holdfast/event"
 	"github.com/holdfast-dev/holdfast/hook"
+	"github.com/holdfast-dev/holdfast/internal/record"
 	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/session"
 	"github.com/holdfast-dev/holdfast/tool"
@@ -51,7 +52,7 @@ func verdicts(t *testing.T, s *session.Sessions) (list []string) {
 			t.Fatal(err)
 		}
 		var d policy.Decision
-		if r.Kind == session.KindDecision && json.Unmarshal(r.Payload, &d) == nil {
+		if r.Kind == record.KindDecision && json.Unmarshal(r.Payload, &d) == nil {
 			line := d.Tool + " " + string(d.Effect) + " " + d.By
 			if d.Rule != nil {
 				line += " " + d.Rule.File

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"reflect"
 
+	"github.com/holdfast-dev/holdfast/internal/record"
 	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/session"
 )
@@ -107,7 +108,7 @@ func (a *Agent) limit(ctx context.Context, c policy.Change) (policy.Change, erro
 	if err != nil {
 		return c, err
 	}
-	d, err := session.NewDraft(session.KindPolicyChanged, checked)
+	d, err := session.NewDraft(record.KindPolicyChanged, checked)
 	if err != nil {
 		return c, err
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/holdfast-dev/holdfast/agent"
 	"github.com/holdfast-dev/holdfast/event"
+	"github.com/holdfast-dev/holdfast/internal/record"
 	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/session"
 	"github.com/holdfast-dev/holdfast/tool"
@@ -336,7 +337,7 @@ func TestChangesAreDurableAndInForce(t *testing.T) {
 	if len(bash.inputs) != 1 {
 		t.Errorf("ran %d times", len(bash.inputs))
 	}
-	if got := payloads(t, s, "one", session.KindPolicyChanged); len(got) != 1 || !strings.Contains(got[0], `"by":"ann"`) {
+	if got := payloads(t, s, "one", record.KindPolicyChanged); len(got) != 1 || !strings.Contains(got[0], `"by":"ann"`) {
 		t.Errorf("recorded %v", got)
 	}
 	if err := a.Close(); err != nil {
@@ -346,7 +347,7 @@ func TestChangesAreDurableAndInForce(t *testing.T) {
 		t.Errorf("after Close: %v", err)
 	}
 	// It is in force for whoever goes on with the session.
-	if got := payloads(t, s, "one", session.KindPolicyChanged); len(got) != 1 {
+	if got := payloads(t, s, "one", record.KindPolicyChanged); len(got) != 1 {
 		t.Errorf("recorded %v", got)
 	}
 	b := newAgent(t, play(t, call, step{text: "3"}), o)
@@ -367,7 +368,7 @@ func TestTheChangeOfAnotherProgramIsInForce(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		d, err := session.NewDraft(session.KindPolicyChanged, c)
+		d, err := session.NewDraft(record.KindPolicyChanged, c)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -449,7 +450,7 @@ func TestUpdatesOfTheCallback(t *testing.T) {
 	if want := []string{`{"command":"git push a"}`, `{"command":"git push b"}`, `{"command":"git push d"}`}; !slices.Equal(bash.inputs, want) {
 		t.Errorf("ran %v, want %v", bash.inputs, want)
 	}
-	if got := payloads(t, s, "one", session.KindPolicyChanged); len(got) != 2 || notices != 1 {
+	if got := payloads(t, s, "one", record.KindPolicyChanged); len(got) != 2 || notices != 1 {
 		t.Errorf("recorded %v, %d notices", got, notices)
 	}
 }

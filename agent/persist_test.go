@@ -13,6 +13,7 @@ import (
 
 	"github.com/holdfast-dev/holdfast/agent"
 	"github.com/holdfast-dev/holdfast/event"
+	"github.com/holdfast-dev/holdfast/internal/record"
 	"github.com/holdfast-dev/holdfast/model"
 	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/session"
@@ -45,7 +46,7 @@ func TestARunIsOnTheLogBeforeItCounts(t *testing.T) {
 	var a *agent.Agent
 	look := probe{name: "Look", run: func(ctx context.Context, c *tool.Call) (tool.Result, error) {
 		ks := kinds(t, s, a.SessionID())
-		if !slices.Contains(ks, session.KindToolStarted) || !slices.Contains(ks, session.KindDecision) {
+		if !slices.Contains(ks, record.KindToolStarted) || !slices.Contains(ks, record.KindDecision) {
 			t.Errorf("the tool runs and the log holds only %v", ks)
 		}
 		return tool.Text("seen"), nil

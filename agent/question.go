@@ -9,6 +9,7 @@ import (
 	"github.com/holdfast-dev/holdfast/approval"
 	"github.com/holdfast-dev/holdfast/event"
 	"github.com/holdfast-dev/holdfast/hook"
+	"github.com/holdfast-dev/holdfast/internal/record"
 	"github.com/holdfast-dev/holdfast/session"
 )
 
@@ -30,7 +31,7 @@ func (l *loop) putQuestion(c *call) ([]entry, error) {
 	if l.runLog != l.log {
 		q.Session, q.Asker = l.runLog.ID(), l.opened.ID
 	}
-	d, err := session.NewDraft(session.KindApprovalAsked, q)
+	d, err := session.NewDraft(record.KindApprovalAsked, q)
 	if err != nil {
 		return nil, err
 	}

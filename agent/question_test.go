@@ -13,6 +13,7 @@ import (
 	"github.com/holdfast-dev/holdfast/agent"
 	"github.com/holdfast-dev/holdfast/approval"
 	"github.com/holdfast-dev/holdfast/event"
+	"github.com/holdfast-dev/holdfast/internal/record"
 	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/session"
 	"github.com/holdfast-dev/holdfast/session/memory"
@@ -126,7 +127,7 @@ func TestAQuestionSaysEverything(t *testing.T) {
 		t.Errorf("%+v", q)
 	}
 	var d policy.Decision
-	if err := json.Unmarshal([]byte(payloads(t, s, "one", session.KindDecision)[0]), &d); err != nil {
+	if err := json.Unmarshal([]byte(payloads(t, s, "one", record.KindDecision)[0]), &d); err != nil {
 		t.Fatal(err)
 	}
 	if !d.Asked || d.Effect != policy.Allow || d.By != "ann" || d.Why != policy.ReasonAsk || d.Digests[0] != q.Requests[0].Digest() {
@@ -183,7 +184,7 @@ func TestAPersonReplacesTheInput(t *testing.T) {
 			if in := a.Snapshot().Items[1].Uses()[0].Input; string(in) != push {
 				t.Errorf("the transcript holds %s", in)
 			}
-			asked, answered := payloads(t, s, "one", session.KindApprovalAsked)[0], payloads(t, s, "one", session.KindApprovalResolved)[0]
+			asked, answered := payloads(t, s, "one", record.KindApprovalAsked)[0], payloads(t, s, "one", record.KindApprovalResolved)[0]
 			if !strings.Contains(asked, push) || !strings.Contains(answered, c.in) {
 				t.Errorf("the records do not hold both:\n%s\n%s", asked, answered)
 			}
@@ -314,7 +315,7 @@ func TestSomebodyElseAnswersFirst(t *testing.T) {
 				if got := results(t, a)["c1"].Text(); !strings.Contains(got, c.told) {
 					t.Errorf("told %q", got)
 				}
-				if n := len(payloads(t, s, "one", session.KindApprovalResolved)); n != want {
+				if n := len(payloads(t, s, "one", record.KindApprovalResolved)); n != want {
 					t.Errorf("%d answers on record", n)
 				}
 				if err := a.Close(); err != nil {

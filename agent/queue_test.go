@@ -9,13 +9,14 @@ import (
 	"testing/synctest"
 
 	"github.com/holdfast-dev/holdfast/agent"
+	"github.com/holdfast-dev/holdfast/internal/record"
 	"github.com/holdfast-dev/holdfast/session"
 	"github.com/holdfast-dev/holdfast/session/memory"
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
 func opensTurn(b session.Batch) bool {
-	return slices.ContainsFunc(b.Records, func(r session.Record) bool { return r.Kind == session.KindTurnOpened })
+	return slices.ContainsFunc(b.Records, func(r session.Record) bool { return r.Kind == record.KindTurnOpened })
 }
 
 // A store that fails while a turn takes in what is queued stops the agent, unless it had

@@ -9,6 +9,7 @@ import (
 	"github.com/holdfast-dev/holdfast/agent"
 	"github.com/holdfast-dev/holdfast/approval"
 	"github.com/holdfast-dev/holdfast/event"
+	"github.com/holdfast-dev/holdfast/internal/record"
 	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/session"
 	"github.com/holdfast-dev/holdfast/tool"
@@ -20,7 +21,7 @@ var denyRm = policy.Change{Grant: &policy.Grant{Effect: policy.Deny, Tool: "Bash
 // Who only opens a session that waits, and closes it, has ended nothing.
 func TestOpeningAWaitingSessionEndsNoRun(t *testing.T) {
 	l := leave(t, agent.Options{Tools: registry(t, command("Bash"))}, pushing(1))
-	share(t, l.Sessions, "one", session.KindPolicyChanged, mustCheck(t, denyRm))
+	share(t, l.Sessions, "one", record.KindPolicyChanged, mustCheck(t, denyRm))
 	a := l.again(t, play(t), agent.Options{Tools: registry(t, command("Bash"))})
 	if _, err := a.Start(t.Context()); err != nil {
 		t.Fatal(err)
@@ -63,7 +64,7 @@ func TestAnInterruptBeforeTheQuestionIsPutAgain(t *testing.T) {
 		if open, err := approval.Pending(t.Context(), l.Sessions, ""); err != nil || len(open) != 0 {
 			t.Errorf("answered %v: open %+v, %v", answered, open, err)
 		}
-		if n := len(payloads(t, l.Sessions, "one", session.KindApprovalResolved)); n != 1 || len(bash.inputs) != 0 {
+		if n := len(payloads(t, l.Sessions, "one", record.KindApprovalResolved)); n != 1 || len(bash.inputs) != 0 {
 			t.Errorf("answered %v: %d answers, ran %v", answered, n, bash.inputs)
 		}
 		if err := transcript.Validate(a.Snapshot().Items); err != nil {
@@ -92,7 +93,7 @@ func TestAnInterruptAfterTheAnswer(t *testing.T) {
 			a.Interrupt()
 		}
 	}
-	if n := len(payloads(t, s, "one", session.KindApprovalResolved)); n != 1 || len(bash.inputs) != 0 {
+	if n := len(payloads(t, s, "one", record.KindApprovalResolved)); n != 1 || len(bash.inputs) != 0 {
 		t.Errorf("%d answers, ran %v", n, bash.inputs)
 	}
 	a.Close()
@@ -215,10 +216,10 @@ func TestAQuestionOfThePreviousVersion(t *testing.T) {
 			kind    session.Kind
 			payload string
 		}{
-			{session.KindTurnOpened, `{"turn":"turn-1"}`},
+			{record.KindTurnOpened, `{"turn":"turn-1"}`},
 			{session.KindItem, `{"item":{"v":1,"id":"i1","time":"2026-05-01T09:00:00Z","role":"user","parts":[{"type":"text","text":"go"}]}}`},
 			{session.KindItem, `{"item":{"v":1,"id":"i2","time":"2026-05-01T09:00:01Z","role":"assistant","parts":[{"type":"tool_use","id":"c1","name":"Bash","input":` + push + `}]}}`},
-			{session.KindApprovalAsked, `{"id":"old","use_id":"c1","tool":"Bash","requests":[{"tool":"Bash","operation":"command.execute","resource":"git push","input":` + push + `}],"reason":"mode default asks","mode":"default"}`},
+			{record.KindApprovalAsked, `{"id":"old","use_id":"c1","tool":"Bash","requests":[{"tool":"Bash","operation":"command.execute","resource":"git push","input":` + push + `}],"reason":"mode default asks","mode":"default"}`},
 		} {
 			if _, err := log.Append(t.Context(), session.Draft{Kind: r.kind, Payload: []byte(r.payload)}); err != nil {
 				t.Fatal(err)
@@ -251,7 +252,7 @@ func TestAQuestionOfThePreviousVersion(t *testing.T) {
 func TestAGrantThatCannotBeTakenUp(t *testing.T) {
 	for _, effect := range []policy.Effect{policy.Allow, policy.Deny} {
 		l := leave(t, agent.Options{Tools: registry(t, command("Bash"))}, pushing(1))
-		share(t, l.Sessions, "one", session.KindPolicyChanged, policy.Change{Grant: &policy.Grant{
+		share(t, l.Sessions, "one", record.KindPolicyChanged, policy.Change{Grant: &policy.Grant{
 			ID: "g", Name: "notes", Effect: effect, Tool: "Write", Scope: "Edit(~/notes/**)",
 		}})
 		a := l.again(t, play(t), agent.Options{Tools: registry(t, command("Bash"))})

@@ -248,7 +248,7 @@ func (l *loop) close(ctx context.Context, q approval.Question, why string) error
 	}
 	ans := approval.Answer{Decision: approval.Deny, By: byRestart, At: l.a.opt.Clock(), Message: why}.For(q)
 	if l.askedIn(q) == l.runLog.ID() {
-		d, err := session.NewDraft(session.KindApprovalResolved, ans)
+		d, err := session.NewDraft(record.KindApprovalResolved, ans)
 		if err != nil {
 			return err
 		}

@@ -15,6 +15,7 @@ import (
 	"github.com/holdfast-dev/holdfast/agent"
 	"github.com/holdfast-dev/holdfast/approval"
 	"github.com/holdfast-dev/holdfast/event"
+	"github.com/holdfast-dev/holdfast/internal/record"
 	"github.com/holdfast-dev/holdfast/internal/tool/files"
 	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/session"
@@ -160,7 +161,7 @@ func TestItIsAskedAgainUntilSomebodyAnswers(t *testing.T) {
 		}
 		a.Close()
 	}
-	if n := len(payloads(t, l.Sessions, "one", session.KindApprovalAsked)); n != 1 {
+	if n := len(payloads(t, l.Sessions, "one", record.KindApprovalAsked)); n != 1 {
 		t.Errorf("%d questions on record", n)
 	}
 }
@@ -429,7 +430,7 @@ func TestRecordsThatMakeNoSense(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			l := leave(t, agent.Options{Tools: registry(t, command("Bash"))}, pushing(1))
 			ans.Question = l.question.ID
-			d, err := session.NewDraft(session.KindApprovalResolved, ans)
+			d, err := session.NewDraft(record.KindApprovalResolved, ans)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -464,7 +465,7 @@ func TestARunThatWasTakenOverIsNotEnded(t *testing.T) {
 	if err := a.Close(); err != nil {
 		t.Errorf("close of the one that lost the session: %v", err)
 	}
-	for _, p := range payloads(t, s, "one", session.KindPolicyChanged) {
+	for _, p := range payloads(t, s, "one", record.KindPolicyChanged) {
 		if strings.Contains(p, "ended") {
 			t.Error("the run was ended by the one that lost it")
 		}

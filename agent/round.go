@@ -191,11 +191,11 @@ func (l *loop) startReady(ctx context.Context, c *call) ([]entry, error) {
 }
 
 func startEntries(c *call, d policy.Decision, run *tool.Call) ([]entry, error) {
-	decided, err := session.NewDraft(session.KindDecision, d)
+	decided, err := session.NewDraft(record.KindDecision, d)
 	if err != nil {
 		return nil, err
 	}
-	started, err := session.NewDraft(session.KindToolStarted, record.ToolStarted{Use: c.use.ID, Tool: c.use.Name})
+	started, err := session.NewDraft(record.KindToolStarted, record.ToolStarted{Use: c.use.ID, Tool: c.use.Name})
 	if err != nil {
 		return nil, err
 	}
@@ -209,7 +209,7 @@ func startEntries(c *call, d policy.Decision, run *tool.Call) ([]entry, error) {
 func (l *loop) refuse(c *call, text string, decided bool) ([]entry, error) {
 	entries := c.hooks.takeEntries()
 	if decided {
-		d, err := session.NewDraft(session.KindDecision, c.decision)
+		d, err := session.NewDraft(record.KindDecision, c.decision)
 		if err != nil {
 			return nil, err
 		}
@@ -333,7 +333,7 @@ func (l *loop) abandonBy(ctx context.Context, text string, why event.Reason, cau
 	}
 	var entries []entry
 	for _, c := range r.ready {
-		d, err := session.NewDraft(session.KindToolFinished, record.ToolFinished{
+		d, err := session.NewDraft(record.KindToolFinished, record.ToolFinished{
 			Use: c.use.ID, Tool: c.use.Name, IsError: true, Outcome: record.OutcomeNotRun,
 		})
 		if err != nil {
@@ -401,7 +401,7 @@ func (c *call) ended() (entry, error) {
 	if c.detached {
 		return entry{event: event.ToolDetached{Use: c.use.ID, Tool: c.use.Name}, then: c.placed}, nil
 	}
-	d, err := session.NewDraft(session.KindToolFinished, record.ToolFinished{
+	d, err := session.NewDraft(record.KindToolFinished, record.ToolFinished{
 		Use: c.use.ID, Tool: c.use.Name, IsError: c.result.IsError,
 		Millis: c.took.Milliseconds(), ExitCode: c.result.ExitCode, Notes: c.result.Notes, Changes: c.result.Changes, Seen: c.result.Seen, Cwd: c.result.Cwd,
 	})

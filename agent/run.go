@@ -13,6 +13,7 @@ import (
 
 	"github.com/holdfast-dev/holdfast/approval"
 	"github.com/holdfast-dev/holdfast/event"
+	"github.com/holdfast-dev/holdfast/internal/record"
 	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/session"
 )
@@ -177,7 +178,7 @@ func (r *Run) changeAs(ctx context.Context, guards *policy.Guards, c policy.Chan
 		}
 		seq := int64(0)
 		if log != nil {
-			d, err := session.NewDraft(session.KindPolicyChanged, checked)
+			d, err := session.NewDraft(record.KindPolicyChanged, checked)
 			if err != nil {
 				return c, err
 			}
@@ -218,7 +219,7 @@ func (r *Run) opened(ctx context.Context, log *session.Log) error {
 		drafts := make([]session.Draft, len(early))
 		for i, c := range early {
 			var err error
-			if drafts[i], err = session.NewDraft(session.KindPolicyChanged, c); err != nil {
+			if drafts[i], err = session.NewDraft(record.KindPolicyChanged, c); err != nil {
 				return err
 			}
 		}
@@ -292,13 +293,13 @@ func (r *Run) readIn(ctx context.Context) error {
 // the agent: to go on without it might allow what it forbids. mu is held.
 func (r *Run) note(k session.Kind, payload json.RawMessage, seq int64) error {
 	switch k {
-	case session.KindPolicyChanged:
+	case record.KindPolicyChanged:
 		var c policy.Change
 		if err := json.Unmarshal(payload, &c); err != nil {
 			return err
 		}
 		return r.apply(c, seq)
-	case session.KindApprovalResolved:
+	case record.KindApprovalResolved:
 		var ans approval.Answer
 		if err := json.Unmarshal(payload, &ans); err != nil {
 			return err

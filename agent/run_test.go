@@ -24,7 +24,7 @@ func changes(t testing.TB, s *session.Sessions, id string, c policy.Change) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d, err := session.NewDraft(session.KindPolicyChanged, c)
+	d, err := session.NewDraft(record.KindPolicyChanged, c)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -58,11 +58,11 @@ func TestWhatASubagentIsToldForTheSessionHoldsForTheRun(t *testing.T) {
 					t.Fatalf("asked %+v", person.asked)
 				}
 				if got := kinds(t, s, child); slices.ContainsFunc(got, func(k session.Kind) bool {
-					return k == session.KindApprovalAsked || k == session.KindApprovalResolved || k == session.KindPolicyChanged
+					return k == record.KindApprovalAsked || k == record.KindApprovalResolved || k == record.KindPolicyChanged
 				}) {
 					t.Errorf("the sub-agent's log has %v", got)
 				}
-				if got := payloads(t, s, "lead", session.KindPolicyChanged); len(got) != 1 {
+				if got := payloads(t, s, "lead", record.KindPolicyChanged); len(got) != 1 {
 					t.Errorf("the run's log has the changes %v", got)
 				}
 				if err := end(a.parent); err != nil {
@@ -273,15 +273,15 @@ func TestAnOldLogOfASubagent(t *testing.T) {
 	grant := func(id, command string, e policy.Effect) policy.Change {
 		return policy.Change{Grant: &policy.Grant{ID: id, Effect: e, Tool: "Bash", Operation: policy.OpCommand, Resource: command}}
 	}
-	put(session.KindTurnOpened, record.TurnOpened{Turn: "turn-1"})
+	put(record.KindTurnOpened, record.TurnOpened{Turn: "turn-1"})
 	item(transcript.Item{ID: "i1", Role: transcript.RoleUser, Parts: []transcript.Part{transcript.Text{Text: "go"}}})
-	put(session.KindPolicyChanged, grant("g1", "git pull", policy.Allow))
-	put(session.KindPolicyChanged, grant("g2", "git fetch", policy.Deny))
+	put(record.KindPolicyChanged, grant("g1", "git pull", policy.Allow))
+	put(record.KindPolicyChanged, grant("g2", "git fetch", policy.Deny))
 	item(transcript.Item{ID: "i2", Role: transcript.RoleAssistant, Finish: transcript.FinishToolUse, Parts: []transcript.Part{
 		transcript.ToolUse{ID: "c1", Name: "Bash", Input: json.RawMessage(push)},
 	}})
 	reqs := []policy.Request{{Session: "old", Agent: "scout", Tool: "Bash", Operation: policy.OpCommand, Resource: "git push", Input: json.RawMessage(push)}}
-	put(session.KindApprovalAsked, approval.Question{ID: "q1", Session: "old", Use: "c1", Tool: "Bash", Requests: reqs, Digest: policy.Digest(reqs), Reason: policy.ReasonAsk})
+	put(record.KindApprovalAsked, approval.Question{ID: "q1", Session: "old", Use: "c1", Tool: "Bash", Requests: reqs, Digest: policy.Digest(reqs), Reason: policy.ReasonAsk})
 	old.Close()
 
 	bash, person := command("Bash"), &gives{answer: approval.Answer{Decision: approval.Allow}}

@@ -11,6 +11,7 @@ import (
 	"github.com/holdfast-dev/holdfast/agent"
 	"github.com/holdfast-dev/holdfast/approval"
 	"github.com/holdfast-dev/holdfast/event"
+	"github.com/holdfast-dev/holdfast/internal/record"
 	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/session"
 	"github.com/holdfast-dev/holdfast/session/memory"
@@ -131,7 +132,7 @@ func TestAnAnswerOnRecordThatIsNone(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			l := leave(t, agent.Options{Tools: registry(t, command("Bash"))}, pushing(1))
 			ans.Question, ans.By = l.question.ID, "bob"
-			share(t, l.Sessions, "one", session.KindApprovalResolved, ans)
+			share(t, l.Sessions, "one", record.KindApprovalResolved, ans)
 			bash := command("Bash")
 			a := l.again(t, play(t, step{text: "ok"}), agent.Options{Tools: registry(t, bash)})
 			goOn(t, a)

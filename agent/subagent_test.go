@@ -15,6 +15,7 @@ import (
 	"github.com/holdfast-dev/holdfast/approval"
 	"github.com/holdfast-dev/holdfast/event"
 	"github.com/holdfast-dev/holdfast/hook"
+	"github.com/holdfast-dev/holdfast/internal/record"
 	"github.com/holdfast-dev/holdfast/model"
 	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/session"
@@ -113,7 +114,7 @@ func TestASubagentWorksInASessionOfItsOwn(t *testing.T) {
 	if len(children) != 1 || children[0].Title != "a task" || !strings.Contains(text, children[0].ID) {
 		t.Fatalf("children %+v, told %q", children, text)
 	}
-	if got := kinds(t, h.sessions, children[0].ID); !slices.Contains(got, session.KindToolFinished) || !slices.Contains(got, session.KindTurnClosed) {
+	if got := kinds(t, h.sessions, children[0].ID); !slices.Contains(got, record.KindToolFinished) || !slices.Contains(got, record.KindTurnClosed) {
 		t.Errorf("the child's log has %v", got)
 	}
 	if scout.asked[0].System != "you are scout" {
@@ -368,7 +369,7 @@ func TestAHookThatIsLateSpeaksToItsAgent(t *testing.T) {
 		}
 		ran := 0
 		for _, k := range kinds(t, h.sessions, h.children()[0].ID) {
-			if k == session.KindHookRan {
+			if k == record.KindHookRan {
 				ran++
 			}
 		}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/holdfast-dev/holdfast/agent"
 	"github.com/holdfast-dev/holdfast/approval"
+	"github.com/holdfast-dev/holdfast/internal/record"
 	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/session"
 	"github.com/holdfast-dev/holdfast/session/memory"
@@ -100,7 +101,7 @@ func TestAnIDIsUniqueInItsLog(t *testing.T) {
 			for _, of := range []struct {
 				kind  session.Kind
 				field string
-			}{{session.KindToolStarted, "use_id"}, {session.KindToolFinished, "use_id"}, {session.KindDecision, "use_id"}, {session.KindApprovalAsked, "id"}, {session.KindApprovalResolved, "id"}} {
+			}{{record.KindToolStarted, "use_id"}, {record.KindToolFinished, "use_id"}, {record.KindDecision, "use_id"}, {record.KindApprovalAsked, "id"}, {record.KindApprovalResolved, "id"}} {
 				seen := countIDs(t, s, "s", of.kind, of.field)
 				if len(seen) != turns {
 					t.Errorf("%s: %v, want %d ids", of.kind, seen, turns)

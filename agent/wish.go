@@ -9,6 +9,7 @@ import (
 
 	"github.com/holdfast-dev/holdfast/approval"
 	"github.com/holdfast-dev/holdfast/event"
+	"github.com/holdfast-dev/holdfast/internal/record"
 	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/session"
 	"github.com/holdfast-dev/holdfast/tool"
@@ -90,7 +91,7 @@ func (l *loop) weighWish(ctx context.Context, w *wish) error {
 	case d.Effect == policy.Ask:
 		d.Effect, d.By = policy.Deny, byNobody
 	}
-	draft, err := session.NewDraft(session.KindDecision, *d)
+	draft, err := session.NewDraft(record.KindDecision, *d)
 	if err != nil {
 		return err
 	}

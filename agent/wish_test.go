@@ -15,6 +15,7 @@ import (
 	"github.com/holdfast-dev/holdfast/agent"
 	"github.com/holdfast-dev/holdfast/approval"
 	"github.com/holdfast-dev/holdfast/event"
+	"github.com/holdfast-dev/holdfast/internal/record"
 	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/session"
 	"github.com/holdfast-dev/holdfast/session/memory"
@@ -126,7 +127,7 @@ func TestWhatARunningCallAsksIsOnRecord(t *testing.T) {
 	var q approval.Question
 	o.Ask = func(_ context.Context, asked approval.Question) (approval.Answer, error) {
 		q = asked
-		if ks := kinds(t, s, "one"); ks[len(ks)-1] != session.KindApprovalAsked {
+		if ks := kinds(t, s, "one"); ks[len(ks)-1] != record.KindApprovalAsked {
 			t.Errorf("asked, and on record is %v", ks)
 		}
 		return approval.Answer{Decision: approval.AllowSession, By: "ann"}, nil
@@ -145,7 +146,7 @@ func TestWhatARunningCallAsksIsOnRecord(t *testing.T) {
 		t.Errorf("asked %+v", q)
 	}
 	var list [2]policy.Decision // of the call, of the connection
-	for i, p := range payloads(t, s, "one", session.KindDecision) {
+	for i, p := range payloads(t, s, "one", record.KindDecision) {
 		if err := json.Unmarshal([]byte(p), &list[i]); err != nil {
 			t.Fatal(err)
 		}

@@ -22,7 +22,7 @@ func Asked(ctx context.Context, sessions *session.Sessions, run, asker string) (
 		}
 		switch {
 		case r.Payload == nil:
-		case r.Kind == session.KindApprovalAsked:
+		case r.Kind == record.KindApprovalAsked:
 			q, err := readQuestion(run, r)
 			if err != nil {
 				return nil, nil, err
@@ -30,7 +30,7 @@ func Asked(ctx context.Context, sessions *session.Sessions, run, asker string) (
 			if q.Asker == asker {
 				open = append(open, record.Question{ID: q.ID, Use: q.Use, Asker: q.Asker, Payload: r.Payload})
 			}
-		case r.Kind == session.KindApprovalResolved && len(open) > 0:
+		case r.Kind == record.KindApprovalResolved && len(open) > 0:
 			a, err := readAnswer(run, r)
 			if err != nil {
 				return nil, nil, err

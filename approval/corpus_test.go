@@ -14,6 +14,7 @@ import (
 
 	"github.com/holdfast-dev/holdfast/approval"
 	"github.com/holdfast-dev/holdfast/internal/corpus"
+	"github.com/holdfast-dev/holdfast/internal/record"
 	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/session"
 	"github.com/holdfast-dev/holdfast/session/memory"
@@ -108,7 +109,7 @@ func answerCase(t *testing.T, c corpus.Case) {
 	for _, id := range asked {
 		r := policy.Request{Tool: "danger", Resource: id, Input: original}
 		q := approval.New([]policy.Request{r}, policy.Decision{Use: id, Tool: "danger", By: "policies"}, approval.QuestionOptions{ID: "q-" + id, At: start})
-		must(l.Append(t.Context(), must(session.NewDraft(session.KindApprovalAsked, q))(t)))(t)
+		must(l.Append(t.Context(), must(session.NewDraft(record.KindApprovalAsked, q))(t)))(t)
 	}
 	// Before it is answered, a call has not started.
 	if st := must(l.Snapshot(t.Context()))(t); len(st.Running) != 0 || len(st.Asked) != len(asked) {
@@ -241,7 +242,7 @@ func wireDecides(t *testing.T, _ corpus.Case, sc script) bool {
 		t.Errorf("%+v %v, %d open", a, err, len(open))
 	}
 	for _, r := range must(l.TakeIn(t.Context()))(t) {
-		if r.Kind == session.KindPolicyChanged {
+		if r.Kind == record.KindPolicyChanged {
 			t.Error("the policy changed")
 		}
 	}
@@ -387,7 +388,7 @@ func restartCase(t *testing.T, _ corpus.Case) {
 	a := must(approval.Resolve(t.Context(), s, "s", approval.Answer{Question: "q", Decision: approval.AllowSession}))(t)
 	g := must(approval.Grant(q, a))(t)
 	c := must(must(policy.New(config()))(t).Check(policy.Change{Grant: &g}))(t)
-	must(l.Append(t.Context(), must(session.NewDraft(session.KindPolicyChanged, c))(t)))(t)
+	must(l.Append(t.Context(), must(session.NewDraft(record.KindPolicyChanged, c))(t)))(t)
 	settle(t, l, q)
 
 	s = session.New(store, nil) // and the process is another
@@ -410,7 +411,7 @@ func restartCase(t *testing.T, _ corpus.Case) {
 		if d := guards.Guard("Bash").Judge(t.Context(), q.Requests, nil); d.Effect != want {
 			t.Errorf("run ended %v: %+v", ended, d)
 		}
-		must(r.Log.Append(t.Context(), must(session.NewDraft(session.KindPolicyChanged, policy.Change{Ended: true}))(t)))(t)
+		must(r.Log.Append(t.Context(), must(session.NewDraft(record.KindPolicyChanged, policy.Change{Ended: true}))(t)))(t)
 		r.Log.Close()
 	}
 	if _, recorded, err := approval.Find(t.Context(), s, "q"); err != nil || recorded == nil || recorded.Decision != approval.AllowSession {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/holdfast-dev/holdfast/approval"
+	"github.com/holdfast-dev/holdfast/internal/record"
 	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/session"
 	"github.com/holdfast-dev/holdfast/session/memory"
@@ -27,7 +28,7 @@ func exampleSession() (*session.Sessions, approval.Question) {
 		policy.Decision{Use: "call-1", Tool: "Bash", Effect: policy.Ask, By: "mode default", Reason: "mode default asks about commands"},
 		approval.QuestionOptions{ID: "01JT", Cwd: "/w", At: time.Date(2026, 5, 1, 9, 0, 0, 0, time.UTC)},
 	)
-	d, err := session.NewDraft(session.KindApprovalAsked, q)
+	d, err := session.NewDraft(record.KindApprovalAsked, q)
 	if err == nil {
 		_, err = l.Append(ctx, d)
 	}

@@ -12,6 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/holdfast-dev/holdfast/approval"
+	"github.com/holdfast-dev/holdfast/internal/record"
 	"github.com/holdfast-dev/holdfast/session"
 	"github.com/holdfast-dev/holdfast/session/memory"
 )
@@ -36,7 +37,7 @@ func (m *machine) Ask(t *rapid.T) {
 		at := m.clock.now.Add(time.Duration(rapid.IntRange(1, 90).Draw(t, "seconds")) * time.Second)
 		q.Expires = &at
 	}
-	d, err := session.NewDraft(session.KindApprovalAsked, q)
+	d, err := session.NewDraft(record.KindApprovalAsked, q)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/holdfast-dev/holdfast/internal/record"
 	"github.com/holdfast-dev/holdfast/session"
 )
 
@@ -87,7 +88,7 @@ func openOf(ctx context.Context, sessions *session.Sessions, m session.Meta) ([]
 		if err != nil {
 			return open, err
 		}
-		if r.Kind == session.KindApprovalResolved {
+		if r.Kind == record.KindApprovalResolved {
 			a, err := readAnswer(m.ID, r)
 			if err != nil {
 				return open, err
@@ -188,7 +189,7 @@ func history(ctx context.Context, sessions *session.Sessions, m session.Meta, pr
 		if err != nil {
 			return all, err
 		}
-		if r.Kind == session.KindApprovalResolved {
+		if r.Kind == record.KindApprovalResolved {
 			a, err := readAnswer(m.ID, r)
 			if err != nil {
 				return all, err

@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/holdfast-dev/holdfast/approval"
+	"github.com/holdfast-dev/holdfast/internal/record"
 	"github.com/holdfast-dev/holdfast/session"
 )
 
@@ -63,7 +64,7 @@ func TestPendingInOneSession(t *testing.T) {
 	s, _ := newSessions()
 	l := newLog(t, s, "s")
 	for _, id := range []string{"c", "a", "b"} { // all at one time: the log's order counts
-		d := must(session.NewDraft(session.KindApprovalAsked, question(id, "ls")))(t)
+		d := must(session.NewDraft(record.KindApprovalAsked, question(id, "ls")))(t)
 		must(l.Append(t.Context(), d))(t)
 	}
 	if got := ids(must(approval.Pending(t.Context(), s, ""))(t)); !slices.Equal(got, []string{"c", "a", "b"}) {
@@ -78,7 +79,7 @@ func TestPendingInOneSession(t *testing.T) {
 
 func TestPendingReturnsWhatCanBeRead(t *testing.T) {
 	s, _ := newSessions()
-	must(newLog(t, s, "bad").Append(t.Context(), session.Draft{Kind: session.KindApprovalAsked, Payload: []byte(`{"id":[]}`)}))(t)
+	must(newLog(t, s, "bad").Append(t.Context(), session.Draft{Kind: record.KindApprovalAsked, Payload: []byte(`{"id":[]}`)}))(t)
 	put(t, newLog(t, s, "good"), question("q", "ls"))
 	got, err := approval.Pending(t.Context(), s, "")
 	wantErr(t, err, session.ErrCorrupt)

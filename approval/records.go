@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"iter"
 
+	"github.com/holdfast-dev/holdfast/internal/record"
 	"github.com/holdfast-dev/holdfast/session"
 )
 
@@ -14,7 +15,7 @@ func backwards(ctx context.Context, sessions *session.Sessions, m session.Meta) 
 	return func(yield func(session.Record, error) bool) {
 		own := session.Range{After: m.ParentSeq, Until: m.Head, Reverse: true}
 		for r, err := range sessions.Records(ctx, m.ID, own) {
-			asks := r.Kind == session.KindApprovalAsked || r.Kind == session.KindApprovalResolved
+			asks := r.Kind == record.KindApprovalAsked || r.Kind == record.KindApprovalResolved
 			if err == nil && (!asks || r.Payload == nil) {
 				continue
 			}

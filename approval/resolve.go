@@ -10,6 +10,7 @@ import (
 	"reflect"
 	"time"
 
+	"github.com/holdfast-dev/holdfast/internal/record"
 	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/session"
 )
@@ -53,7 +54,7 @@ func Resolve(ctx context.Context, sessions *session.Sessions, sessionID string, 
 			return Answer{}, err
 		}
 		a = a.For(at.question)
-		d, err := session.NewDraft(session.KindApprovalResolved, a)
+		d, err := session.NewDraft(record.KindApprovalResolved, a)
 		if err != nil {
 			return Answer{}, err
 		}
@@ -96,7 +97,7 @@ func grantDraft(sessions *session.Sessions, m session.Meta, q Question, a Answer
 		return session.Draft{}, invalid("it cannot be remembered: %v", err)
 	}
 	change.Version = 0 // whoever runs the session counts
-	return session.NewDraft(session.KindPolicyChanged, change)
+	return session.NewDraft(record.KindPolicyChanged, change)
 }
 
 // settle is what becomes of a later answer.
@@ -136,7 +137,7 @@ func look(ctx context.Context, sessions *session.Sessions, m session.Meta, id st
 			return f, err
 		}
 		switch r.Kind {
-		case session.KindApprovalResolved:
+		case record.KindApprovalResolved:
 			a, err := readAnswer(m.ID, r)
 			if err != nil {
 				return f, err
@@ -144,7 +145,7 @@ func look(ctx context.Context, sessions *session.Sessions, m session.Meta, id st
 			if a.Question == id { // an earlier one wins, should there be two
 				f.answer = &a
 			}
-		case session.KindApprovalAsked:
+		case record.KindApprovalAsked:
 			q, err := readQuestion(m.ID, r)
 			if err != nil {
 				return f, err

@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/holdfast-dev/holdfast/approval"
+	"github.com/holdfast-dev/holdfast/internal/record"
 	"github.com/holdfast-dev/holdfast/session"
 	"github.com/holdfast-dev/holdfast/session/memory"
 )
@@ -108,7 +109,7 @@ func TestResolveChangesNoPolicy(t *testing.T) {
 	head := l.Head()
 	must(approval.Resolve(t.Context(), s, "s", approval.Answer{Question: "q", Decision: approval.Allow}))(t)
 	recs := must(l.TakeIn(t.Context()))(t)
-	if len(recs) != 1 || recs[0].Kind != session.KindApprovalResolved || recs[0].Seq != head+1 {
+	if len(recs) != 1 || recs[0].Kind != record.KindApprovalResolved || recs[0].Seq != head+1 {
 		t.Errorf("%+v", recs)
 	}
 }
@@ -173,11 +174,11 @@ type crowded struct {
 }
 
 func (c *crowded) Append(ctx context.Context, id string, b session.Batch) error {
-	if c.append != nil && c.others > 0 && b.Records[0].Kind == session.KindApprovalResolved {
+	if c.append != nil && c.others > 0 && b.Records[0].Kind == record.KindApprovalResolved {
 		c.others--
 		c.append()
 	}
-	if err := c.fail; err != nil && b.Records[0].Kind == session.KindApprovalResolved {
+	if err := c.fail; err != nil && b.Records[0].Kind == record.KindApprovalResolved {
 		c.fail = nil
 		if err := c.Store.Append(ctx, id, b); err != nil {
 			return err
@@ -252,7 +253,7 @@ func TestResolveAgainAfterADoubtfulAppend(t *testing.T) {
 
 // What is in the log and cannot be read is an error, never an open question.
 func TestResolveOfDamagedRecords(t *testing.T) {
-	for _, kind := range []session.Kind{session.KindApprovalAsked, session.KindApprovalResolved} {
+	for _, kind := range []session.Kind{record.KindApprovalAsked, record.KindApprovalResolved} {
 		s, _ := newSessions()
 		l := newLog(t, s, "s")
 		put(t, l, question("q", "ls"))
@@ -263,7 +264,7 @@ func TestResolveOfDamagedRecords(t *testing.T) {
 			t.Errorf("hint %q", session.Hint(err))
 		}
 		_, err = approval.Pending(t.Context(), s, "s")
-		if kind == session.KindApprovalAsked {
+		if kind == record.KindApprovalAsked {
 			wantErr(t, err, session.ErrCorrupt)
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/holdfast-dev/holdfast/approval"
+	"github.com/holdfast-dev/holdfast/internal/record"
 	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/session"
 	"github.com/holdfast-dev/holdfast/session/memory"
@@ -74,7 +75,7 @@ func put(t testing.TB, l *session.Log, q approval.Question) approval.Question {
 		ID: "item-" + q.ID, Role: transcript.RoleAssistant,
 		Parts: []transcript.Part{transcript.ToolUse{ID: q.Use, Name: q.Tool, Input: json.RawMessage(`{}`)}},
 	}
-	d := must(session.NewDraft(session.KindApprovalAsked, q))(t)
+	d := must(session.NewDraft(record.KindApprovalAsked, q))(t)
 	must(l.Append(context.Background(), session.ItemDraft(transcript.MustEncode(use), false, nil), d))(t)
 	q.Session = l.ID()
 	return q
@@ -96,7 +97,7 @@ func answers(t testing.TB, s *session.Sessions, id string) []approval.Answer {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if r.Kind != session.KindApprovalResolved {
+		if r.Kind != record.KindApprovalResolved {
 			continue
 		}
 		var a approval.Answer

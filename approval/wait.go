@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/holdfast-dev/holdfast/internal/record"
 	"github.com/holdfast-dev/holdfast/session"
 )
 
@@ -143,7 +144,7 @@ func answerSince(ctx context.Context, sessions *session.Sessions, m session.Meta
 		if err != nil {
 			return nil, err
 		}
-		if r.Kind != session.KindApprovalResolved || r.Payload == nil {
+		if r.Kind != record.KindApprovalResolved || r.Payload == nil {
 			continue
 		}
 		a, err := readAnswer(m.ID, r)

@@ -14,6 +14,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/holdfast-dev/holdfast/internal/record"
 	"github.com/holdfast-dev/holdfast/internal/workspace"
 	"github.com/holdfast-dev/holdfast/internal/workspace/image"
 	"github.com/holdfast-dev/holdfast/session"
@@ -88,7 +89,7 @@ func (s *studio) checkWay(ctx context.Context, id, way string) error {
 		if err != nil {
 			return err
 		}
-		if r.Kind == session.KindVendorMapped {
+		if r.Kind == record.KindVendorMapped {
 			sessions++
 		}
 	}

@@ -58,10 +58,10 @@ func (s *State) events(r *session.Record, finished *ToolFinished) ([]Event, erro
 	switch r.Kind {
 	case session.KindItem:
 		return s.item(r, finished)
-	case session.KindTurnOpened:
+	case record.KindTurnOpened:
 		s.turned = true
 		return payload(r, func(p record.TurnOpened) Event { return TurnStarted{Turn: p.Turn} })
-	case session.KindTurnClosed:
+	case record.KindTurnClosed:
 		return payload(r, func(p record.TurnClosed) Event {
 			e := TurnFinished{Turn: p.Turn, Reason: Reason(p.Reason)}
 			if p.Error != "" {
@@ -69,14 +69,14 @@ func (s *State) events(r *session.Record, finished *ToolFinished) ([]Event, erro
 			}
 			return e
 		})
-	case session.KindDecision:
+	case record.KindDecision:
 		return payload(r, func(d policy.Decision) Event {
 			if d.Input != nil {
 				s.called(d.Use, d.Input)
 			}
 			return Decided{Decision: d}
 		})
-	case session.KindToolStarted:
+	case record.KindToolStarted:
 		return payload(r, func(p record.ToolStarted) Event {
 			if s.running == nil {
 				s.running = map[string]string{}
@@ -84,21 +84,21 @@ func (s *State) events(r *session.Record, finished *ToolFinished) ([]Event, erro
 			s.running[p.Use] = p.Tool
 			return ToolStarted{Use: p.Use, Tool: p.Tool, Input: s.inputs[p.Use]}
 		})
-	case session.KindToolFinished:
+	case record.KindToolFinished:
 		return payload(r, s.ended)
-	case session.KindHookRan:
+	case record.KindHookRan:
 		return payload(r, func(p record.HookRan) Event { return HookRan{Ran: p} })
-	case session.KindApprovalAsked:
+	case record.KindApprovalAsked:
 		return payload(r, func(q approval.Question) Event { return ApprovalAsked{Question: q} })
-	case session.KindApprovalResolved:
+	case record.KindApprovalResolved:
 		return payload(r, func(a approval.Answer) Event { return ApprovalResolved{ID: a.Question, Answer: a} })
-	case session.KindPolicyChanged:
+	case record.KindPolicyChanged:
 		c, err := policy.ParseChange(r.Payload)
 		if err != nil || c.Mode != "" && !s.turned { // before the first turn it is the mode of the start
 			return nil, err
 		}
 		return []Event{PolicyChanged{Change: c}}, nil
-	case session.KindRunEvent:
+	case record.KindRunEvent:
 		return s.runEvent(r)
 	}
 	return nil, nil

@@ -45,8 +45,8 @@ func told(t testing.TB, records ...session.Record) (types string, all []Event) {
 func TestFromRecord(t *testing.T) {
 	call := transcript.ToolUse{ID: "u", Name: "Bash", Input: json.RawMessage(`{"a":1}`)}
 	result := transcript.ToolResult{UseID: "u", Content: []transcript.Part{transcript.Text{Text: "out"}}}
-	started := logged(t, 3, session.KindToolStarted, record.ToolStarted{Use: "u", Tool: "Bash"})
-	ended := logged(t, 4, session.KindToolFinished, record.ToolFinished{Use: "u", Tool: "Bash", Millis: 12, Notes: []string{"n"}})
+	started := logged(t, 3, record.KindToolStarted, record.ToolStarted{Use: "u", Tool: "Bash"})
+	ended := logged(t, 4, record.KindToolFinished, record.ToolFinished{Use: "u", Tool: "Bash", Millis: 12, Notes: []string{"n"}})
 	for name, tt := range map[string]struct {
 		records []session.Record
 		want    string
@@ -60,17 +60,17 @@ func TestFromRecord(t *testing.T) {
 			"tool_started tool_detached item_appended tool_finished",
 		},
 		"a call that did not run": {
-			[]session.Record{started, logged(t, 4, session.KindToolFinished, record.ToolFinished{Use: "u", Outcome: record.OutcomeNotRun}), itemOf(t, 5, false, transcript.RoleTool, result)},
+			[]session.Record{started, logged(t, 4, record.KindToolFinished, record.ToolFinished{Use: "u", Outcome: record.OutcomeNotRun}), itemOf(t, 5, false, transcript.RoleTool, result)},
 			"tool_started item_appended",
 		},
 		"an end without its result": {[]session.Record{started, ended, logged(t, 5, session.KindMetaChanged, session.MetaPatch{})}, "tool_started tool_finished"},
 		"an erased record":          {[]session.Record{started, ended, {Seq: 5, Kind: session.KindItem}}, "tool_started tool_finished"},
 		"a queued item":             {[]session.Record{itemOf(t, 1, true, transcript.RoleUser, transcript.Text{Text: "later"})}, ""},
-		"the mode of the start":     {[]session.Record{logged(t, 1, session.KindPolicyChanged, policy.Change{Mode: policy.ModePlan})}, ""},
+		"the mode of the start":     {[]session.Record{logged(t, 1, record.KindPolicyChanged, policy.Change{Mode: policy.ModePlan})}, ""},
 		"a turn and a mode": {
 			[]session.Record{
-				logged(t, 1, session.KindTurnOpened, record.TurnOpened{Turn: "t"}), logged(t, 2, session.KindPolicyChanged, policy.Change{Mode: policy.ModePlan}),
-				logged(t, 3, session.KindTurnClosed, record.TurnClosed{Turn: "t", Reason: "failed", Error: "no"}),
+				logged(t, 1, record.KindTurnOpened, record.TurnOpened{Turn: "t"}), logged(t, 2, record.KindPolicyChanged, policy.Change{Mode: policy.ModePlan}),
+				logged(t, 3, record.KindTurnClosed, record.TurnClosed{Turn: "t", Reason: "failed", Error: "no"}),
 			},
 			"turn_started policy_changed turn_finished",
 		},

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/holdfast-dev/holdfast/approval"
+	"github.com/holdfast-dev/holdfast/internal/record"
 	"github.com/holdfast-dev/holdfast/session"
 )
 
@@ -29,14 +30,14 @@ func TestRelayed(t *testing.T) {
 		session.Record
 	}{
 		{"sub", "scout", session.Record{Kind: session.KindOpened, Payload: json.RawMessage(`{"format":1,"session_id":"sub","owner":"s","caller":"s","use":"d1"}`)}},
-		{"sub", "scout", session.Record{Kind: session.KindTurnOpened, Payload: json.RawMessage(`{"turn":"turn-1"}`)}},
+		{"sub", "scout", session.Record{Kind: record.KindTurnOpened, Payload: json.RawMessage(`{"turn":"turn-1"}`)}},
 		{"sub", "scout", session.Record{Kind: session.KindItem, Seq: 3, Payload: json.RawMessage(`{"item":{"role":"user","id":"i","parts":[]}}`)}},
 		{"deep", "digger", session.Record{Kind: session.KindOpened, Payload: json.RawMessage(`{"format":1,"session_id":"deep","owner":"s","caller":"sub","use":"d2"}`)}},
-		{"deep", "digger", session.Record{Kind: session.KindToolStarted, Payload: json.RawMessage(`{"use_id":"u1","tool":"Bash"}`)}},
-		{"", "", session.Record{Kind: session.KindApprovalAsked, Payload: json.RawMessage(`{"id":"q1","tool":"Bash","agent":"scout","asker":"sub"}`)}},
-		{"", "", session.Record{Kind: session.KindApprovalAsked, Payload: json.RawMessage(`{"id":"q2","tool":"Bash"}`)}},
+		{"deep", "digger", session.Record{Kind: record.KindToolStarted, Payload: json.RawMessage(`{"use_id":"u1","tool":"Bash"}`)}},
+		{"", "", session.Record{Kind: record.KindApprovalAsked, Payload: json.RawMessage(`{"id":"q1","tool":"Bash","agent":"scout","asker":"sub"}`)}},
+		{"", "", session.Record{Kind: record.KindApprovalAsked, Payload: json.RawMessage(`{"id":"q2","tool":"Bash"}`)}},
 		{"s.writer", "writer", session.Record{Kind: session.KindOpened, Payload: json.RawMessage(`{"format":1,"session_id":"s.writer","owner":"s"}`)}},
-		{"s.writer", "writer", session.Record{Kind: session.KindTurnOpened, Payload: json.RawMessage(`{"turn":"turn-1"}`)}},
+		{"s.writer", "writer", session.Record{Kind: record.KindTurnOpened, Payload: json.RawMessage(`{"turn":"turn-1"}`)}},
 	} {
 		list, err := FromRecord(of.Record, &s)
 		if of.session != "" {
@@ -87,7 +88,7 @@ func TestRunEvents(t *testing.T) {
 		},
 		`{"event":"failed","message":"no"}`: {},
 	} {
-		list, err := FromRecord(session.Record{Kind: session.KindRunEvent, Payload: json.RawMessage(payload)}, nil)
+		list, err := FromRecord(session.Record{Kind: record.KindRunEvent, Payload: json.RawMessage(payload)}, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -101,13 +102,13 @@ func TestRunEvents(t *testing.T) {
 	}
 	var s State
 	for i, payload := range []string{`{"event":"started","opened":{"type":"session_opened","id":"s","notices":["n"]}}`, `{"event":"opened","notices":["n"]}`} {
-		list, err := FromRecord(session.Record{Kind: session.KindRunEvent, Payload: json.RawMessage(payload)}, &s)
+		list, err := FromRecord(session.Record{Kind: record.KindRunEvent, Payload: json.RawMessage(payload)}, &s)
 		if err != nil || len(list) != 1-i {
 			t.Errorf("%s: %v, %v", payload, list, err)
 		}
 	}
 	for _, payload := range []string{`[]`, `{"event":"started","opened":{"type":"later"}}`, `{"result":5}`} {
-		if _, err := FromRecord(session.Record{Seq: 7, Kind: session.KindRunEvent, Payload: json.RawMessage(payload)}, nil); err == nil {
+		if _, err := FromRecord(session.Record{Seq: 7, Kind: record.KindRunEvent, Payload: json.RawMessage(payload)}, nil); err == nil {
 			t.Errorf("%s passes", payload)
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/holdfast-dev/holdfast/internal/hooktranscript"
 	"github.com/holdfast-dev/holdfast/internal/missing"
 	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/transcript"
@@ -214,7 +215,7 @@ func TestScriptKeepsTheAgentGoing(t *testing.T) {
 		t.Errorf("it blocks twice: %+v", out.Block)
 	}
 
-	m, err := NewMirror(s.temp, &MirrorOptions{Name: "t.jsonl"})
+	m, err := hooktranscript.New(s.temp, &hooktranscript.Options{Name: "t.jsonl"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -278,7 +279,7 @@ func TestScriptReplacesOutput(t *testing.T) {
 
 func TestScriptInTheBackground(t *testing.T) {
 	s := newScripted(t, "archive-transcript.sh")
-	m, err := NewMirror(s.temp, &MirrorOptions{Name: "t.jsonl"})
+	m, err := hooktranscript.New(s.temp, &hooktranscript.Options{Name: "t.jsonl"})
 	if err != nil {
 		t.Fatal(err)
 	}

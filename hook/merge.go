@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/holdfast-dev/holdfast/internal/record"
+	"github.com/holdfast-dev/holdfast/internal/terminalseq"
 )
 
 // take merges what a hook has said, or that it could not say anything.
@@ -285,7 +286,7 @@ func (m *merging) rest() {
 	o.Retry = o.Retry || out.Retry && m.can&canRetry != 0
 	switch seq := out.TerminalSequence; {
 	case seq == "":
-	case !SafeForTerminal(seq):
+	case !terminalseq.Safe(seq):
 		m.notice(m.e, "a terminal sequence was not sent: only titles, notifications and the bell are")
 	default:
 		o.Terminal = append(o.Terminal, out.TerminalSequence)

@@ -241,7 +241,7 @@ func TestLongReasons(t *testing.T) {
 }
 
 func TestUnsafeSequences(t *testing.T) {
-	for _, s := range []string{"\x1b[2J", "\x1b]52;c;aGk=\x07", "text", "\x07text", strings.Repeat("\x07", maxTerminal+1)} {
+	for _, s := range []string{"\x1b[2J", "\x1b]52;c;aGk=\x07", "text", "\x07text", strings.Repeat("\x07", 4097)} {
 		out := fired(t, Stop, &Output{TerminalSequence: s})
 		if len(out.Terminal) != 0 || len(out.Notices) != 1 {
 			t.Errorf("%q: %+v", s, out)

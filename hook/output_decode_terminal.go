@@ -3,22 +3,8 @@ package hook
 import (
 	"encoding/json"
 
-	"github.com/holdfast-dev/holdfast/internal/lazyregexp"
+	"github.com/holdfast-dev/holdfast/internal/terminalseq"
 )
-
-// terminalPart is the bell, or one operating system command that sets a title or
-// shows a notification: ESC ] number ; text, ended by BEL or ESC \. The text has no
-// control characters.
-const terminalPart = `(?:\x07|\x1b\](?:0|1|2|9|99|777)(?:;[^\x00-\x1f\x7f-\x{9f}]*)?(?:\x07|\x1b\\))`
-
-var terminalSafe = lazyregexp.Must(`^` + terminalPart + `+$`)
-
-// maxTerminal bounds a sequence, in bytes.
-const maxTerminal = 4096
-
-// SafeForTerminal reports whether a sequence cannot write on the screen, read the
-// clipboard or make the terminal answer.
-func SafeForTerminal(s string) bool { return len(s) <= maxTerminal && terminalSafe().MatchString(s) }
 
 // terminal keeps a sequence that is safe.
 func (a *answer) terminal(path string, raw json.RawMessage) {
@@ -26,7 +12,7 @@ func (a *answer) terminal(path string, raw json.RawMessage) {
 	if !a.into(path, raw, &s, "a text") || s == "" {
 		return
 	}
-	if !SafeForTerminal(s) {
+	if !terminalseq.Safe(s) {
 		a.notice("%s of the answer is not sent: only titles, notifications and the bell are", path)
 		return
 	}

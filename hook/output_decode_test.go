@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/holdfast-dev/holdfast/internal/terminalseq"
 )
 
 func TestDecodeOutput(t *testing.T) {
@@ -346,7 +348,7 @@ func FuzzDecodeOutput(f *testing.F) {
 			t.Fatalf("%+v", out)
 		}
 		if strings.Contains(out.TerminalSequence, "[") || strings.ContainsAny(out.TerminalSequence, "\n\r\t") {
-			if !terminalSafe().MatchString(out.TerminalSequence) {
+			if !terminalseq.Safe(out.TerminalSequence) {
 				t.Fatalf("%q", out.TerminalSequence)
 			}
 		}

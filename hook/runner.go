@@ -10,6 +10,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/holdfast-dev/holdfast/internal/urlpattern"
 	"github.com/holdfast-dev/holdfast/sandbox"
 )
 
@@ -43,7 +44,7 @@ type CommandsOptions struct {
 // group lives on.
 type Commands struct {
 	opt    CommandsOptions
-	urls   []urlPattern
+	urls   []urlpattern.Pattern
 	client *http.Client
 
 	life     context.Context // of commands that have detached themselves
@@ -114,7 +115,7 @@ func (c *Commands) prepare() error {
 		o.Environ = os.Environ()
 	}
 	for i, text := range o.URLs {
-		p, err := parseURLPattern(text)
+		p, err := urlpattern.Parse(text)
 		if err != nil {
 			return &Error{Field: fmt.Sprintf("URLs[%d]", i), What: err.Error(), Advice: `write it like "https://hooks.example.com/*"`}
 		}

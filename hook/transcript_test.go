@@ -1,13 +1,11 @@
 package hook
 
 import (
-	"os"
 	"os/exec"
-	"path/filepath"
-	"strings"
 	"testing"
 	"time"
 
+	"github.com/holdfast-dev/holdfast/internal/hooktranscript"
 	"github.com/holdfast-dev/holdfast/internal/missing"
 	"github.com/holdfast-dev/holdfast/transcript"
 )
@@ -43,105 +41,13 @@ func conversation() []transcript.Encoded {
 	return list
 }
 
-func TestMirror(t *testing.T) {
-	dir := filepath.Join(t.TempDir(), "new")
-	m, err := NewMirror(dir, &MirrorOptions{CWD: "/w", Clock: func() time.Time { return time.Unix(0, 0) }})
-	if err != nil {
-		t.Fatal(err)
-	}
-	list := conversation()
-	if err := m.Load("s1", list[:3]); err != nil {
-		t.Fatal(err)
-	}
-	for _, e := range list[3:] {
-		if err := m.ItemAppended("s1", e); err != nil {
-			t.Fatal(err)
-		}
-	}
-	b, err := os.ReadFile(m.Path())
-	if err != nil {
-		t.Fatal(err)
-	}
-	lines := strings.Split(strings.TrimSuffix(string(b), "\n"), "\n")
-	const head = `"isSidechain":false,"userType":"external","cwd":"/w","sessionId":"s1",`
-	want := []string{
-		`{"parentUuid":null,` + head + `"type":"user","message":{"role":"user","content":[{"type":"text","text":"read \"it\"\n"}]},"uuid":"u","timestamp":"2026-01-02T03:04:05.006Z"}`,
-		`{"parentUuid":"u",` + head + `"type":"assistant","message":{"id":"a","type":"message","role":"assistant","model":"m-1","content":[{"type":"thinking","thinking":"hm","signature":"sig"},` +
-			`{"type":"redacted_thinking","data":"zz"},{"type":"text","text":"I read."},{"type":"tool_use","id":"t1","name":"Read","input":{"file_path":"/x"}},{"type":"tool_use","id":"t2","name":"Shot","input":{}}],` +
-			`"stop_reason":"tool_use","usage":{"input_tokens":5,"cache_creation_input_tokens":0,"cache_read_input_tokens":2,"output_tokens":7}},"uuid":"a","timestamp":"2026-01-02T03:04:05.006Z"}`,
-		`{"parentUuid":"a",` + head + `"type":"user","message":{"role":"user","content":[{"tool_use_id":"t1","type":"tool_result","content":"one\ntwo","is_error":false}]},"uuid":"r1","timestamp":"1970-01-01T00:00:00.000Z"}`,
-		`{"parentUuid":"r1",` + head + `"type":"user","message":{"role":"user","content":[{"tool_use_id":"t2","type":"tool_result","content":[{"type":"text","text":"see"},` +
-			`{"type":"image","source":{"type":"base64","media_type":"image/png","data":"cG5n"}},{"type":"document","source":{"type":"url","url":"https://x/y.pdf"}}],"is_error":true}]},"uuid":"r2","timestamp":"1970-01-01T00:00:00.000Z"}`,
-		`{"parentUuid":"r2",` + head + `"type":"user","message":{"role":"user","content":[{"type":"text","text":"a file changed"}]},"isMeta":true,"uuid":"n","timestamp":"1970-01-01T00:00:00.000Z"}`,
-		`{"parentUuid":"n",` + head + `"type":"user","message":{"role":"user","content":[{"type":"text","text":"{\"k\":1}"},{"type":"text","text":"[mine]"}]},"uuid":"o","timestamp":"1970-01-01T00:00:00.000Z"}`,
-		`{"parentUuid":"o",` + head + `"type":"assistant","message":{"id":"z","type":"message","role":"assistant","content":[{"type":"text","text":"done"}],"stop_reason":"end_turn"},"uuid":"z","timestamp":"1970-01-01T00:00:00.000Z"}`,
-	}
-	if len(lines) != len(want) {
-		t.Fatalf("there are %d lines:\n%s", len(lines), b)
-	}
-	for i := range want {
-		if lines[i] != want[i] {
-			t.Errorf("line %d is\n%s\nwant\n%s", i, lines[i], want[i])
-		}
-	}
-	for name, mode := range map[string]os.FileMode{m.Path(): 0o600, dir: 0o700} {
-		if info, err := os.Stat(name); err != nil || info.Mode().Perm() != mode {
-			t.Errorf("%s: %v, %v", name, info.Mode(), err)
-		}
-	}
-	for range 2 {
-		if err := m.Close(); err != nil {
-			t.Error(err)
-		}
-	}
-	if err := m.ItemAppended("s1", list[1]); err == nil {
-		t.Error("it writes after its end")
-	}
-}
-
-func TestMirrorNames(t *testing.T) {
-	dir := t.TempDir()
-	for _, name := range []string{"../x", "a/b", ".", "..", "/x"} {
-		if m, err := NewMirror(dir, &MirrorOptions{Name: name}); err == nil {
-			t.Errorf("%q is taken: %s", name, m.Path())
-		}
-	}
-	for range 2 { // the second empties the file
-		m, err := NewMirror(dir, &MirrorOptions{Name: "t.jsonl"})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := m.Load("s", conversation()[1:2]); err != nil {
-			t.Fatal(err)
-		}
-		b, err := os.ReadFile(filepath.Join(dir, "t.jsonl"))
-		if err != nil || strings.Count(string(b), "\n") != 1 {
-			t.Errorf("%q, %v", b, err)
-		}
-		m.Close()
-	}
-	one, err := NewMirror(dir, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer one.Close()
-	two, err := NewMirror(dir, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer two.Close()
-	if one.Path() == two.Path() || !filepath.IsAbs(one.Path()) {
-		t.Errorf("%s, %s", one.Path(), two.Path())
-	}
-}
-
 // A script reads it as it reads Claude Code's.
 func TestMirrorForScripts(t *testing.T) {
 	if _, err := exec.LookPath("jq"); err != nil {
 		missing.Skip(t, "no jq on the PATH: apt-get install jq makes this run")
 	}
 	f := newFixture(t, nil)
-	m, err := NewMirror(f.temp, &MirrorOptions{Name: "t.jsonl"})
+	m, err := hooktranscript.New(f.temp, &hooktranscript.Options{Name: "t.jsonl"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -160,21 +66,6 @@ func TestMirrorForScripts(t *testing.T) {
 		a, err := f.do(t, Definition{Event: Stop, Dialect: Seed, Command: script}, Input{TranscriptPath: "/tmp/t.jsonl"})
 		if err != nil || a.Output == nil || a.Output.Message != want {
 			t.Errorf("%s\nprints %+v, want %q; %v", script, a.Output, want, err)
-		}
-	}
-}
-
-func BenchmarkMirror(b *testing.B) {
-	m, err := NewMirror(b.TempDir(), nil)
-	if err != nil {
-		b.Fatal(err)
-	}
-	defer m.Close()
-	e := conversation()[2]
-	b.ReportAllocs()
-	for b.Loop() {
-		if err := m.ItemAppended("s1", e); err != nil {
-			b.Fatal(err)
 		}
 	}
 }

@@ -141,7 +141,7 @@ func corpusOtherSystems(t *testing.T, fresh opener) {
 		}),
 		"ak-persist-013": corpus.Plays(`{"given": {"crash point":"after assistant item with tool_call c1 was stored, before its result"}, "when": ["restart","submit user 'go on'"], "expect": {"before_dispatch":"a tool result for c1 is present (error: interrupted / outcome unknown)","providers_never_see":"unanswered tool_use"}}`, func(t *testing.T, c corpus.Case) {
 			s := session.New(fresh(t), nil)
-			crash(t, s, userDraft("u", "u"), useDraft("a", "c1"), draft(t, session.KindToolStarted, record.ToolStarted{Use: "c1", Tool: "Bash"}))
+			crash(t, s, userDraft("u", "u"), useDraft("a", "c1"), draft(t, record.KindToolStarted, record.ToolStarted{Use: "c1", Tool: "Bash"}))
 			r := restore(t, s, session.RestoreOptions{SessionID: "s"})
 			last := r.State.Items[len(r.State.Items)-1]
 			if got := last.ResultIDs(); len(got) != 1 || got[0] != "c1" || !strings.Contains(string(last.JSON), "outcome unknown") {

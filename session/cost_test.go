@@ -28,11 +28,11 @@ func answerOf(t *testing.T, id string, tokens int64) transcript.Encoded {
 // not; logs of older versions count by the turns that were closed. A fork begins at zero.
 func TestStateCountsWhatARunCost(t *testing.T) {
 	mark := &session.RequestMark{API: "a", Messages: 1}
-	open := draft(t, session.KindTurnOpened, record.TurnOpened{Turn: "t1", Budget: &record.Budget{USD: 5}})
+	open := draft(t, record.KindTurnOpened, record.TurnOpened{Turn: "t1", Budget: &record.Budget{USD: 5}})
 	item := session.ItemDraft(answerOf(t, "i1", 10), false, mark).Costing(1.5)
 	called := draft(t, session.KindModelCalled, session.ModelCalled{For: "aside", Usage: transcript.Usage{Input: 3}, Cost: 0.5})
 	closed := func(cost float64) session.Draft {
-		return draft(t, session.KindTurnClosed, record.TurnClosed{Turn: "t1", Reason: "completed", Cost: cost})
+		return draft(t, record.KindTurnClosed, record.TurnClosed{Turn: "t1", Reason: "completed", Cost: cost})
 	}
 	for _, tt := range []struct {
 		name   string

@@ -207,7 +207,7 @@ func ExampleNewDraft() {
 	l, err := sessions.Open(ctx, "s", nil)
 	check(err)
 	defer l.Close()
-	d, err := session.NewDraft(session.KindTurnOpened, record.TurnOpened{Turn: sessions.NewID()})
+	d, err := session.NewDraft(record.KindTurnOpened, record.TurnOpened{Turn: sessions.NewID()})
 	check(err)
 	records, err := l.Append(ctx, d)
 	check(err)
@@ -258,7 +258,7 @@ func ExampleSessions_AppendShared() {
 		log.Fatal(err)
 	}
 	defer l.Close()
-	d, err := session.NewDraft(session.KindPolicyChanged, record.PolicyChanged{Mode: "plan"})
+	d, err := session.NewDraft(record.KindPolicyChanged, record.PolicyChanged{Mode: "plan"})
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -160,7 +160,7 @@ func (s *Sessions) decided(ctx context.Context, m Meta) ([]Draft, error) {
 			return nil, err
 		}
 		if p.Limit == nil {
-			drafts = append(drafts, Draft{Kind: KindPolicyChanged, Payload: payload})
+			drafts = append(drafts, Draft{Kind: record.KindPolicyChanged, Payload: payload})
 		}
 	}
 	return drafts, nil

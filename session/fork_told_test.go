@@ -41,7 +41,7 @@ func told(t *testing.T, r *session.Restored) string {
 // TestAForkTellsWhatRan: a call that nobody has started was not run, also for a fork; what
 // its parent had started, or has started since, may have had effects.
 func TestAForkTellsWhatRan(t *testing.T) {
-	turn := draft(t, session.KindTurnOpened, record.TurnOpened{Turn: "t"})
+	turn := draft(t, record.KindTurnOpened, record.TurnOpened{Turn: "t"})
 	round := []session.Draft{turn, userDraft("u", "u"), useDraft("a", "c1", "c2", "c3")}
 	for _, c := range []struct {
 		name   string
@@ -110,7 +110,7 @@ func TestACallOfAnotherProgramMayHaveRun(t *testing.T) {
 // What was cut off in the session itself: what ran, and what was refused.
 func TestACutTellsWhatRan(t *testing.T) {
 	s := session.New(memory.New(), nil)
-	crash(t, s, draft(t, session.KindTurnOpened, record.TurnOpened{Turn: "t"}), userDraft("u", "u"), useDraft("a", "c1", "c2"),
+	crash(t, s, draft(t, record.KindTurnOpened, record.TurnOpened{Turn: "t"}), userDraft("u", "u"), useDraft("a", "c1", "c2"),
 		startedDraft(t, "c1"), finishedDraft(t, "c1"), resultDraft("r1", "c1"), resultDraft("r2", "c2"))
 	if got := told(t, restore(t, s, session.RestoreOptions{SessionID: "s", At: "a"})); got != "c1 elsewhere, c2 not run" {
 		t.Errorf("told %q", got)

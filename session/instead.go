@@ -44,17 +44,17 @@ func emptied(r *Record, ids map[string]bool) json.RawMessage {
 			}
 			return emptyItem(e)
 		})
-	case KindApprovalAsked:
+	case record.KindApprovalAsked:
 		return fieldsOf(r.Payload, "id", "use_id", "asker")
-	case KindApprovalResolved:
+	case record.KindApprovalResolved:
 		return fieldsOf(r.Payload, "id", "decision", "by", "at", "asker")
-	case KindRunEvent:
+	case record.KindRunEvent:
 		return fieldsOf(r.Payload, append(runNeeds(), "strategy")...)
-	case KindFileSaved:
+	case record.KindFileSaved:
 		return withoutContent(r.Payload, record.OmittedErased)
-	case KindTaskChanged:
+	case record.KindTaskChanged:
 		return emptyTask(r.Payload)
-	case KindTurnOpened, KindTurnClosed, KindToolStarted, KindToolFinished, KindVendorMapped, KindWorkspaceEvent:
+	case record.KindTurnOpened, record.KindTurnClosed, record.KindToolStarted, record.KindToolFinished, record.KindVendorMapped, record.KindWorkspaceEvent:
 		return fieldsOf(r.Payload, kindTexts()[r.Kind].Needs...)
 	}
 	return nil
@@ -145,7 +145,7 @@ func maskedPayload(r *Record, mask func(json.RawMessage) json.RawMessage) json.R
 	switch r.Kind {
 	case KindItem:
 		return withItem(r.Payload, item)
-	case KindFileSaved:
+	case record.KindFileSaved:
 		return maskSaved(r.Payload, mask)
 	case KindRewrite:
 		if items, _, err := readRewrite(r.Payload); err == nil && len(items) > 0 {
@@ -160,7 +160,7 @@ func maskedPayload(r *Record, mask func(json.RawMessage) json.RawMessage) json.R
 			switch r.Kind {
 			case KindRewrite:
 				return fieldsOf(r.Payload, "reason", "cut", "messages")
-			case KindRunEvent: // its strategy may be what is to go
+			case record.KindRunEvent: // its strategy may be what is to go
 				return fieldsOf(r.Payload, needs...)
 			}
 			return emptied(r, nil)

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"time"
 
+	"github.com/holdfast-dev/holdfast/internal/record"
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
@@ -13,46 +14,31 @@ type Kind string
 
 // The kinds and the payload type of each; those of package record are internal.
 const (
-	KindOpened           Kind = "session.opened"    // Opened
-	KindItem             Kind = "item"              // ItemPayload
-	KindTurnOpened       Kind = "turn.opened"       // record.TurnOpened
-	KindTurnClosed       Kind = "turn.closed"       // record.TurnClosed
-	KindToolStarted      Kind = "tool.started"      // record.ToolStarted
-	KindToolFinished     Kind = "tool.finished"     // record.ToolFinished
-	KindApprovalAsked    Kind = "approval.asked"    // package approval
-	KindApprovalResolved Kind = "approval.resolved" // package approval
-	KindDecision         Kind = "decision"          // policy.Decision
-	KindPolicyChanged    Kind = "policy.changed"    // record.PolicyChanged
-	KindHookRan          Kind = "hook.ran"          // record.HookRan
-	KindRewrite          Kind = "rewrite"           // Rewrite
-	KindMetaChanged      Kind = "meta.changed"      // MetaPatch
-	KindVendorMapped     Kind = "vendor.mapped"     // package workspace
-	KindWorkspaceEvent   Kind = "workspace.event"   // package workspace
-	KindTaskChanged      Kind = "task.changed"      // package internal/tool/tasks
-	KindFileSaved        Kind = "file.saved"        // record.FileSaved
-	KindModelCalled      Kind = "model.called"      // ModelCalled
-	KindRedacted         Kind = "redacted"          // Redacted
-	KindRunEvent         Kind = "run.event"         // package internal/daemon/wire; runEventPayload is what this package reads of it
-	KindAccess           Kind = "access"            // audit.Access, in a log of its own
+	KindOpened      Kind = "session.opened" // Opened
+	KindItem        Kind = "item"           // ItemPayload
+	KindRewrite     Kind = "rewrite"        // Rewrite
+	KindMetaChanged Kind = "meta.changed"   // MetaPatch
+	KindModelCalled Kind = "model.called"   // ModelCalled
+	KindRedacted    Kind = "redacted"       // Redacted
 )
 
 // Kinds lists the closed set.
 func Kinds() []Kind {
 	return []Kind{
-		KindOpened, KindItem, KindTurnOpened, KindTurnClosed, KindToolStarted, KindToolFinished,
-		KindApprovalAsked, KindApprovalResolved, KindDecision, KindPolicyChanged, KindHookRan,
-		KindRewrite, KindMetaChanged, KindVendorMapped, KindWorkspaceEvent, KindTaskChanged, KindFileSaved, KindModelCalled, KindRedacted, KindRunEvent,
-		KindAccess,
+		KindOpened, KindItem, record.KindTurnOpened, record.KindTurnClosed, record.KindToolStarted, record.KindToolFinished,
+		record.KindApprovalAsked, record.KindApprovalResolved, record.KindDecision, record.KindPolicyChanged, record.KindHookRan,
+		KindRewrite, KindMetaChanged, record.KindVendorMapped, record.KindWorkspaceEvent, record.KindTaskChanged, record.KindFileSaved, KindModelCalled, KindRedacted, record.KindRunEvent,
+		record.KindAccess,
 	}
 }
 
 // known reports whether k is one of [Kinds].
 func (k Kind) known() bool {
 	switch k {
-	case KindOpened, KindItem, KindTurnOpened, KindTurnClosed, KindToolStarted, KindToolFinished,
-		KindApprovalAsked, KindApprovalResolved, KindDecision, KindPolicyChanged, KindHookRan,
-		KindRewrite, KindMetaChanged, KindVendorMapped, KindWorkspaceEvent, KindTaskChanged, KindFileSaved, KindModelCalled, KindRedacted, KindRunEvent,
-		KindAccess:
+	case KindOpened, KindItem, record.KindTurnOpened, record.KindTurnClosed, record.KindToolStarted, record.KindToolFinished,
+		record.KindApprovalAsked, record.KindApprovalResolved, record.KindDecision, record.KindPolicyChanged, record.KindHookRan,
+		KindRewrite, KindMetaChanged, record.KindVendorMapped, record.KindWorkspaceEvent, record.KindTaskChanged, record.KindFileSaved, KindModelCalled, KindRedacted, record.KindRunEvent,
+		record.KindAccess:
 		return true
 	}
 	return false
@@ -63,7 +49,7 @@ func (k Kind) known() bool {
 // change of policy, what became of a run, a task of the list that several agents work
 // on, who was let in. Everything else belongs to the one writer.
 func (k Kind) Shared() bool {
-	return k == KindMetaChanged || k == KindApprovalResolved || k == KindPolicyChanged || k == KindRunEvent || k == KindTaskChanged || k == KindAccess
+	return k == KindMetaChanged || k == record.KindApprovalResolved || k == record.KindPolicyChanged || k == record.KindRunEvent || k == record.KindTaskChanged || k == record.KindAccess
 }
 
 // FormatVersion is the version of the record format that this package writes.
@@ -139,7 +125,7 @@ type ModelCalled struct {
 	Estimated bool `json:"estimated,omitempty"`
 }
 
-// runEventPayload is what this package reads of the payload of [KindRunEvent]; package
+// runEventPayload is what this package reads of the payload of [record.KindRunEvent]; package
 // internal/daemon/wire has the rest of it.
 type runEventPayload struct {
 	// Status is that of the session's run from here on; "" leaves it.

@@ -13,6 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/holdfast-dev/holdfast/internal/record"
 	"github.com/holdfast-dev/holdfast/session"
 	"github.com/holdfast-dev/holdfast/session/memory"
 	"github.com/holdfast-dev/holdfast/transcript"
@@ -140,10 +141,10 @@ func TestAppendRefuses(t *testing.T) {
 	l := newSession(t, session.New(memory.New(), nil), "s")
 	for name, d := range map[string]session.Draft{
 		"unknown kind":   {Kind: "nonsense", Payload: []byte(`{}`)},
-		"no payload":     {Kind: session.KindTurnOpened},
-		"an array":       {Kind: session.KindTurnOpened, Payload: []byte(`[]`)},
+		"no payload":     {Kind: record.KindTurnOpened},
+		"an array":       {Kind: record.KindTurnOpened, Payload: []byte(`[]`)},
 		"opened again":   {Kind: session.KindOpened, Payload: []byte(`{}`)},
-		"broken lines":   {Kind: session.KindTurnOpened, Payload: []byte("{\n\"turn\":}")},
+		"broken lines":   {Kind: record.KindTurnOpened, Payload: []byte("{\n\"turn\":}")},
 		"broken item":    {Kind: session.KindItem, Payload: []byte(`{"item":{"role":"nobody"}}`)},
 		"broken rewrite": {Kind: session.KindRewrite, Payload: []byte(`{"messages":"x"}`)},
 	} {
@@ -155,7 +156,7 @@ func TestAppendRefuses(t *testing.T) {
 	if l.Head() != 1 {
 		t.Fatalf("head is %d after refused appends", l.Head())
 	}
-	recs := must(l.Append(t.Context(), session.Draft{Kind: session.KindTurnOpened, Payload: []byte(" {\n \"turn\": \"t\"\n}\n")}))(t)
+	recs := must(l.Append(t.Context(), session.Draft{Kind: record.KindTurnOpened, Payload: []byte(" {\n \"turn\": \"t\"\n}\n")}))(t)
 	if got := string(recs[0].Payload); got != `{"turn":"t"}` {
 		t.Fatalf("payload on several lines became %s", got)
 	}

@@ -114,7 +114,7 @@ func TestWhatBeginsAfterAnOutage(t *testing.T) {
 func TestTakeoverWaitsForWhatGoesOn(t *testing.T) {
 	running := func(t *testing.T, s *session.Sessions) *session.Log {
 		l := newSession(t, s, "s", "a")
-		started := must(session.NewDraft(session.KindToolStarted, record.ToolStarted{Use: "c1", Tool: "Bash"}))(t)
+		started := must(session.NewDraft(record.KindToolStarted, record.ToolStarted{Use: "c1", Tool: "Bash"}))(t)
 		must(l.Append(t.Context(), started))(t)
 		return l
 	}
@@ -184,7 +184,7 @@ func TestTakeoverThatIsGivenUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := memory.New()
 		l := newSession(t, session.New(store, nil), "s", "a")
-		started := must(session.NewDraft(session.KindToolStarted, record.ToolStarted{Use: "c1", Tool: "Bash"}))(t)
+		started := must(session.NewDraft(record.KindToolStarted, record.ToolStarted{Use: "c1", Tool: "Bash"}))(t)
 		must(l.Append(t.Context(), started))(t)
 		ctx, done := l.WhileHeld(t.Context())
 		other := session.New(store, &session.Options{Holder: session.Holder{ID: "other"}})
@@ -206,7 +206,7 @@ func TestWhatRunsBesideCallsEndsWithTheLease(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := &deafLeases{Store: memory.New()}
 		l := newSession(t, session.New(store, nil), "s", "a")
-		started := must(session.NewDraft(session.KindToolStarted, record.ToolStarted{Use: "c1", Tool: "Bash"}))(t)
+		started := must(session.NewDraft(record.KindToolStarted, record.ToolStarted{Use: "c1", Tool: "Bash"}))(t)
 		must(l.Append(t.Context(), started))(t)
 		defer l.Close()
 		told := make(chan error, 8)

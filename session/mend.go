@@ -93,7 +93,7 @@ func (s *Sessions) startedSince(ctx context.Context, m Meta) (map[string]bool, e
 			if err != nil {
 				return nil, err
 			}
-			if r.Kind == KindToolStarted {
+			if r.Kind == record.KindToolStarted {
 				started[payloadText(r.Payload, "use_id")] = true
 			}
 		}
@@ -127,7 +127,7 @@ func (m *mending) add(k Kind, payload any) error {
 func (m *mending) plan() error {
 	s := &m.f.s
 	for _, t := range s.Running {
-		if err := m.add(KindToolFinished, record.ToolFinished{Use: t.Use, Tool: t.Tool, IsError: true, Outcome: record.OutcomeUnknown}); err != nil {
+		if err := m.add(record.KindToolFinished, record.ToolFinished{Use: t.Use, Tool: t.Tool, IsError: true, Outcome: record.OutcomeUnknown}); err != nil {
 			return err
 		}
 		m.r.notice("tool %s (%s) was running when the session stopped: its outcome is unknown", t.Tool, t.Use)
@@ -142,7 +142,7 @@ func (m *mending) plan() error {
 		return nil
 	}
 	m.r.notice("turn %s was interrupted", s.OpenTurn)
-	return m.add(KindTurnClosed, record.TurnClosed{Turn: s.OpenTurn, Reason: "interrupted"})
+	return m.add(record.KindTurnClosed, record.TurnClosed{Turn: s.OpenTurn, Reason: "interrupted"})
 }
 
 // transcript answers tool uses that wait at the end, and rewrites a transcript
@@ -198,7 +198,7 @@ func (m *mending) tellBehind(open []transcript.ToolUse) error {
 		}
 	}
 	for _, t := range m.f.there {
-		if err := m.add(KindToolFinished, record.ToolFinished{Use: t.Use, Tool: t.Tool, IsError: true, Outcome: record.OutcomeUnknown}); err != nil {
+		if err := m.add(record.KindToolFinished, record.ToolFinished{Use: t.Use, Tool: t.Tool, IsError: true, Outcome: record.OutcomeUnknown}); err != nil {
 			return err
 		}
 		if err := m.queue(transcript.TaskElsewhere(t.Use, t.Tool), t.Use); err != nil {
@@ -259,7 +259,7 @@ func (m *mending) closeQuestions() error {
 		if m.f.moot[q.Seq] {
 			a.By = "cut"
 		}
-		if err := m.add(KindApprovalResolved, a); err != nil {
+		if err := m.add(record.KindApprovalResolved, a); err != nil {
 			return err
 		}
 	}

@@ -79,9 +79,9 @@ func Fold(batch []Record) (Delta, error) {
 func (d *Delta) add(r *Record) error {
 	d.Head, d.Digest, d.Updated = r.Seq, r.Digest, r.Time
 	switch r.Kind { // also when the payload was erased
-	case KindApprovalAsked:
+	case record.KindApprovalAsked:
 		d.Questions++
-	case KindApprovalResolved:
+	case record.KindApprovalResolved:
 		d.Questions--
 	}
 	if r.Payload == nil {
@@ -144,7 +144,7 @@ func (d *Delta) add(r *Record) error {
 			d.Replaced, d.Prompt = p.FirstPrompt, ""
 		}
 		d.Patch.merge(p)
-	case KindRunEvent:
+	case record.KindRunEvent:
 		var e runEventPayload
 		if err := json.Unmarshal(r.Payload, &e); err != nil {
 			return bad(err)

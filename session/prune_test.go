@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/holdfast-dev/holdfast/internal/record"
 	"github.com/holdfast-dev/holdfast/session"
 	"github.com/holdfast-dev/holdfast/session/memory"
 )
@@ -216,7 +217,7 @@ func TestPruneFamily(t *testing.T) {
 	l := a.make(session.Opened{SessionID: "busy.x", Owner: "busy"})
 	defer l.Close()
 	asks := a.make(session.Opened{SessionID: "asks.x", Owner: "asks"})
-	d, err := session.NewDraft(session.KindApprovalAsked, map[string]any{"id": "q"})
+	d, err := session.NewDraft(record.KindApprovalAsked, map[string]any{"id": "q"})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,6 +11,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/holdfast-dev/holdfast/internal/record"
 	"github.com/holdfast-dev/holdfast/session"
 )
 
@@ -30,7 +31,7 @@ func TestDigestText(t *testing.T) {
 
 // TestDigestIsPinned keeps the format: logs of this version must stay verifiable.
 func TestDigestIsPinned(t *testing.T) {
-	r := session.Record{Seq: 2, ID: "01J", Time: time.Date(2026, 1, 2, 3, 4, 5, 6_999_999, time.UTC), Kind: session.KindTurnOpened, Payload: []byte(`{"turn":"t"}`)}
+	r := session.Record{Seq: 2, ID: "01J", Time: time.Date(2026, 1, 2, 3, 4, 5, 6_999_999, time.UTC), Kind: record.KindTurnOpened, Payload: []byte(`{"turn":"t"}`)}
 	r.Seal(session.Sum([]byte("before")))
 	if r.Time.Nanosecond() != 6_000_000 {
 		t.Error("times are cut to milliseconds")

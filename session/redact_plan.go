@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"slices"
 	"strings"
+
+	"github.com/holdfast-dev/holdfast/internal/record"
 )
 
 // redactionPlan finds out what a redaction erases in one session.
@@ -138,9 +140,9 @@ func (p *redactionPlan) answers() {
 		r := &p.own[i]
 		_, planned := p.targets[r.Seq]
 		switch id := payloadText(r.Payload, "id"); {
-		case r.Kind == KindApprovalAsked && planned:
+		case r.Kind == record.KindApprovalAsked && planned:
 			asked[id] = true
-		case r.Kind == KindApprovalResolved && !planned && r.Payload != nil && asked[id]:
+		case r.Kind == record.KindApprovalResolved && !planned && r.Payload != nil && asked[id]:
 			p.targets[r.Seq] = emptied(r, nil)
 		}
 	}
@@ -216,15 +218,15 @@ func (p *redactionPlan) repeats(n *named, main bool) error {
 			if len(ids) > 0 {
 				p.targets[r.Seq] = emptied(r, ids)
 			}
-		case KindApprovalAsked, KindApprovalResolved, KindDecision, KindHookRan:
+		case record.KindApprovalAsked, record.KindApprovalResolved, record.KindDecision, record.KindHookRan:
 			again = slices.ContainsFunc(uses, func(use string) bool { return mentions(r.Payload, use) })
-		case KindFileSaved:
+		case record.KindFileSaved:
 			again = slices.Contains(uses, payloadText(r.Payload, "use_id")) || slices.Contains(written, payloadText(r.Payload, "digest"))
 		case KindMetaChanged:
 			if n.tells(textsIn(r.Payload)) {
 				p.targets[r.Seq] = n.erasedFields(r.Payload)
 			}
-		case KindRunEvent, KindTaskChanged, KindWorkspaceEvent:
+		case record.KindRunEvent, record.KindTaskChanged, record.KindWorkspaceEvent:
 			again = n.tells(textsIn(withoutStrategy(r)))
 		case KindOpened:
 			if n.tells(textsIn(r.Payload)) {
@@ -247,7 +249,7 @@ func (p *redactionPlan) repeats(n *named, main bool) error {
 // withoutStrategy is the payload of a run.event without the strategy: it was there before
 // anything was said.
 func withoutStrategy(r *Record) json.RawMessage {
-	if r.Kind != KindRunEvent {
+	if r.Kind != record.KindRunEvent {
 		return r.Payload
 	}
 	return fieldsOf(r.Payload, "input", "text", "message")
@@ -267,7 +269,7 @@ func (p *redactionPlan) begunBy(n *named) bool {
 func (p *redactionPlan) written(uses []string) []string {
 	var list []string
 	for i := range p.own {
-		if r := &p.own[i]; r.Kind == KindFileSaved && slices.Contains(uses, payloadText(r.Payload, "use_id")) {
+		if r := &p.own[i]; r.Kind == record.KindFileSaved && slices.Contains(uses, payloadText(r.Payload, "use_id")) {
 			list = append(list, payloadText(r.Payload, "after"))
 		}
 	}

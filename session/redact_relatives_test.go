@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/holdfast-dev/holdfast/internal/record"
 	"github.com/holdfast-dev/holdfast/session"
 	"github.com/holdfast-dev/holdfast/session/memory"
 	"github.com/holdfast-dev/holdfast/transcript"
@@ -32,26 +33,26 @@ func TestEveryKindIsInTheRegister(t *testing.T) {
 // What a mask finds is erased in every kind of record, but for the two that say so.
 func TestRedactReachesEveryKind(t *testing.T) {
 	payloads := map[session.Kind]string{
-		session.KindTurnOpened:       `{"turn":"t1","cwd":"/W"}`,
-		session.KindTurnClosed:       `{"turn":"t1","reason":"failed","error":"W"}`,
-		session.KindToolStarted:      `{"use_id":"u1","tool":"mcp__W"}`,
-		session.KindToolFinished:     `{"use_id":"u1","tool":"mcp__W","ms":3,"changes":[{"path":"/W","before":"absent","after":"absent"}]}`,
-		session.KindApprovalAsked:    `{"id":"q1","use_id":"u1","why":"W"}`,
-		session.KindApprovalResolved: `{"id":"q1","decision":"allow","message":"W"}`,
-		session.KindDecision:         `{"use_id":"u1","why":"W"}`,
-		session.KindPolicyChanged:    `{"by":"W"}`,
-		session.KindHookRan:          `{"event":"Stop","hooks":[{"reason":"W"}]}`,
-		session.KindRewrite:          `{"reason":"truncate","notes":["W"],"cut":"p1","messages":1}`,
-		session.KindMetaChanged:      `{"title":"W","summary":"W","tag":"W"}`,
-		session.KindVendorMapped:     `{"vendor":"claude","session":"v1","generation":1,"reason":"W"}`,
-		session.KindWorkspaceEvent:   `{"event":"vendor_ended","workspace":"w","stderr":"W"}`,
-		session.KindTaskChanged:      `{"task":{"id":"1","subject":"W","description":"W","status":"pending"}}`,
-		session.KindFileSaved:        `{"path":"/W","existed":false,"digest":"absent","use_id":"u1"}`,
-		session.KindModelCalled:      `{"model":"W","usage":{},"for":"aside"}`,
-		session.KindAccess:           `{"action":"token","by":"W","name":"W","from":"W"}`,
-		session.KindRunEvent:         `{"event":"failed","status":"failed","message":"W"}`,
+		record.KindTurnOpened:       `{"turn":"t1","cwd":"/W"}`,
+		record.KindTurnClosed:       `{"turn":"t1","reason":"failed","error":"W"}`,
+		record.KindToolStarted:      `{"use_id":"u1","tool":"mcp__W"}`,
+		record.KindToolFinished:     `{"use_id":"u1","tool":"mcp__W","ms":3,"changes":[{"path":"/W","before":"absent","after":"absent"}]}`,
+		record.KindApprovalAsked:    `{"id":"q1","use_id":"u1","why":"W"}`,
+		record.KindApprovalResolved: `{"id":"q1","decision":"allow","message":"W"}`,
+		record.KindDecision:         `{"use_id":"u1","why":"W"}`,
+		record.KindPolicyChanged:    `{"by":"W"}`,
+		record.KindHookRan:          `{"event":"Stop","hooks":[{"reason":"W"}]}`,
+		session.KindRewrite:         `{"reason":"truncate","notes":["W"],"cut":"p1","messages":1}`,
+		session.KindMetaChanged:     `{"title":"W","summary":"W","tag":"W"}`,
+		record.KindVendorMapped:     `{"vendor":"claude","session":"v1","generation":1,"reason":"W"}`,
+		record.KindWorkspaceEvent:   `{"event":"vendor_ended","workspace":"w","stderr":"W"}`,
+		record.KindTaskChanged:      `{"task":{"id":"1","subject":"W","description":"W","status":"pending"}}`,
+		record.KindFileSaved:        `{"path":"/W","existed":false,"digest":"absent","use_id":"u1"}`,
+		session.KindModelCalled:     `{"model":"W","usage":{},"for":"aside"}`,
+		record.KindAccess:           `{"action":"token","by":"W","name":"W","from":"W"}`,
+		record.KindRunEvent:         `{"event":"failed","status":"failed","message":"W"}`,
 	}
-	stays := map[session.Kind]bool{session.KindPolicyChanged: true, session.KindAccess: true}
+	stays := map[session.Kind]bool{record.KindPolicyChanged: true, record.KindAccess: true}
 	eachStore(t, func(t *testing.T, store session.Store) {
 		s := session.New(store, nil)
 		l := must(s.Create(t.Context(), session.Opened{SessionID: "s", Title: private, Summary: private, Tag: private, Prompt: private}))(t)
@@ -176,8 +177,8 @@ func TestRedactSeqTakesTasksAndSubagents(t *testing.T) {
 			transcript.ToolUse{ID: "u2", Name: "TaskCreate", Input: rawJSON(`{"subject":"water ` + private + `"}`)},
 		}}
 		must(l.Append(t.Context(), userDraft("p", "go"), session.ItemDraft(transcript.MustEncode(use), false, nil),
-			session.Draft{Kind: session.KindTaskChanged, Payload: rawJSON(`{"task":{"id":"1","subject":"water ` + private + `","status":"pending"}}`)},
-			session.Draft{Kind: session.KindTaskChanged, Payload: rawJSON(`{"task":{"id":"2","subject":"something else","status":"pending"}}`)},
+			session.Draft{Kind: record.KindTaskChanged, Payload: rawJSON(`{"task":{"id":"1","subject":"water ` + private + `","status":"pending"}}`)},
+			session.Draft{Kind: record.KindTaskChanged, Payload: rawJSON(`{"task":{"id":"2","subject":"something else","status":"pending"}}`)},
 		))(t)
 		l.Close()
 		w := must(s.Create(t.Context(), session.Opened{SessionID: "w", Title: "looking", Owner: "s", Caller: "s", Use: "u1"}))(t)

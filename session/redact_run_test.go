@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/holdfast-dev/holdfast/internal/record"
 	"github.com/holdfast-dev/holdfast/session"
 	"github.com/holdfast-dev/holdfast/session/memory"
 )
@@ -17,7 +18,7 @@ func ran(t *testing.T, s *session.Sessions) {
 	l := must(s.Create(t.Context(), session.Opened{SessionID: "s"}))(t)
 	defer l.Close()
 	event := func(payload string) session.Draft {
-		return session.Draft{Kind: session.KindRunEvent, Payload: json.RawMessage(strings.ReplaceAll(payload, "PRIVATE", private))}
+		return session.Draft{Kind: record.KindRunEvent, Payload: json.RawMessage(strings.ReplaceAll(payload, "PRIVATE", private))}
 	}
 	must(l.Append(t.Context(),
 		event(`{"event":"started","status":"running","segment":1,"by":"ann","via":"cli","strategy":{"name":"n","source":{"prompt":"know PRIVATE"}},"input":"the word is PRIVATE"}`),
@@ -101,7 +102,7 @@ func TestRedactRunSeqs(t *testing.T) {
 		}
 		// And what comes later counts.
 		l := must(s.Open(t.Context(), "s", nil))(t)
-		must(l.Append(t.Context(), session.Draft{Kind: session.KindRunEvent, Payload: json.RawMessage(`{"event":"started","status":"running"}`)}))(t)
+		must(l.Append(t.Context(), session.Draft{Kind: record.KindRunEvent, Payload: json.RawMessage(`{"event":"started","status":"running"}`)}))(t)
 		l.Close()
 		if m := sound(t, s, "s").Meta; m.Run != "running" {
 			t.Errorf("started again, the run is %q", m.Run)

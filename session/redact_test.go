@@ -63,7 +63,7 @@ func secretive(t *testing.T, s *session.Sessions, id string) {
 	}
 	must(l.Append(t.Context(),
 		userDraft("p1", "the word is "+private),
-		raw(session.KindHookRan, `{"event":"UserPromptSubmit","message":"`+private+`"}`),
+		raw(record.KindHookRan, `{"event":"UserPromptSubmit","message":"`+private+`"}`),
 		item(transcript.Item{
 			ID: "a1", Role: transcript.RoleAssistant, Model: "m1", Finish: transcript.FinishToolUse,
 			Parts: []transcript.Part{
@@ -72,16 +72,16 @@ func secretive(t *testing.T, s *session.Sessions, id string) {
 			},
 			Native: &transcript.Native{API: "test", JSON: json.RawMessage(`{"c":"` + private + `"}`)},
 		}),
-		raw(session.KindApprovalAsked, `{"id":"q1","use_id":"u1","input":"`+private+`"}`),
-		raw(session.KindApprovalResolved, `{"id":"q1","decision":"allow","by":"me","message":"`+private+`"}`),
-		raw(session.KindDecision, `{"use_id":"u1","behavior":"allow","input":"`+private+`"}`),
-		draft(t, session.KindToolStarted, record.ToolStarted{Use: "u1", Tool: "Bash"}),
-		draft(t, session.KindToolFinished, record.ToolFinished{Use: "u1", Tool: "Bash"}),
+		raw(record.KindApprovalAsked, `{"id":"q1","use_id":"u1","input":"`+private+`"}`),
+		raw(record.KindApprovalResolved, `{"id":"q1","decision":"allow","by":"me","message":"`+private+`"}`),
+		raw(record.KindDecision, `{"use_id":"u1","behavior":"allow","input":"`+private+`"}`),
+		draft(t, record.KindToolStarted, record.ToolStarted{Use: "u1", Tool: "Bash"}),
+		draft(t, record.KindToolFinished, record.ToolFinished{Use: "u1", Tool: "Bash"}),
 		item(transcript.Item{ID: "r1", Role: transcript.RoleTool, Parts: []transcript.Part{
 			transcript.ToolResult{UseID: "u1", Content: []transcript.Part{transcript.Text{Text: private + " said"}}},
 		}}),
 		item(transcript.Item{ID: "a2", Role: transcript.RoleAssistant, Model: "m2", Finish: transcript.FinishStop, Parts: []transcript.Part{transcript.Text{Text: "done"}}}),
-		draft(t, session.KindTurnClosed, record.TurnClosed{Turn: "t", Reason: "completed"}),
+		draft(t, record.KindTurnClosed, record.TurnClosed{Turn: "t", Reason: "completed"}),
 		userDraft("p2", "once more: "+private+" please"),
 	))(t)
 	if err := s.Rename(t.Context(), id, "about "+private); err != nil {
@@ -266,7 +266,7 @@ func TestRedactRewrite(t *testing.T) {
 func TestRedactLeavesOpenQuestions(t *testing.T) {
 	s := session.New(memory.New(), nil)
 	l := newSession(t, s, "s", "a")
-	asked := session.Draft{Kind: session.KindApprovalAsked, Payload: rawJSON(`{"id":"q","use_id":"u","why":"` + private + `"}`)}
+	asked := session.Draft{Kind: record.KindApprovalAsked, Payload: rawJSON(`{"id":"q","use_id":"u","why":"` + private + `"}`)}
 	must(l.Append(t.Context(), useDraft("b", "u"), asked))(t)
 	l.Close()
 	did := must(s.Redact(t.Context(), "s", session.RedactOptions{Mask: mask(t)}))(t)
@@ -284,7 +284,7 @@ func TestRedactRefuses(t *testing.T) {
 	secretive(t, s, "s")
 	fork := must(s.Fork(t.Context(), "s", &session.ForkOptions{ID: "fork"}))(t)
 	open := newSession(t, s, "open", "a")
-	must(open.Append(t.Context(), useDraft("b", "u"), session.Draft{Kind: session.KindApprovalAsked, Payload: rawJSON(`{"id":"q","use_id":"u"}`)}))(t)
+	must(open.Append(t.Context(), useDraft("b", "u"), session.Draft{Kind: record.KindApprovalAsked, Payload: rawJSON(`{"id":"q","use_id":"u"}`)}))(t)
 	open.Close()
 	for _, tt := range []struct {
 		id   string

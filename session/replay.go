@@ -162,7 +162,7 @@ func (f *folder) take(r *Record) error {
 		err = f.item(r)
 	case KindOpened:
 		return f.opened(r)
-	case KindTurnOpened:
+	case record.KindTurnOpened:
 		var p record.TurnOpened
 		if err = json.Unmarshal(r.Payload, &p); err == nil {
 			f.s.OpenTurn = p.Turn
@@ -174,7 +174,7 @@ func (f *folder) take(r *Record) error {
 				f.s.Budget = *p.Budget
 			}
 		}
-	case KindTurnClosed:
+	case record.KindTurnClosed:
 		var p record.TurnClosed
 		if err = json.Unmarshal(r.Payload, &p); err == nil {
 			if f.s.OpenTurn == p.Turn {
@@ -188,13 +188,13 @@ func (f *folder) take(r *Record) error {
 		if err = json.Unmarshal(r.Payload, &p); err == nil {
 			f.paid(p.Cost, p.Usage.Total())
 		}
-	case KindToolStarted:
+	case record.KindToolStarted:
 		var p record.ToolStarted
 		if err = json.Unmarshal(r.Payload, &p); err == nil {
 			f.s.Running = append(f.s.Running, p)
 			f.started(p.Use)
 		}
-	case KindToolFinished:
+	case record.KindToolFinished:
 		var p record.ToolFinished
 		if err = json.Unmarshal(r.Payload, &p); err == nil {
 			of := func(t record.ToolStarted) bool { return t.Use == p.Use }
@@ -204,19 +204,19 @@ func (f *folder) take(r *Record) error {
 			}
 			f.saw(&p)
 		}
-	case KindPolicyChanged:
+	case record.KindPolicyChanged:
 		err = f.policyChanged(r)
-	case KindApprovalAsked:
+	case record.KindApprovalAsked:
 		f.asked(r)
-	case KindApprovalResolved:
+	case record.KindApprovalResolved:
 		f.resolved(r)
 	case KindRewrite:
 		err = f.rewrite(r.Payload)
 	case KindRedacted:
 		err = f.redacted(r)
-	case KindFileSaved:
+	case record.KindFileSaved:
 		f.saved(r)
-	case KindDecision, KindHookRan, KindMetaChanged, KindVendorMapped, KindWorkspaceEvent, KindTaskChanged, KindRunEvent, KindAccess:
+	case record.KindDecision, record.KindHookRan, KindMetaChanged, record.KindVendorMapped, record.KindWorkspaceEvent, record.KindTaskChanged, record.KindRunEvent, record.KindAccess:
 	default:
 		return &Error{
 			Op: "replay", Session: f.s.SessionID, Seq: r.Seq, Err: ErrNewer,

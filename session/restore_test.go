@@ -178,13 +178,13 @@ func crash(t testing.TB, s *session.Sessions, drafts ...session.Draft) {
 
 func TestRestoreMends(t *testing.T) {
 	started := func(use string) session.Draft {
-		return draft(t, session.KindToolStarted, record.ToolStarted{Use: use, Tool: "Bash"})
+		return draft(t, record.KindToolStarted, record.ToolStarted{Use: use, Tool: "Bash"})
 	}
 	finished := func(use string) session.Draft {
-		return draft(t, session.KindToolFinished, record.ToolFinished{Use: use, Tool: "Bash"})
+		return draft(t, record.KindToolFinished, record.ToolFinished{Use: use, Tool: "Bash"})
 	}
-	turn := draft(t, session.KindTurnOpened, record.TurnOpened{Turn: "t1"})
-	closed := draft(t, session.KindTurnClosed, record.TurnClosed{Turn: "t1", Reason: "completed"})
+	turn := draft(t, record.KindTurnOpened, record.TurnOpened{Turn: "t1"})
+	closed := draft(t, record.KindTurnClosed, record.TurnClosed{Turn: "t1", Reason: "completed"})
 	for _, c := range []struct {
 		name    string
 		drafts  []session.Draft
@@ -280,7 +280,7 @@ func TestRestoreMends(t *testing.T) {
 
 func TestRestoreForkCutsBetweenUseAndResult(t *testing.T) {
 	s := session.New(memory.New(), nil)
-	crash(t, s, userDraft("u", "u"), useDraft("a", "c1"), draft(t, session.KindToolStarted, record.ToolStarted{Use: "c1", Tool: "Bash"}), resultDraft("r", "c1"))
+	crash(t, s, userDraft("u", "u"), useDraft("a", "c1"), draft(t, record.KindToolStarted, record.ToolStarted{Use: "c1", Tool: "Bash"}), resultDraft("r", "c1"))
 	for _, fork := range []bool{true, false} {
 		r := restore(t, s, session.RestoreOptions{SessionID: "s", Fork: fork, At: "a"})
 		if err := transcript.Validate(r.State.Items); err != nil || len(r.State.Items) != 3 {

@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+
+	"github.com/holdfast-dev/holdfast/internal/record"
 )
 
 // Salvaged tells what [Sessions.Salvage] saved.
@@ -99,7 +101,7 @@ func (f *folder) recounted(r *Record) (Draft, error) {
 // understood. What names seqs, or a run, does not.
 func salvageable(r *Record) bool {
 	switch r.Kind {
-	case KindOpened, KindRedacted, KindRunEvent:
+	case KindOpened, KindRedacted, record.KindRunEvent:
 		return false
 	}
 	if r.Payload == nil || !json.Valid(r.Payload) {

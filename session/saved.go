@@ -21,7 +21,7 @@ func (f *folder) saved(r *Record) {
 
 // shows reports whether mask finds something in a payload.
 func (r *Record) shows(mask func(json.RawMessage) json.RawMessage) bool {
-	if r.Kind == KindFileSaved {
+	if r.Kind == record.KindFileSaved {
 		return !bytes.Equal(maskSaved(r.Payload, mask), r.Payload)
 	}
 	return !bytes.Equal(mask(r.Payload), r.Payload)

@@ -27,7 +27,7 @@ func savedFile(t *testing.T, use, path, content, after string) session.Draft {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return session.Draft{Kind: session.KindFileSaved, Payload: payload}
+	return session.Draft{Kind: record.KindFileSaved, Payload: payload}
 }
 
 func TestSavedDataIsWhatItWas(t *testing.T) {
@@ -91,7 +91,7 @@ func TestSavedFilesAreRedacted(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if r.Kind != session.KindFileSaved {
+				if r.Kind != record.KindFileSaved {
 					continue
 				}
 				var f record.FileSaved

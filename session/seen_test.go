@@ -28,13 +28,13 @@ func reads(t *testing.T) []session.Draft {
 	return []session.Draft{
 		userDraft("u", "hi"),
 		calls("a1", "c1"),
-		draft(t, session.KindToolFinished, record.ToolFinished{Use: "c1", Tool: "Read", Seen: []record.ShownFile{{Path: "/a", Digest: "one"}}}),
+		draft(t, record.KindToolFinished, record.ToolFinished{Use: "c1", Tool: "Read", Seen: []record.ShownFile{{Path: "/a", Digest: "one"}}}),
 		session.ItemDraft(resultOf("r1", "c1", "1"), false, nil),
 		calls("a2", "c2"),
-		draft(t, session.KindToolFinished, record.ToolFinished{Use: "c2", Tool: "Write", Changes: []record.FileChange{{Path: "/b", Before: "absent", After: "new"}}}),
+		draft(t, record.KindToolFinished, record.ToolFinished{Use: "c2", Tool: "Write", Changes: []record.FileChange{{Path: "/b", Before: "absent", After: "new"}}}),
 		session.ItemDraft(resultOf("r2", "c2", "2"), false, nil),
 		calls("a3", "c3"),
-		draft(t, session.KindToolFinished, record.ToolFinished{Use: "c3", Tool: "Read", Seen: []record.ShownFile{{Path: "/a", Digest: "two"}}}),
+		draft(t, record.KindToolFinished, record.ToolFinished{Use: "c3", Tool: "Read", Seen: []record.ShownFile{{Path: "/a", Digest: "two"}}}),
 		session.ItemDraft(resultOf("r3", "c3", "3"), false, nil),
 	}
 }

@@ -13,11 +13,11 @@ import (
 )
 
 func askDraft(id, use string) session.Draft {
-	return session.Draft{Kind: session.KindApprovalAsked, Payload: fmt.Appendf(nil, `{"id":%q,"use_id":%q}`, id, use)}
+	return session.Draft{Kind: record.KindApprovalAsked, Payload: fmt.Appendf(nil, `{"id":%q,"use_id":%q}`, id, use)}
 }
 
 func answerDraft(id, decision string) session.Draft {
-	return session.Draft{Kind: session.KindApprovalResolved, Payload: fmt.Appendf(nil, `{"id":%q,"decision":%q}`, id, decision)}
+	return session.Draft{Kind: record.KindApprovalResolved, Payload: fmt.Appendf(nil, `{"id":%q,"decision":%q}`, id, decision)}
 }
 
 func TestAppendSharedRefuses(t *testing.T) {
@@ -40,7 +40,7 @@ func TestAppendSharedRefuses(t *testing.T) {
 		{"a question", "s", 2, []session.Draft{askDraft("q", "u")}, session.ErrInvalid},
 		{"an opening", "s", 2, []session.Draft{openedDraft(t, "s")}, session.ErrInvalid},
 		{"an unknown kind", "s", 2, []session.Draft{{Kind: "approval.maybe", Payload: []byte(`{}`)}}, session.ErrInvalid},
-		{"no JSON object", "s", 2, []session.Draft{{Kind: session.KindApprovalResolved, Payload: []byte(`[]`)}}, session.ErrInvalid},
+		{"no JSON object", "s", 2, []session.Draft{{Kind: record.KindApprovalResolved, Payload: []byte(`[]`)}}, session.ErrInvalid},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			recs, err := s.AppendShared(t.Context(), c.id, c.at, c.drafts...)
@@ -62,7 +62,7 @@ func TestAppendSharedWhileSomebodyWrites(t *testing.T) {
 	s := session.New(memory.New(), nil)
 	l := newSession(t, s, "s", "a")
 	must(l.Append(t.Context(), askDraft("q", "u")))(t)
-	recs := must(s.AppendShared(t.Context(), "s", 3, answerDraft("q", "allow"), draft(t, session.KindPolicyChanged, record.PolicyChanged{Mode: "plan"})))(t)
+	recs := must(s.AppendShared(t.Context(), "s", 3, answerDraft("q", "allow"), draft(t, record.KindPolicyChanged, record.PolicyChanged{Mode: "plan"})))(t)
 	if len(recs) != 2 || recs[0].Seq != 4 || recs[1].Seq != 5 || recs[1].Prev != recs[0].Digest {
 		t.Fatalf("%+v", recs)
 	}
@@ -120,7 +120,7 @@ func TestTakeIn(t *testing.T) {
 		t.Fatal("the log moved by itself")
 	}
 	recs := must(l.TakeIn(t.Context()))(t)
-	if len(recs) != 2 || recs[0].Kind != session.KindApprovalResolved || recs[1].Kind != session.KindMetaChanged || recs[0].Seq != 3 {
+	if len(recs) != 2 || recs[0].Kind != record.KindApprovalResolved || recs[1].Kind != session.KindMetaChanged || recs[0].Seq != 3 {
 		t.Fatalf("%+v", recs)
 	}
 	if m := l.Meta(); m.Head != 4 || m.Title != "title" || m.Questions != -1 {

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"slices"
 
+	"github.com/holdfast-dev/holdfast/internal/record"
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
@@ -30,27 +31,27 @@ const (
 // docs/erasure.md lists it for people.
 func kindTexts() map[Kind]kindText {
 	return map[Kind]kindText{
-		KindOpened:           {Holds: "folders, branch, model; title, summary, tag and first prompt in logs of older versions", Whole: whyOpened, Stays: whyOpened},
-		KindItem:             {Holds: "all of it"},
-		KindTurnOpened:       {Holds: "cwd", Needs: []string{"turn", "budget"}, Whole: whyStructure},
-		KindTurnClosed:       {Holds: "error", Needs: []string{"turn", "reason", "cost_usd"}, Whole: whyStructure},
-		KindToolStarted:      {Holds: "tool", Needs: []string{"use_id"}, Whole: whyStructure},
-		KindToolFinished:     {Holds: "paths, notes", Needs: []string{"use_id", "is_error", "ms", "exit_code", "outcome"}, Whole: whyStructure},
-		KindApprovalAsked:    {Holds: "requests, why", Needs: []string{"id", "use_id", "asker"}},
-		KindApprovalResolved: {Holds: "message, input", Needs: []string{"id", "decision", "asker"}},
-		KindDecision:         {Holds: "requests, input", Needs: []string{"use_id"}},
-		KindPolicyChanged:    {Holds: "rules and patterns", Whole: whyPolicy, Stays: whyPolicy},
-		KindHookRan:          {Holds: "reason, message, context", Needs: []string{"use_id"}},
-		KindRewrite:          {Holds: "items, notes", Needs: []string{"cut", "messages"}},
-		KindMetaChanged:      {Holds: "title, summary, tag, first prompt, folders"},
-		KindVendorMapped:     {Holds: "reason, file", Needs: []string{"vendor", "session", "generation", "workspace", "workspace_id", "format"}, Whole: whyElsewhere},
-		KindWorkspaceEvent:   {Holds: "reason, stderr", Needs: []string{"event", "workspace", "workspace_id", "vendor", "session", "oom"}, Whole: whyElsewhere},
-		KindTaskChanged:      {Holds: "subject, description, active_form", Needs: []string{"by"}},
-		KindFileSaved:        {Holds: "data, path"},
-		KindModelCalled:      {Holds: "model", Needs: []string{"usage", "cost_usd", "for", "session", "estimated"}, Whole: whyStructure},
-		KindRedacted:         {Holds: "instead, listed, reason"},
-		KindRunEvent:         {Holds: "input, text, message, strategy", Needs: runNeeds()},
-		KindAccess:           {Holds: "names of people and tokens, addresses", Whole: whyAccess, Stays: whyAccess},
+		KindOpened:                  {Holds: "folders, branch, model; title, summary, tag and first prompt in logs of older versions", Whole: whyOpened, Stays: whyOpened},
+		KindItem:                    {Holds: "all of it"},
+		record.KindTurnOpened:       {Holds: "cwd", Needs: []string{"turn", "budget"}, Whole: whyStructure},
+		record.KindTurnClosed:       {Holds: "error", Needs: []string{"turn", "reason", "cost_usd"}, Whole: whyStructure},
+		record.KindToolStarted:      {Holds: "tool", Needs: []string{"use_id"}, Whole: whyStructure},
+		record.KindToolFinished:     {Holds: "paths, notes", Needs: []string{"use_id", "is_error", "ms", "exit_code", "outcome"}, Whole: whyStructure},
+		record.KindApprovalAsked:    {Holds: "requests, why", Needs: []string{"id", "use_id", "asker"}},
+		record.KindApprovalResolved: {Holds: "message, input", Needs: []string{"id", "decision", "asker"}},
+		record.KindDecision:         {Holds: "requests, input", Needs: []string{"use_id"}},
+		record.KindPolicyChanged:    {Holds: "rules and patterns", Whole: whyPolicy, Stays: whyPolicy},
+		record.KindHookRan:          {Holds: "reason, message, context", Needs: []string{"use_id"}},
+		KindRewrite:                 {Holds: "items, notes", Needs: []string{"cut", "messages"}},
+		KindMetaChanged:             {Holds: "title, summary, tag, first prompt, folders"},
+		record.KindVendorMapped:     {Holds: "reason, file", Needs: []string{"vendor", "session", "generation", "workspace", "workspace_id", "format"}, Whole: whyElsewhere},
+		record.KindWorkspaceEvent:   {Holds: "reason, stderr", Needs: []string{"event", "workspace", "workspace_id", "vendor", "session", "oom"}, Whole: whyElsewhere},
+		record.KindTaskChanged:      {Holds: "subject, description, active_form", Needs: []string{"by"}},
+		record.KindFileSaved:        {Holds: "data, path"},
+		KindModelCalled:             {Holds: "model", Needs: []string{"usage", "cost_usd", "for", "session", "estimated"}, Whole: whyStructure},
+		KindRedacted:                {Holds: "instead, listed, reason"},
+		record.KindRunEvent:         {Holds: "input, text, message, strategy", Needs: runNeeds()},
+		record.KindAccess:           {Holds: "names of people and tokens, addresses", Whole: whyAccess, Stays: whyAccess},
 	}
 }
 

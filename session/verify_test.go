@@ -52,7 +52,7 @@ func TestVerifyAndRebuild(t *testing.T) {
 func TestVerifyFindsFaults(t *testing.T) {
 	s := session.New(memory.New(), nil)
 	l := newSession(t, s, "s", "a")
-	must(l.Append(t.Context(), resultDraft("r", "nowhere"), draft(t, session.KindTurnOpened, record.TurnOpened{Turn: "t"})))(t)
+	must(l.Append(t.Context(), resultDraft("r", "nowhere"), draft(t, record.KindTurnOpened, record.TurnOpened{Turn: "t"})))(t)
 	r := must(s.Verify(t.Context(), "s"))(t)
 	if r.OK() || len(r.Faults) != 1 || r.Faults[0].Detail != "orphaned tool_result nowhere (item 1)" {
 		t.Fatalf("%+v", r)

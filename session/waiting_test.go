@@ -18,11 +18,11 @@ import (
 )
 
 func startedDraft(t testing.TB, use string) session.Draft {
-	return draft(t, session.KindToolStarted, record.ToolStarted{Use: use, Tool: "Bash"})
+	return draft(t, record.KindToolStarted, record.ToolStarted{Use: use, Tool: "Bash"})
 }
 
 func finishedDraft(t testing.TB, use string) session.Draft {
-	return draft(t, session.KindToolFinished, record.ToolFinished{Use: use, Tool: "Bash"})
+	return draft(t, record.KindToolFinished, record.ToolFinished{Use: use, Tool: "Bash"})
 }
 
 func questionIDs(qs []record.Question) string {
@@ -44,7 +44,7 @@ func answeredIDs(as []record.AnsweredQuestion) string {
 // What a session looks like after a process died in the middle of a round, and
 // what restoring it leaves and appends.
 func TestRestoreWaits(t *testing.T) {
-	turn := draft(t, session.KindTurnOpened, record.TurnOpened{Turn: "t1"})
+	turn := draft(t, record.KindTurnOpened, record.TurnOpened{Turn: "t1"})
 	ask := func(drafts ...session.Draft) []session.Draft {
 		return append([]session.Draft{turn, userDraft("u", "u")}, drafts...)
 	}
@@ -193,7 +193,7 @@ func TestWaitingRoundTellsUnknownOutcomes(t *testing.T) {
 
 func TestRestoreCutsBeforeTheUse(t *testing.T) {
 	s := session.New(memory.New(), nil)
-	crash(t, s, draft(t, session.KindTurnOpened, record.TurnOpened{Turn: "t"}), userDraft("u", "u"), useDraft("a", "c1"), askDraft("q", "c1"))
+	crash(t, s, draft(t, record.KindTurnOpened, record.TurnOpened{Turn: "t"}), userDraft("u", "u"), useDraft("a", "c1"), askDraft("q", "c1"))
 	r := restore(t, s, session.RestoreOptions{SessionID: "s", At: "u"})
 	if r.Waiting || len(r.State.Asked) != 0 || len(r.State.Answered) != 0 || r.State.OpenTurn != "" || r.Log.Meta().Questions != 0 {
 		t.Fatalf("%+v", r.State)
@@ -201,7 +201,7 @@ func TestRestoreCutsBeforeTheUse(t *testing.T) {
 	wantIDs(t, itemIDs(r.Transcript.Items()), "u")
 	var answer string
 	for _, rec := range must(r.Log.Tail(t.Context(), 2))(t) {
-		if rec.Kind == session.KindApprovalResolved {
+		if rec.Kind == record.KindApprovalResolved {
 			answer = string(rec.Payload)
 		}
 	}
@@ -224,8 +224,8 @@ func TestForkNeverWaits(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := session.New(memory.New(), nil)
 			crash(t, s, append([]session.Draft{
-				draft(t, session.KindTurnOpened, record.TurnOpened{Turn: "t"}),
-				userDraft("u", "u"), useDraft("a", "c1"), askDraft("q", "c1"), draft(t, session.KindPolicyChanged, record.PolicyChanged{Mode: "plan"}),
+				draft(t, record.KindTurnOpened, record.TurnOpened{Turn: "t"}),
+				userDraft("u", "u"), useDraft("a", "c1"), askDraft("q", "c1"), draft(t, record.KindPolicyChanged, record.PolicyChanged{Mode: "plan"}),
 			}, last...)...)
 			before := must(s.Get(t.Context(), "s"))(t)
 			r := restore(t, s, session.RestoreOptions{SessionID: "s", Fork: true})
@@ -302,7 +302,7 @@ func (m *meddling) Append(ctx context.Context, id string, b session.Batch) error
 
 func TestStateKeepsThePolicyOfTheRun(t *testing.T) {
 	change := func(payload string) session.Draft {
-		return session.Draft{Kind: session.KindPolicyChanged, Payload: []byte(payload)}
+		return session.Draft{Kind: record.KindPolicyChanged, Payload: []byte(payload)}
 	}
 	policy := func(st *session.State) string {
 		var all []string

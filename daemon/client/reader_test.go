@@ -33,8 +33,8 @@ func aRun(t *testing.T) (list []*Event) {
 		list = append(list, &Event{Kind: EventDelta, Agent: "agent", Events: []event.Event{e}})
 	}
 	put(session.KindOpened, session.Opened{SessionID: "s"})
-	put(session.KindRunEvent, json.RawMessage(`{"event":"started","opened":{"type":"session_opened","id":"s","created":true}}`))
-	put(session.KindTurnOpened, record.TurnOpened{Turn: "turn-1"})
+	put(record.KindRunEvent, json.RawMessage(`{"event":"started","opened":{"type":"session_opened","id":"s","created":true}}`))
+	put(record.KindTurnOpened, record.TurnOpened{Turn: "turn-1"})
 	delta(event.ModelStarted{Model: "m"})
 	text := ""
 	for i := range 8 {
@@ -45,9 +45,9 @@ func aRun(t *testing.T) (list []*Event) {
 	item(transcript.Item{ID: "i1", Role: transcript.RoleAssistant, Model: "m", Parts: []transcript.Part{
 		transcript.Text{Text: text}, transcript.ToolUse{ID: "u", Name: "Bash", Input: json.RawMessage(`{"command":"ls"}`)},
 	}})
-	put(session.KindHookRan, record.HookRan{Event: "PreToolUse", Use: "u", Said: []record.HookNotice{{By: "h", Text: "w"}}})
-	put(session.KindToolStarted, record.ToolStarted{Use: "u", Tool: "Bash"})
-	put(session.KindToolFinished, record.ToolFinished{Use: "u", Tool: "Bash", Notes: []string{"refused"}})
+	put(record.KindHookRan, record.HookRan{Event: "PreToolUse", Use: "u", Said: []record.HookNotice{{By: "h", Text: "w"}}})
+	put(record.KindToolStarted, record.ToolStarted{Use: "u", Tool: "Bash"})
+	put(record.KindToolFinished, record.ToolFinished{Use: "u", Tool: "Bash", Notes: []string{"refused"}})
 	item(transcript.Item{ID: "i2", Role: transcript.RoleTool, Parts: []transcript.Part{
 		transcript.ToolResult{UseID: "u", Content: []transcript.Part{transcript.Text{Text: "a.txt"}}},
 	}})
@@ -55,8 +55,8 @@ func aRun(t *testing.T) (list []*Event) {
 	delta(event.TextDelta{Text: "don"})
 	delta(event.TextDelta{Text: "e"})
 	item(transcript.Item{ID: "i3", Role: transcript.RoleAssistant, Finish: transcript.FinishStop, Parts: []transcript.Part{transcript.Text{Text: "done"}}})
-	put(session.KindTurnClosed, record.TurnClosed{Turn: "turn-1", Reason: "completed", Cost: 0.5})
-	put(session.KindRunEvent, json.RawMessage(`{"event":"completed","text":"done","result":{"type":"result","id":"s","reason":"completed","turns":2}}`))
+	put(record.KindTurnClosed, record.TurnClosed{Turn: "turn-1", Reason: "completed", Cost: 0.5})
+	put(record.KindRunEvent, json.RawMessage(`{"event":"completed","text":"done","result":{"type":"result","id":"s","reason":"completed","turns":2}}`))
 	return list
 }
 
@@ -133,7 +133,7 @@ func TestEventsOfARun(t *testing.T) {
 func TestBadRecord(t *testing.T) {
 	var r reader
 	for kind, payload := range map[session.Kind]string{
-		session.KindItem: `{"item":5}`, session.KindDecision: `[]`, session.KindToolStarted: `1`, session.KindPolicyChanged: `[]`, session.KindRunEvent: `[]`,
+		session.KindItem: `{"item":5}`, record.KindDecision: `[]`, record.KindToolStarted: `1`, record.KindPolicyChanged: `[]`, record.KindRunEvent: `[]`,
 	} {
 		e := &Event{Kind: EventRecord, Record: &api.Record{Seq: 7, Kind: kind, Payload: []byte(payload)}}
 		if !r.read(e) || e.Err == nil || !strings.Contains(e.Err.Error(), "record 7") {

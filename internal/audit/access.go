@@ -8,10 +8,11 @@ import (
 	"sync"
 	"time"
 
+	"github.com/holdfast-dev/holdfast/internal/record"
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// Access is the payload of a [session.KindAccess] record: that somebody was let in to the
+// Access is the payload of a [record.KindAccess] record: that somebody was let in to the
 // daemon or refused, or that a credential was made or taken back. It never holds a secret.
 type Access struct {
 	Action  string     `json:"action"`             // ActionLogin, ActionLogout, ActionLink, ActionToken, ActionRevoke, ActionRefuse
@@ -83,7 +84,7 @@ func NewAccessLog(s *session.Sessions, user string) *AccessLog {
 
 // Add puts an access on record. It is durable, and the trail knows of it, when Add returns nil.
 func (l *AccessLog) Add(ctx context.Context, x Access) error {
-	d, err := session.NewDraft(session.KindAccess, x)
+	d, err := session.NewDraft(record.KindAccess, x)
 	if err != nil {
 		return err
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/holdfast-dev/holdfast/internal/audit"
+	"github.com/holdfast-dev/holdfast/internal/record"
 	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/session"
 	"github.com/holdfast-dev/holdfast/session/memory"
@@ -20,7 +21,7 @@ func decided(ctx context.Context) (*session.Sessions, error) {
 	if err != nil {
 		return nil, err
 	}
-	d, err := session.NewDraft(session.KindDecision, policy.Decision{
+	d, err := session.NewDraft(record.KindDecision, policy.Decision{
 		Use: "u1", Tool: "Bash", Effect: policy.Deny, By: "nobody", Mode: policy.ModeDefault,
 		Touches: []policy.Touch{{Operation: policy.OpCommand, Resource: "rm -rf build"}},
 	})

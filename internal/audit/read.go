@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/holdfast-dev/holdfast/internal/record"
 	"github.com/holdfast-dev/holdfast/session"
 )
 
@@ -102,7 +103,7 @@ func (r *reader) record(rec *session.Record) ([]Entry, error) {
 	if err := r.check(rec); err != nil {
 		return nil, r.named(err)
 	}
-	if rec.Kind == session.KindTurnClosed { // whatever has not ended by now has no end on record
+	if rec.Kind == record.KindTurnClosed { // whatever has not ended by now has no end on record
 		return r.flush(), nil
 	}
 	e, err := r.entry(rec)

@@ -13,18 +13,18 @@ import (
 
 // evidence says what a record of a kind is evidence of; the others are of nothing.
 var evidence = map[session.Kind]string{
-	session.KindOpened:           KindSession,
-	session.KindDecision:         KindDecision,
-	session.KindToolStarted:      KindEffect,
-	session.KindToolFinished:     KindEffect,
-	session.KindApprovalAsked:    KindApproval,
-	session.KindApprovalResolved: KindApproval,
-	session.KindPolicyChanged:    KindPolicy,
-	session.KindHookRan:          KindHook,
-	session.KindRedacted:         KindRedaction,
-	session.KindRunEvent:         KindRun,
-	session.KindFileSaved:        KindEffect, // of a rewind; of a call the end of the call is
-	session.KindAccess:           KindAccess,
+	session.KindOpened:          KindSession,
+	record.KindDecision:         KindDecision,
+	record.KindToolStarted:      KindEffect,
+	record.KindToolFinished:     KindEffect,
+	record.KindApprovalAsked:    KindApproval,
+	record.KindApprovalResolved: KindApproval,
+	record.KindPolicyChanged:    KindPolicy,
+	record.KindHookRan:          KindHook,
+	session.KindRedacted:        KindRedaction,
+	record.KindRunEvent:         KindRun,
+	record.KindFileSaved:        KindEffect, // of a rewind; of a call the end of the call is
+	record.KindAccess:           KindAccess,
 }
 
 // entry makes the entry of a record; nil when it is no evidence.
@@ -40,13 +40,13 @@ func (r *reader) entry(rec *session.Record) (*Entry, error) {
 		Session: r.id, Seq: rec.Seq, Time: rec.Time.UTC(), Kind: kind, OnBehalf: r.user, Record: rec.Digest.String(),
 	}
 	if rec.Payload == nil {
-		if rec.Kind == session.KindFileSaved {
+		if rec.Kind == record.KindFileSaved {
 			return nil, nil
 		}
 		r.erased(rec.Kind, e)
 		return e, nil
 	}
-	if err := r.fill(rec, e); err != nil || e.Action == "" && (kind == KindRun || rec.Kind == session.KindFileSaved) {
+	if err := r.fill(rec, e); err != nil || e.Action == "" && (kind == KindRun || rec.Kind == record.KindFileSaved) {
 		return nil, err
 	}
 	return e, nil
@@ -56,27 +56,27 @@ func (r *reader) fill(rec *session.Record, e *Entry) error {
 	switch rec.Kind {
 	case session.KindOpened:
 		return into(rec, func(o *session.Opened) { r.opened(o, e) })
-	case session.KindDecision:
+	case record.KindDecision:
 		return into(rec, func(d *policy.Decision) { r.decision(d, e) })
-	case session.KindToolStarted:
+	case record.KindToolStarted:
 		return into(rec, func(s *record.ToolStarted) { r.started(s, e) })
-	case session.KindToolFinished:
+	case record.KindToolFinished:
 		return into(rec, func(f *record.ToolFinished) { r.finished(f, e) })
-	case session.KindApprovalAsked:
+	case record.KindApprovalAsked:
 		return r.question(rec.Payload, e)
-	case session.KindApprovalResolved:
+	case record.KindApprovalResolved:
 		return r.answer(rec.Payload, e)
-	case session.KindPolicyChanged:
+	case record.KindPolicyChanged:
 		return into(rec, func(c *policy.Change) { changed(c, e) })
-	case session.KindHookRan:
+	case record.KindHookRan:
 		return into(rec, func(h *ran) { hooked(h, e) })
 	case session.KindRedacted:
 		return into(rec, func(x *session.Redacted) { redacted(x, e) })
-	case session.KindRunEvent:
+	case record.KindRunEvent:
 		return into(rec, func(v *runEvent) { v.tell(e) })
-	case session.KindFileSaved:
+	case record.KindFileSaved:
 		return into(rec, func(f *record.FileSaved) { rewound(f, e) })
-	case session.KindAccess:
+	case record.KindAccess:
 		return into(rec, func(x *Access) { x.tell(e) })
 	}
 	return nil
@@ -99,9 +99,9 @@ func (r *reader) erased(k session.Kind, e *Entry) {
 	switch k {
 	case session.KindOpened:
 		r.user, e.OnBehalf = "", ""
-	case session.KindToolStarted, session.KindToolFinished:
+	case record.KindToolStarted, record.KindToolFinished:
 		e.Outcome = outcomeUnknown
-		if k == session.KindToolFinished && len(r.running) == 1 {
+		if k == record.KindToolFinished && len(r.running) == 1 {
 			for use := range r.running {
 				r.end(use)
 			}

@@ -25,7 +25,7 @@ func TestRewindsAreEvidence(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := l.Append(t.Context(), session.Draft{Kind: session.KindFileSaved, Payload: payload}); err != nil {
+		if _, err := l.Append(t.Context(), session.Draft{Kind: record.KindFileSaved, Payload: payload}); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -144,15 +144,15 @@ func decide(use, tool, by string, effect policy.Effect, more func(*policy.Decisi
 	if more != nil {
 		more(&d)
 	}
-	return draft{session.KindDecision, d}
+	return draft{record.KindDecision, d}
 }
 
 func start(use, tool string) draft {
-	return draft{session.KindToolStarted, record.ToolStarted{Use: use, Tool: tool}}
+	return draft{record.KindToolStarted, record.ToolStarted{Use: use, Tool: tool}}
 }
 
 func finish(use, tool string) draft {
-	return draft{session.KindToolFinished, record.ToolFinished{Use: use, Tool: tool, Millis: 7}}
+	return draft{record.KindToolFinished, record.ToolFinished{Use: use, Tool: tool, Millis: 7}}
 }
 
 // result is the item that answers a use.
@@ -162,11 +162,11 @@ func result(use string) draft {
 }
 
 func ask(id, use, tool string, reqs ...policy.Request) draft {
-	return draft{session.KindApprovalAsked, approval.Question{ID: id, Use: use, Tool: tool, Requests: reqs, By: "mode default", Why: "mode default asks", Mode: policy.ModeDefault}}
+	return draft{record.KindApprovalAsked, approval.Question{ID: id, Use: use, Tool: tool, Requests: reqs, By: "mode default", Why: "mode default asks", Mode: policy.ModeDefault}}
 }
 
 func reply(id string, d approval.Decision, by, via string) draft {
-	return draft{session.KindApprovalResolved, approval.Answer{Question: id, Decision: d, By: by, Via: via}}
+	return draft{record.KindApprovalResolved, approval.Answer{Question: id, Decision: d, By: by, Via: via}}
 }
 
 var bashLs = policy.Request{Tool: "Bash", Operation: policy.OpCommand, Resource: "ls", Cwd: "/w"}
@@ -234,18 +234,18 @@ func TestEveryKindOfEvidence(t *testing.T) {
 	exit := 2
 	text := "x"
 	log(t, s, "s",
-		draft{session.KindTurnOpened, record.TurnOpened{Turn: "t1"}},
+		draft{record.KindTurnOpened, record.TurnOpened{Turn: "t1"}},
 		calls(transcript.ToolUse{ID: "a", Name: "Write", Input: json.RawMessage(`{"file_path":"/w/a"}`)}, transcript.ToolUse{ID: "b", Name: "Bash", Input: json.RawMessage(`{"command":"make"}`)}),
-		draft{session.KindHookRan, record.HookRan{Event: "PreToolUse", Use: "a", Tool: "Write", Hooks: []record.HookRun{
+		draft{record.KindHookRan, record.HookRan{Event: "PreToolUse", Use: "a", Tool: "Write", Hooks: []record.HookRun{
 			{Name: "quiet.sh", Type: "command", Millis: 3}, {Name: "deny.sh", Type: "command", Millis: 4, Exit: &exit, Effect: "deny", Reason: "no", Source: "/w/s.json:3"},
 		}}},
 		decide("a", "Write", "mode acceptEdits", policy.Allow, func(d *policy.Decision) { d.Agent, d.Sandbox, d.Profile = "tests", "the kernel", "p1" }), // 5, of an older log
 		start("a", "Write"),
-		draft{session.KindToolFinished, record.ToolFinished{Use: "a", Tool: "Write", Millis: 12, Changes: []record.FileChange{{Path: "/w/a", Before: "absent", After: "ff"}}}},
-		draft{session.KindPolicyChanged, policy.Change{Mode: policy.ModePlan, By: "bob", Version: 1}},
-		draft{session.KindPolicyChanged, policy.Change{Grant: &policy.Grant{ID: "g", Effect: policy.Allow, Tool: "Bash", Scope: "Bash(make:*)", By: "bob"}, By: "bob", Version: 2}},
-		draft{session.KindPolicyChanged, policy.Change{Patch: &policy.Patch{Mode: "write", Allow: []string{"src/**"}, Deny: []string{"x"}, Default: policy.Ask}, By: "hook trust.sh", Version: 3}},
-		draft{session.KindPolicyChanged, policy.Change{Revoke: "g", By: "bob"}},
+		draft{record.KindToolFinished, record.ToolFinished{Use: "a", Tool: "Write", Millis: 12, Changes: []record.FileChange{{Path: "/w/a", Before: "absent", After: "ff"}}}},
+		draft{record.KindPolicyChanged, policy.Change{Mode: policy.ModePlan, By: "bob", Version: 1}},
+		draft{record.KindPolicyChanged, policy.Change{Grant: &policy.Grant{ID: "g", Effect: policy.Allow, Tool: "Bash", Scope: "Bash(make:*)", By: "bob"}, By: "bob", Version: 2}},
+		draft{record.KindPolicyChanged, policy.Change{Patch: &policy.Patch{Mode: "write", Allow: []string{"src/**"}, Deny: []string{"x"}, Default: policy.Ask}, By: "hook trust.sh", Version: 3}},
+		draft{record.KindPolicyChanged, policy.Change{Revoke: "g", By: "bob"}},
 		ask("q", "b", "Bash", policy.Request{Tool: "Bash", Operation: policy.OpCommand, Resource: "make"}, policy.Request{Tool: "Bash", Operation: policy.OpWrite, Resource: "/w/out"}),
 		reply("q", approval.AllowSession, "bob", "websocket"),
 		decide("b", "Bash", "bob", policy.Allow, func(d *policy.Decision) { d.Asked = true }),
@@ -254,10 +254,10 @@ func TestEveryKindOfEvidence(t *testing.T) {
 		decide("b", "WebFetch", "nobody", policy.Deny, func(d *policy.Decision) {
 			d.Touches = []policy.Touch{{Operation: policy.OpConnect, Resource: "evil.example:443"}}
 		}), // 17, while b runs
-		draft{session.KindToolFinished, record.ToolFinished{Use: "b", Tool: "Bash", IsError: true, ExitCode: &exit, Millis: 900}},
-		draft{session.KindHookRan, record.HookRan{Event: "Stop", Quiet: 3}},
-		draft{session.KindPolicyChanged, policy.Change{Ended: true}},
-		draft{session.KindTurnClosed, record.TurnClosed{Turn: "t1", Reason: "completed"}},
+		draft{record.KindToolFinished, record.ToolFinished{Use: "b", Tool: "Bash", IsError: true, ExitCode: &exit, Millis: 900}},
+		draft{record.KindHookRan, record.HookRan{Event: "Stop", Quiet: 3}},
+		draft{record.KindPolicyChanged, policy.Change{Ended: true}},
+		draft{record.KindTurnClosed, record.TurnClosed{Turn: "t1", Reason: "completed"}},
 		draft{session.KindRedacted, session.Redacted{Seqs: []int64{7, 3, 4, 5, 9}, Reason: "a key", By: "bob"}},
 	)
 	list := entries(t, s, "s", nil)
@@ -317,7 +317,7 @@ func TestRunEvidence(t *testing.T) {
 		{"event": "policy_updated"},
 		{"event": "of a later version"},
 	} {
-		drafts = append(drafts, draft{session.KindRunEvent, e})
+		drafts = append(drafts, draft{record.KindRunEvent, e})
 	}
 	log(t, s, "s", drafts...)
 	list := entries(t, s, "s", nil)
@@ -347,9 +347,9 @@ func TestRunEvidence(t *testing.T) {
 
 func TestOutcomes(t *testing.T) {
 	ended := func(outcome string) draft {
-		return draft{session.KindToolFinished, record.ToolFinished{Use: "a", Tool: "Bash", IsError: true, Outcome: outcome}}
+		return draft{record.KindToolFinished, record.ToolFinished{Use: "a", Tool: "Bash", IsError: true, Outcome: outcome}}
 	}
-	closed := draft{session.KindTurnClosed, record.TurnClosed{Turn: "t", Reason: "interrupted"}}
+	closed := draft{record.KindTurnClosed, record.TurnClosed{Turn: "t", Reason: "interrupted"}}
 	before := []draft{decide("a", "Bash", "mode auto", policy.Allow, func(d *policy.Decision) {
 		d.Touches = []policy.Touch{{Operation: policy.OpCommand, Resource: "ls"}}
 	}), start("a", "Bash")}
@@ -397,7 +397,7 @@ func TestErasedRecordsStayEvidence(t *testing.T) {
 	drafts := []draft{
 		decide("a", "Bash", "mode auto", policy.Allow, nil), start("a", "Bash"), finish("a", "Bash"), // 2 3 4
 		ask("q", "b", "Bash", bashLs), reply("q", approval.Deny, "bob", "cli"), // 5 6
-		{session.KindHookRan, record.HookRan{Event: "Stop", Quiet: 1}}, // 7
+		{record.KindHookRan, record.HookRan{Event: "Stop", Quiet: 1}}, // 7
 		calls(transcript.ToolUse{ID: "c", Name: "Read", Input: json.RawMessage(`{}`)}),
 	}
 	log(t, s, "s", drafts...)
@@ -461,7 +461,7 @@ func TestTheChainGoesOn(t *testing.T) {
 func TestReadPicks(t *testing.T) {
 	s, _ := library(t)
 	log(t, s, "s", decide("a", "Bash", "mode auto", policy.Allow, nil), decide("b", "Read", "nobody", policy.Deny, nil),
-		draft{session.KindPolicyChanged, policy.Change{Mode: policy.ModePlan, By: "bob"}})
+		draft{record.KindPolicyChanged, policy.Change{Mode: policy.ModePlan, By: "bob"}})
 	all := entries(t, s, "s", nil)
 	for _, c := range []struct {
 		o    audit.ReadOptions

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/holdfast-dev/holdfast/internal/record"
 	"github.com/holdfast-dev/holdfast/session"
 )
 
@@ -56,7 +57,7 @@ var tampering = []struct {
 		return r
 	}, 7, false, "the record does not match its digest"},
 	{"another kind", func(r []session.Record) []session.Record {
-		r[6].Kind = session.KindHookRan
+		r[6].Kind = record.KindHookRan
 		return r
 	}, 7, false, "the record does not match its digest"},
 	{"a removed record", func(r []session.Record) []session.Record {

@@ -150,7 +150,7 @@ func (a *applying) keep(ctx context.Context, f *File) error {
 	if err != nil {
 		return err
 	}
-	d := session.Draft{Kind: session.KindFileSaved, Payload: payload}
+	d := session.Draft{Kind: record.KindFileSaved, Payload: payload}
 	if a.p.o.Mask != nil {
 		r := session.Record{Kind: d.Kind, Payload: d.Payload}
 		if masked, found := r.Mask(a.p.o.Mask); found {

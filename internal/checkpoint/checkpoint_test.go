@@ -133,7 +133,7 @@ func TestWhatOthersChangedIsNotOverwritten(t *testing.T) {
 	undo := int64(0)
 	for s, err := range d.s.Records(t.Context(), id, session.Range{Reverse: true}) {
 		d.must(err)
-		if s.Kind == session.KindFileSaved && bytes.Contains(s.Payload, []byte(`"rewind"`)) {
+		if s.Kind == record.KindFileSaved && bytes.Contains(s.Payload, []byte(`"rewind"`)) {
 			undo = s.Seq - 1
 		}
 	}
@@ -355,10 +355,10 @@ func TestFind(t *testing.T) {
 		d.must(err)
 		return h.log.Head()
 	}
-	first := turn(session.KindTurnOpened, "t1")
+	first := turn(record.KindTurnOpened, "t1")
 	item := h.says("i1")
-	ended := turn(session.KindTurnClosed, "t1")
-	turn(session.KindTurnOpened, "t2")
+	ended := turn(record.KindTurnClosed, "t1")
+	turn(record.KindTurnOpened, "t2")
 	h.must(h.log.Rewrite(t.Context(), session.Rewrite{Reason: "x", Items: []json.RawMessage{[]byte(`{"role":"user","id":"s1","parts":[]}`)}}))
 	summary := h.log.Head()
 	last := h.says("i2")

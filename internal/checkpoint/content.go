@@ -79,7 +79,7 @@ func (f *saved) content(ctx context.Context, s *session.Sessions) ([]byte, error
 			return nil, err
 		}
 		var of record.FileSaved
-		if r.Kind != session.KindFileSaved || r.Payload == nil || json.Unmarshal(r.Payload, &of) != nil || of.Data == "" {
+		if r.Kind != record.KindFileSaved || r.Payload == nil || json.Unmarshal(r.Payload, &of) != nil || of.Data == "" {
 			why := "its content is not in the log any more"
 			if of.Omitted != "" {
 				why += ": " + of.Omitted

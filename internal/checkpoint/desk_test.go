@@ -138,7 +138,7 @@ func (h *hand) saved(f *record.FileSaved) {
 	h.t.Helper()
 	payload, err := f.Payload()
 	h.must(err)
-	recs, err := h.log.Append(h.t.Context(), session.Draft{Kind: session.KindFileSaved, Payload: payload})
+	recs, err := h.log.Append(h.t.Context(), session.Draft{Kind: record.KindFileSaved, Payload: payload})
 	h.must(err)
 	if f.Data != "" {
 		h.at[f.Digest] = recs[0].Seq

@@ -41,7 +41,7 @@ func ExampleNew() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	if _, err := l.Append(ctx, session.Draft{Kind: session.KindFileSaved, Payload: payload}); err != nil {
+	if _, err := l.Append(ctx, session.Draft{Kind: record.KindFileSaved, Payload: payload}); err != nil {
 		log.Fatal(err)
 	}
 	if err := os.WriteFile(saved.Path, []byte("hello"), 0o644); err != nil {

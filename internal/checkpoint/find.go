@@ -73,7 +73,7 @@ type wanted struct {
 // met takes in a record, and reports whether the search is over.
 func (w *wanted) met(r *session.Record) bool {
 	switch r.Kind {
-	case session.KindTurnOpened:
+	case record.KindTurnOpened:
 		var t record.TurnOpened
 		_ = json.Unmarshal(r.Payload, &t)
 		if w.open = t.Turn; w.turn == w.turns && w.turn == 0 {
@@ -81,7 +81,7 @@ func (w *wanted) met(r *session.Record) bool {
 			return true
 		}
 		w.turns++
-	case session.KindTurnClosed:
+	case record.KindTurnClosed:
 		var t record.TurnClosed
 		_ = json.Unmarshal(r.Payload, &t)
 		if w.turn > 0 && w.turns == w.turn || w.turn < 0 && t.Turn == w.what {

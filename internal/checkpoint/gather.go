@@ -77,7 +77,7 @@ func read(ctx context.Context, s *session.Sessions, id string, r session.Range) 
 		if err != nil {
 			return nil, err
 		}
-		if rec.Kind != session.KindFileSaved {
+		if rec.Kind != record.KindFileSaved {
 			continue
 		}
 		f := saved{session: id, seq: rec.Seq, time: rec.Time}

@@ -17,9 +17,9 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/daemon/runs"
 	"github.com/holdfast-dev/holdfast/internal/daemon/strategy"
 	"github.com/holdfast-dev/holdfast/internal/daemon/wire"
+	"github.com/holdfast-dev/holdfast/internal/record"
 	"github.com/holdfast-dev/holdfast/internal/runtime"
 	"github.com/holdfast-dev/holdfast/runspec"
-	"github.com/holdfast-dev/holdfast/session"
 	"github.com/holdfast-dev/holdfast/tool"
 	"github.com/holdfast-dev/holdfast/transcript"
 )
@@ -97,7 +97,7 @@ func (h *there) recorded() *runspec.Spec {
 		if e.Kind == client.EventCaughtUp {
 			break
 		}
-		if e.Kind == client.EventRecord && e.Record.Kind == session.KindRunEvent {
+		if e.Kind == client.EventRecord && e.Record.Kind == record.KindRunEvent {
 			var r wire.RunEvent
 			if err := json.Unmarshal(e.Record.Payload, &r); err != nil {
 				h.t.Fatal(err)

@@ -26,6 +26,7 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/compose"
 	"github.com/holdfast-dev/holdfast/internal/daemon/wire"
 	"github.com/holdfast-dev/holdfast/internal/logpipe"
+	"github.com/holdfast-dev/holdfast/internal/record"
 	"github.com/holdfast-dev/holdfast/internal/settings"
 	"github.com/holdfast-dev/holdfast/model"
 	"github.com/holdfast-dev/holdfast/model/scripted"
@@ -332,7 +333,7 @@ func (s *place) daemon() *seen {
 // ended reports whether an event ends the run.
 func (s *place) ended(e *client.Event) bool {
 	s.t.Helper()
-	if e.Kind != client.EventRecord || e.Record.Kind != session.KindRunEvent {
+	if e.Kind != client.EventRecord || e.Record.Kind != record.KindRunEvent {
 		return false
 	}
 	var r wire.RunEvent

@@ -106,7 +106,7 @@ func (c *contender) follow(ctx context.Context, o Order) Reply {
 		for n := 0; err == nil && (o.Times == 0 || n < o.Times); n++ {
 			var recs []session.Record
 			title := fmt.Sprint("batch ", n)
-			if recs, err = c.log.Append(ctx, draft(session.KindMetaChanged, session.MetaPatch{Summary: &title}), draft(session.KindTurnClosed, record.TurnClosed{Turn: title, Reason: "completed"})); err == nil {
+			if recs, err = c.log.Append(ctx, draft(session.KindMetaChanged, session.MetaPatch{Summary: &title}), draft(record.KindTurnClosed, record.TurnClosed{Turn: title, Reason: "completed"})); err == nil {
 				note(recs)
 			}
 		}

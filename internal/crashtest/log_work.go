@@ -47,7 +47,7 @@ type hand struct {
 
 func (h *hand) prompt(ctx context.Context) {
 	turn := h.sessions.NewID()
-	h.append(ctx, h.item(transcript.UserText("go on "+strings.Repeat("please ", 40))), draft(session.KindTurnOpened, record.TurnOpened{Turn: turn}))
+	h.append(ctx, h.item(transcript.UserText("go on "+strings.Repeat("please ", 40))), draft(record.KindTurnOpened, record.TurnOpened{Turn: turn}))
 	for range 2 {
 		first, second := h.nextUse(), h.nextUse()
 		h.append(ctx, h.item(transcript.Item{
@@ -64,11 +64,11 @@ func (h *hand) prompt(ctx context.Context) {
 	h.append(ctx, h.item(transcript.Item{
 		Role: transcript.RoleAssistant, Finish: transcript.FinishStop,
 		Parts: []transcript.Part{transcript.Text{Text: "done"}},
-	}), draft(session.KindTurnClosed, record.TurnClosed{Turn: turn, Reason: "completed"}))
+	}), draft(record.KindTurnClosed, record.TurnClosed{Turn: turn, Reason: "completed"}))
 }
 
 func (h *hand) effect(ctx context.Context, use string) {
-	h.append(ctx, draft(session.KindToolStarted, record.ToolStarted{Use: use, Tool: "Effect"}))
+	h.append(ctx, draft(record.KindToolStarted, record.ToolStarted{Use: use, Tool: "Effect"}))
 	if h.err != nil {
 		return
 	}
@@ -76,7 +76,7 @@ func (h *hand) effect(ctx context.Context, use string) {
 		return
 	}
 	result := transcript.ResultItem(transcript.ToolResult{UseID: use, Content: []transcript.Part{transcript.Text{Text: "ran"}}})
-	h.append(ctx, draft(session.KindToolFinished, record.ToolFinished{Use: use, Tool: "Effect"}), h.item(result))
+	h.append(ctx, draft(record.KindToolFinished, record.ToolFinished{Use: use, Tool: "Effect"}), h.item(result))
 }
 
 func (h *hand) nextUse() string {

@@ -90,7 +90,7 @@ type asking struct {
 // to one.
 func (r *asking) addOf(id string, rec session.Record) error {
 	switch rec.Kind {
-	case session.KindApprovalAsked:
+	case record.KindApprovalAsked:
 		var q struct {
 			Asker string `json:"asker"`
 		}
@@ -98,7 +98,7 @@ func (r *asking) addOf(id string, rec session.Record) error {
 			return err
 		}
 		return r.add(rec)
-	case session.KindApprovalResolved:
+	case record.KindApprovalResolved:
 		var ans approval.Answer
 		if err := json.Unmarshal(rec.Payload, &ans); err != nil || r.byID[ans.Question] == nil {
 			return err
@@ -110,7 +110,7 @@ func (r *asking) addOf(id string, rec session.Record) error {
 
 func (r *asking) add(rec session.Record) error {
 	switch rec.Kind {
-	case session.KindApprovalAsked:
+	case record.KindApprovalAsked:
 		a := &Asked{}
 		if err := json.Unmarshal(rec.Payload, &a.Question); err != nil {
 			return err
@@ -120,7 +120,7 @@ func (r *asking) add(rec session.Record) error {
 		}
 		r.list = append(r.list, a)
 		r.byUse[a.Question.Use], r.byID[a.Question.ID] = a, a
-	case session.KindApprovalResolved:
+	case record.KindApprovalResolved:
 		var ans approval.Answer
 		if err := json.Unmarshal(rec.Payload, &ans); err != nil {
 			return err
@@ -133,7 +133,7 @@ func (r *asking) add(rec session.Record) error {
 			r.answered[ans.Question] = rec.Time
 		}
 		a.Answers = append(a.Answers, ans)
-	case session.KindToolStarted:
+	case record.KindToolStarted:
 		var s record.ToolStarted
 		if err := json.Unmarshal(rec.Payload, &s); err != nil {
 			return err

@@ -16,7 +16,7 @@ func (f *Finding) tools(id string, recs []session.Record, ran map[string]Runs) {
 	for i := range recs {
 		var err error
 		switch recs[i].Kind {
-		case session.KindToolStarted:
+		case record.KindToolStarted:
 			var s record.ToolStarted
 			err = json.Unmarshal(recs[i].Payload, &s)
 			if started[s.Use]++; started[s.Use] == 2 {

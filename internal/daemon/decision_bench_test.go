@@ -14,6 +14,7 @@ import (
 	"github.com/coder/websocket"
 
 	"github.com/holdfast-dev/holdfast/internal/audit"
+	"github.com/holdfast-dev/holdfast/internal/record"
 	"github.com/holdfast-dev/holdfast/session"
 )
 
@@ -110,7 +111,7 @@ func newBareDecision(b *testing.B, sessions *session.Sessions) *bareDecision {
 func decisionDrafts(b *testing.B) []session.Draft {
 	var list []session.Draft
 	for _, size := range []int{150, 500, 60} {
-		d, err := session.NewDraft(session.KindDecision, map[string]string{"text": strings.Repeat("x", size)})
+		d, err := session.NewDraft(record.KindDecision, map[string]string{"text": strings.Repeat("x", size)})
 		if err != nil {
 			b.Error(err)
 		}

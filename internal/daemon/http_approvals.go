@@ -13,6 +13,7 @@ import (
 	"github.com/holdfast-dev/holdfast/daemon/api"
 	"github.com/holdfast-dev/holdfast/internal/daemon/routes"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
+	"github.com/holdfast-dev/holdfast/internal/record"
 	"github.com/holdfast-dev/holdfast/session"
 )
 
@@ -165,13 +166,13 @@ func (a *service) asked(ctx context.Context, of string) ([]api.Approval, error) 
 			return nil, err
 		}
 		switch r.Kind {
-		case session.KindApprovalAsked:
+		case record.KindApprovalAsked:
 			var q approval.Question
 			if json.Unmarshal(r.Payload, &q) == nil {
 				q.Session = m.ID
 				questions = append(questions, q)
 			}
-		case session.KindApprovalResolved:
+		case record.KindApprovalResolved:
 			ans := new(approval.Answer)
 			if json.Unmarshal(r.Payload, ans) == nil && answers[ans.Question] == nil {
 				answers[ans.Question] = ans

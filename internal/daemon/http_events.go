@@ -11,6 +11,7 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/daemon/feed"
 	"github.com/holdfast-dev/holdfast/internal/daemon/routes"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
+	"github.com/holdfast-dev/holdfast/internal/record"
 	"github.com/holdfast-dev/holdfast/session"
 )
 
@@ -75,7 +76,7 @@ func kindsOf(s string) ([]session.Kind, error) {
 
 // tail is the seq that the last n records of some kinds come behind.
 func (a *service) tail(ctx context.Context, m session.Meta, n int64, kinds []session.Kind) (int64, error) {
-	if kinds == nil || slices.Contains(kinds, session.KindRunEvent) {
+	if kinds == nil || slices.Contains(kinds, record.KindRunEvent) {
 		return max(0, m.Head-n), nil
 	}
 	after := m.Head

@@ -12,6 +12,7 @@ import (
 	"github.com/holdfast-dev/holdfast/daemon/api"
 	"github.com/holdfast-dev/holdfast/internal/daemon/routes"
 	"github.com/holdfast-dev/holdfast/internal/policylog"
+	"github.com/holdfast-dev/holdfast/internal/record"
 	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/session"
 )
@@ -257,7 +258,7 @@ func TestSessionsStand(t *testing.T) {
 	w.started("r1")
 	sub, err := w.sessions.Create(t.Context(), session.Opened{SessionID: "sub", Owner: "r1"})
 	must(t, err)
-	asked, err := session.NewDraft(session.KindApprovalAsked, approval.Question{ID: "q", Tool: "Bash", Use: "u"})
+	asked, err := session.NewDraft(record.KindApprovalAsked, approval.Question{ID: "q", Tool: "Bash", Use: "u"})
 	must(t, err)
 	_, err = sub.Append(t.Context(), asked)
 	must(t, err)

@@ -185,7 +185,7 @@ func TestEventsAsJSON(t *testing.T) {
 	w.session("a", nil, "one", "two", "three")
 	own, err := w.sessions.Create(t.Context(), session.Opened{SessionID: "a.writer", Owner: "a"})
 	must(t, err)
-	d, err := session.NewDraft(session.KindTurnOpened, record.TurnOpened{Turn: "t1"})
+	d, err := session.NewDraft(record.KindTurnOpened, record.TurnOpened{Turn: "t1"})
 	must(t, err)
 	_, err = own.Append(t.Context(), d)
 	must(t, err)
@@ -198,7 +198,7 @@ func TestEventsAsJSON(t *testing.T) {
 		{Event: wire.RunRelayed, Agent: "gone", Session: "a.gone", From: 1, To: 2},
 		{Event: wire.RunCompleted, Status: api.StatusCompleted},
 	} {
-		d, err := session.NewDraft(session.KindRunEvent, e)
+		d, err := session.NewDraft(record.KindRunEvent, e)
 		must(t, err)
 		_, err = l.Append(t.Context(), d)
 		must(t, err)
@@ -353,7 +353,7 @@ func TestStuckStream(t *testing.T) {
 	well.until("caught_up")
 	l, err := w.sessions.Open(t.Context(), "a", nil)
 	must(t, err)
-	d, err := session.NewDraft(session.KindTurnOpened, record.TurnOpened{Turn: strings.Repeat("x", 1<<20)})
+	d, err := session.NewDraft(record.KindTurnOpened, record.TurnOpened{Turn: strings.Repeat("x", 1<<20)})
 	must(t, err)
 	const n = 12 // MiB: more than the kernel keeps for a connection
 	for range n {

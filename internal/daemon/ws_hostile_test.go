@@ -22,6 +22,7 @@ import (
 
 	"github.com/holdfast-dev/holdfast/daemon/api"
 	"github.com/holdfast-dev/holdfast/internal/daemon/wire"
+	"github.com/holdfast-dev/holdfast/internal/record"
 	"github.com/holdfast-dev/holdfast/session"
 )
 
@@ -283,7 +284,7 @@ func (v *watched) add(events ...wire.RunEvent) {
 	drafts := make([]session.Draft, len(events))
 	for i, e := range events {
 		var err error
-		if drafts[i], err = session.NewDraft(session.KindRunEvent, e); err != nil {
+		if drafts[i], err = session.NewDraft(record.KindRunEvent, e); err != nil {
 			v.w.t.Error(err)
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/holdfast-dev/holdfast/approval"
 	"github.com/holdfast-dev/holdfast/daemon/api"
 	"github.com/holdfast-dev/holdfast/internal/daemon/wire"
+	"github.com/holdfast-dev/holdfast/internal/record"
 	"github.com/holdfast-dev/holdfast/session"
 )
 
@@ -90,7 +91,7 @@ func (s *sockets) locate(ctx context.Context, run string, found []*open) error {
 		}
 		if err := s.scan(ctx, w.question.Session, []*open{w}, func(r *session.Record) bool {
 			w.at = r.Seq
-			return r.Kind == session.KindApprovalAsked && idOf(r) == w.id
+			return r.Kind == record.KindApprovalAsked && idOf(r) == w.id
 		}); err != nil {
 			return err
 		}
@@ -130,14 +131,14 @@ func asked(w *open) time.Time {
 // all are told of.
 func settle(run string, found []*open, r *session.Record) bool {
 	switch r.Kind {
-	case session.KindApprovalAsked:
+	case record.KindApprovalAsked:
 		id := idOf(r)
 		for _, w := range found {
 			if w.question != nil && w.question.Session == run && w.id == id {
 				w.seq = r.Seq
 			}
 		}
-	case session.KindRunEvent:
+	case record.KindRunEvent:
 		var e wire.RunEvent
 		if json.Unmarshal(r.Payload, &e) != nil {
 			return false // who reads the log is told

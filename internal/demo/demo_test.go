@@ -14,6 +14,7 @@ import (
 
 	"github.com/holdfast-dev/holdfast/agent"
 	"github.com/holdfast-dev/holdfast/event"
+	"github.com/holdfast-dev/holdfast/internal/record"
 	"github.com/holdfast-dev/holdfast/internal/tool/files"
 	"github.com/holdfast-dev/holdfast/internal/tool/search"
 	"github.com/holdfast-dev/holdfast/internal/tool/shell"
@@ -172,8 +173,8 @@ func TestPlayKilled(t *testing.T) {
 		at   session.Kind
 		want []string // tool uses of the second process
 	}{
-		"during": {session.KindToolFinished, []string{ResumedUse, "verify-again"}},
-		"before": {session.KindToolStarted, []string{KillUse}}, // the answer was lost with it
+		"during": {record.KindToolFinished, []string{ResumedUse, "verify-again"}},
+		"before": {record.KindToolStarted, []string{KillUse}}, // the answer was lost with it
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

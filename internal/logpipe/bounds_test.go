@@ -277,35 +277,35 @@ func TestForgedRecords(t *testing.T) {
 		payload any
 		ok      bool
 	}{
-		{"a yes", session.KindApprovalResolved, approval.Answer{Question: "q", Decision: approval.Allow, By: "person"}, false},
-		{"a yes for the session", session.KindApprovalResolved, approval.Answer{Question: "q", Decision: approval.AllowSession}, false},
-		{"a person's no", session.KindApprovalResolved, approval.Answer{Question: "q", Decision: approval.Deny, By: "ada"}, false},
-		{"a no at the terminal", session.KindApprovalResolved, approval.Answer{Question: "q", Decision: approval.Deny, By: "timeout", Via: "terminal"}, false},
-		{"a no to no question", session.KindApprovalResolved, approval.Answer{Question: "q", Decision: approval.Deny, By: "timeout"}, false},
+		{"a yes", record.KindApprovalResolved, approval.Answer{Question: "q", Decision: approval.Allow, By: "person"}, false},
+		{"a yes for the session", record.KindApprovalResolved, approval.Answer{Question: "q", Decision: approval.AllowSession}, false},
+		{"a person's no", record.KindApprovalResolved, approval.Answer{Question: "q", Decision: approval.Deny, By: "ada"}, false},
+		{"a no at the terminal", record.KindApprovalResolved, approval.Answer{Question: "q", Decision: approval.Deny, By: "timeout", Via: "terminal"}, false},
+		{"a no to no question", record.KindApprovalResolved, approval.Answer{Question: "q", Decision: approval.Deny, By: "timeout"}, false},
 		{"another model", session.KindMetaChanged, session.MetaPatch{Model: &word}, false},
-		{"a grant", session.KindPolicyChanged, grant(policy.Allow, ""), false},
-		{"a grant of an answer that is not there", session.KindPolicyChanged, grant(policy.Allow, "q"), false},
-		{"a denial", session.KindPolicyChanged, grant(policy.Deny, ""), true},
-		{"a revocation", session.KindPolicyChanged, policy.Change{Revoke: "g"}, false},
-		{"the end of the run", session.KindPolicyChanged, policy.Change{Ended: true}, true},
-		{"a patch that allows", session.KindPolicyChanged, policy.Change{Patch: &policy.Patch{Mode: "read", Allow: []string{"**"}}}, false},
-		{"a patch whose default allows", session.KindPolicyChanged, policy.Change{Patch: &policy.Patch{Mode: "read", Default: policy.Allow}}, false},
-		{"a patch that denies", session.KindPolicyChanged, policy.Change{Patch: &policy.Patch{Mode: "read", Deny: []string{"**"}}}, true},
-		{"bypass", session.KindPolicyChanged, policy.Change{Mode: policy.ModeBypass}, false},
-		{"auto", session.KindPolicyChanged, policy.Change{Mode: policy.ModeAuto}, false},
-		{"acceptEdits", session.KindPolicyChanged, policy.Change{Mode: policy.ModeAcceptEdits}, false},
-		{"plan", session.KindPolicyChanged, policy.Change{Mode: policy.ModePlan}, true},
+		{"a grant", record.KindPolicyChanged, grant(policy.Allow, ""), false},
+		{"a grant of an answer that is not there", record.KindPolicyChanged, grant(policy.Allow, "q"), false},
+		{"a denial", record.KindPolicyChanged, grant(policy.Deny, ""), true},
+		{"a revocation", record.KindPolicyChanged, policy.Change{Revoke: "g"}, false},
+		{"the end of the run", record.KindPolicyChanged, policy.Change{Ended: true}, true},
+		{"a patch that allows", record.KindPolicyChanged, policy.Change{Patch: &policy.Patch{Mode: "read", Allow: []string{"**"}}}, false},
+		{"a patch whose default allows", record.KindPolicyChanged, policy.Change{Patch: &policy.Patch{Mode: "read", Default: policy.Allow}}, false},
+		{"a patch that denies", record.KindPolicyChanged, policy.Change{Patch: &policy.Patch{Mode: "read", Deny: []string{"**"}}}, true},
+		{"bypass", record.KindPolicyChanged, policy.Change{Mode: policy.ModeBypass}, false},
+		{"auto", record.KindPolicyChanged, policy.Change{Mode: policy.ModeAuto}, false},
+		{"acceptEdits", record.KindPolicyChanged, policy.Change{Mode: policy.ModeAcceptEdits}, false},
+		{"plan", record.KindPolicyChanged, policy.Change{Mode: policy.ModePlan}, true},
 		{"a title", session.KindMetaChanged, session.MetaPatch{Title: &word}, true},
 		{"another project", session.KindMetaChanged, session.MetaPatch{Project: &word}, false},
 		{"another folder", session.KindMetaChanged, session.MetaPatch{CWD: &word}, false},
 		{"the trash", session.KindMetaChanged, session.MetaPatch{Trashed: &word}, false},
-		{"a vendor's id", session.KindVendorMapped, map[string]string{"vendor": "claude"}, false},
-		{"an event of the workspace", session.KindWorkspaceEvent, map[string]string{"event": "deleted"}, false},
-		{"what a file was", session.KindFileSaved, record.FileSaved{Path: "/work/a", Digest: record.FileAbsent}, true},
-		{"a file that was put back", session.KindFileSaved, record.FileSaved{Path: "/work/a", Digest: record.FileAbsent, Rewind: &record.Rewind{To: 1}}, false},
-		{"a file that is the same as later", session.KindFileSaved, record.FileSaved{Path: "/work/a", Existed: true, Digest: "00", SameAs: 1000}, false},
-		{"a file beyond the bound", session.KindFileSaved, record.FileSaved{Path: "/work/a", Digest: strings.Repeat("x", maxSavedRecord)}, false},
-		{"a run's end", session.KindRunEvent, map[string]string{"status": "completed"}, false},
+		{"a vendor's id", record.KindVendorMapped, map[string]string{"vendor": "claude"}, false},
+		{"an event of the workspace", record.KindWorkspaceEvent, map[string]string{"event": "deleted"}, false},
+		{"what a file was", record.KindFileSaved, record.FileSaved{Path: "/work/a", Digest: record.FileAbsent}, true},
+		{"a file that was put back", record.KindFileSaved, record.FileSaved{Path: "/work/a", Digest: record.FileAbsent, Rewind: &record.Rewind{To: 1}}, false},
+		{"a file that is the same as later", record.KindFileSaved, record.FileSaved{Path: "/work/a", Existed: true, Digest: "00", SameAs: 1000}, false},
+		{"a file beyond the bound", record.KindFileSaved, record.FileSaved{Path: "/work/a", Digest: strings.Repeat("x", maxSavedRecord)}, false},
+		{"a run's end", record.KindRunEvent, map[string]string{"status": "completed"}, false},
 		{"a redaction", session.KindRedacted, session.Redacted{Seqs: []int64{1}}, false},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -326,7 +326,7 @@ func TestGrantsOfAnswers(t *testing.T) {
 		ID: "q", Use: "u", Tool: "Bash", Requests: []policy.Request{req}, Digest: policy.Digest([]policy.Request{req}),
 		Reason: policy.ReasonAsk, AskedAt: b.sessions.Now(),
 	}
-	if err := forge(b, "s", session.KindApprovalAsked, q); err != nil {
+	if err := forge(b, "s", record.KindApprovalAsked, q); err != nil {
 		t.Fatal(err)
 	}
 	ans, err := approval.Resolve(t.Context(), b.sessions, "s", approval.Answer{Question: "q", Decision: approval.AllowSession, By: "ada"})
@@ -340,10 +340,10 @@ func TestGrantsOfAnswers(t *testing.T) {
 	g.ID = "g"
 	wider := g
 	wider.Resource, wider.Scope = "", "Bash"
-	if err := forge(b, "s", session.KindPolicyChanged, policy.Change{Grant: &wider}); !errors.Is(err, ErrRefused) {
+	if err := forge(b, "s", record.KindPolicyChanged, policy.Change{Grant: &wider}); !errors.Is(err, ErrRefused) {
 		t.Errorf("a wider grant: %v", err)
 	}
-	if err := forge(b, "s", session.KindPolicyChanged, policy.Change{Grant: &g}); err != nil {
+	if err := forge(b, "s", record.KindPolicyChanged, policy.Change{Grant: &g}); err != nil {
 		t.Errorf("the grant itself: %v", err)
 	}
 }
@@ -362,7 +362,7 @@ func TestRecordsThatDoNotFit(t *testing.T) {
 		"another chain":   func(r *session.Record) { r.Seal(session.Sum([]byte("elsewhere"))) },
 		"another seq":     func(r *session.Record) { r.Seq = 3; r.Seal(m.HeadDigest) },
 		"no kind":         func(r *session.Record) { r.Kind = "no.kind"; r.Seal(m.HeadDigest) },
-		"no payload":      func(r *session.Record) { r.Kind, r.Payload = session.KindPolicyChanged, nil },
+		"no payload":      func(r *session.Record) { r.Kind, r.Payload = record.KindPolicyChanged, nil },
 	} {
 		r := good
 		change(&r)

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/holdfast-dev/holdfast/approval"
+	"github.com/holdfast-dev/holdfast/internal/record"
 	"github.com/holdfast-dev/holdfast/model"
 	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/session"
@@ -276,7 +277,7 @@ func TestAsk(t *testing.T) {
 	req := policy.Request{Tool: "Bash", Operation: policy.OpCommand, Resource: "make", Cwd: "/work"}
 	for i, id := range []string{"q1", "q2", "q3"} {
 		q := approval.Question{ID: id, Use: fmt.Sprint(i), Tool: "Bash", Requests: []policy.Request{req}, Digest: policy.Digest([]policy.Request{req}), Reason: policy.ReasonAsk, AskedAt: b.sessions.Now()}
-		if err := forge(b, "s", session.KindApprovalAsked, q); err != nil {
+		if err := forge(b, "s", record.KindApprovalAsked, q); err != nil {
 			t.Fatal(err)
 		}
 	}

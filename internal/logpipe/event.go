@@ -8,7 +8,7 @@ import (
 	"slices"
 
 	"github.com/holdfast-dev/holdfast/event"
-	"github.com/holdfast-dev/holdfast/hook"
+	"github.com/holdfast-dev/holdfast/internal/terminalseq"
 	"github.com/holdfast-dev/holdfast/session"
 	"github.com/holdfast-dev/holdfast/transcript"
 )
@@ -58,7 +58,7 @@ func unpackEvent(r *request) (event.Event, error) {
 func safe(e event.Event) event.Event {
 	switch e := e.(type) {
 	case event.TerminalSequences:
-		e.Sequences = slices.DeleteFunc(e.Sequences, func(seq string) bool { return !hook.SafeForTerminal(seq) })
+		e.Sequences = slices.DeleteFunc(e.Sequences, func(seq string) bool { return !terminalseq.Safe(seq) })
 		return e
 	case event.SubagentEvent:
 		e.Event = safe(e.Event)

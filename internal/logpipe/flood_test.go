@@ -17,6 +17,7 @@ import (
 
 	"github.com/holdfast-dev/holdfast/approval"
 	"github.com/holdfast-dev/holdfast/event"
+	"github.com/holdfast-dev/holdfast/internal/record"
 	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/session"
 	"github.com/holdfast-dev/holdfast/session/memory"
@@ -216,7 +217,7 @@ func TestFloodOfQuestions(t *testing.T) {
 	for i := range 40 {
 		req := policy.Request{Tool: "Bash", Operation: policy.OpCommand, Resource: fmt.Sprint(i), Cwd: "/work"}
 		q := approval.Question{ID: fmt.Sprint("q", i), Use: "u", Tool: "Bash", Requests: []policy.Request{req}, Digest: policy.Digest([]policy.Request{req}), Reason: policy.ReasonAsk, AskedAt: b.sessions.Now()}
-		if err := forge(b, "s", session.KindApprovalAsked, q); err != nil {
+		if err := forge(b, "s", record.KindApprovalAsked, q); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -261,7 +262,7 @@ func TestMoreThanATurnWrites(t *testing.T) {
 		t.Errorf("sessions: %v", err)
 	}
 	q := approval.Question{ID: "q", Tool: "Bash", Digest: policy.Digest(nil)}
-	if err := forge(b, "s", session.KindApprovalAsked, q); !errors.Is(err, ErrRefused) {
+	if err := forge(b, "s", record.KindApprovalAsked, q); !errors.Is(err, ErrRefused) {
 		t.Errorf("questions: %v", err)
 	}
 	b.unharmed("s", 1)

@@ -23,25 +23,25 @@ func (b *bounds) mayWrite(ctx context.Context, id string, r *session.Record) err
 	switch r.Kind {
 	case session.KindItem, session.KindRewrite: // they are read when the list is told of them
 		return nil
-	case session.KindTurnOpened:
+	case record.KindTurnOpened:
 		return readable[record.TurnOpened](r)
-	case session.KindTurnClosed:
+	case record.KindTurnClosed:
 		return readable[record.TurnClosed](r)
 	case session.KindModelCalled:
 		return readable[session.ModelCalled](r)
-	case session.KindToolStarted:
+	case record.KindToolStarted:
 		return readable[record.ToolStarted](r)
-	case session.KindToolFinished:
+	case record.KindToolFinished:
 		return readable[record.ToolFinished](r)
-	case session.KindDecision:
+	case record.KindDecision:
 		return readable[policy.Decision](r)
-	case session.KindHookRan:
+	case record.KindHookRan:
 		return readable[record.HookRan](r)
-	case session.KindFileSaved:
+	case record.KindFileSaved:
 		return maySave(r, no)
-	case session.KindTaskChanged: // the host shows tasks and does nothing with them
+	case record.KindTaskChanged: // the host shows tasks and does nothing with them
 		return readable[tasks.Change](r)
-	case session.KindApprovalAsked, session.KindMetaChanged, session.KindApprovalResolved, session.KindPolicyChanged:
+	case record.KindApprovalAsked, session.KindMetaChanged, record.KindApprovalResolved, record.KindPolicyChanged:
 	default:
 		return no("records of this kind are the host's")
 	}
@@ -49,11 +49,11 @@ func (b *bounds) mayWrite(ctx context.Context, id string, r *session.Record) err
 		return err
 	}
 	switch r.Kind {
-	case session.KindApprovalAsked:
+	case record.KindApprovalAsked:
 		return b.mayAsk(ctx, id, r, no)
-	case session.KindApprovalResolved:
+	case record.KindApprovalResolved:
 		return b.mayAnswer(ctx, id, r, no)
-	case session.KindPolicyChanged:
+	case record.KindPolicyChanged:
 		return b.mayChange(ctx, id, r, no)
 	}
 	p, err := readPayload[session.MetaPatch](r)
@@ -135,11 +135,11 @@ func (b *bounds) granted(ctx context.Context, id string, g *policy.Grant) (bool,
 			return false, err
 		}
 		switch r.Kind {
-		case session.KindApprovalResolved:
+		case record.KindApprovalResolved:
 			if a, err := readPayload[approval.Answer](&r); err == nil && a.Question == g.Question {
 				answer = &a // the first one counts
 			}
-		case session.KindApprovalAsked:
+		case record.KindApprovalAsked:
 			if q, err := readPayload[approval.Question](&r); err == nil && q.ID == g.Question {
 				return answer != nil && sameGrant(q, *answer, g), nil
 			}

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/holdfast-dev/holdfast/approval"
+	"github.com/holdfast-dev/holdfast/internal/record"
 	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/session"
 	"github.com/holdfast-dev/holdfast/session/file"
@@ -87,32 +88,32 @@ func TestUnsoundRecords(t *testing.T) {
 		change        func(*session.Record)
 	}{
 		{"masked, to move the session", `{"masked":{"project":"elsewhere"}}`, session.KindMetaChanged, nil},
-		{"masked, to answer", `{"masked":{"id":"q","decision":"allow"}}`, session.KindApprovalResolved, nil},
+		{"masked, to answer", `{"masked":{"id":"q","decision":"allow"}}`, record.KindApprovalResolved, nil},
 		{"masked, as an item", `{"masked":{}}`, session.KindItem, nil},
 		{"sealed, to move the session", `{"sealed":"","key":"k","delta":{"patch":{"project":"elsewhere"}}}`, session.KindMetaChanged, nil},
-		{"two lines", "{\"turn\":\"t\"}\n{\"seq\":9}", session.KindTurnOpened, nil},
-		{"a line break inside", "{\"turn\":\n\"t\"}", session.KindTurnOpened, nil},
-		{"no object", `["turn"]`, session.KindTurnOpened, nil},
-		{"no JSON", `{"turn":}`, session.KindTurnOpened, nil},
-		{"a turn that is a number", `{"turn":5}`, session.KindTurnOpened, nil},
-		{"an exit code that is a text", `{"use_id":"u","tool":"t","exit_code":"x"}`, session.KindToolFinished, nil},
-		{"a zero byte", "{\"turn\":\"\x00\"}", session.KindTurnOpened, nil},
-		{"nothing", ``, session.KindTurnOpened, nil},
-		{"too deep", `{"turn":` + strings.Repeat("[", 20000) + strings.Repeat("]", 20000) + `}`, session.KindTurnOpened, nil},
-		{"long ago", turn, session.KindTurnOpened, far(time.Unix(0, 0))},
-		{"in a year of five digits", turn, session.KindTurnOpened, far(time.UnixMilli(1 << 52))},
-		{"at the end of time", turn, session.KindTurnOpened, far(time.UnixMilli(math.MaxInt64))},
-		{"next week", turn, session.KindTurnOpened, far(time.Now().Add(7 * 24 * time.Hour))},
-		{"no id", turn, session.KindTurnOpened, func(r *session.Record) { r.ID = "" }},
-		{"an id that steers a terminal", turn, session.KindTurnOpened, func(r *session.Record) { r.ID = "\x1b]52;c;eA==\a" }},
-		{"an id of a megabyte", turn, session.KindTurnOpened, func(r *session.Record) { r.ID = strings.Repeat("x", 1<<20) }},
-		{"a seq below the first", turn, session.KindTurnOpened, func(r *session.Record) { r.Seq = -5 }},
-		{"a seq without end", turn, session.KindTurnOpened, func(r *session.Record) { r.Seq = math.MaxInt64 }},
+		{"two lines", "{\"turn\":\"t\"}\n{\"seq\":9}", record.KindTurnOpened, nil},
+		{"a line break inside", "{\"turn\":\n\"t\"}", record.KindTurnOpened, nil},
+		{"no object", `["turn"]`, record.KindTurnOpened, nil},
+		{"no JSON", `{"turn":}`, record.KindTurnOpened, nil},
+		{"a turn that is a number", `{"turn":5}`, record.KindTurnOpened, nil},
+		{"an exit code that is a text", `{"use_id":"u","tool":"t","exit_code":"x"}`, record.KindToolFinished, nil},
+		{"a zero byte", "{\"turn\":\"\x00\"}", record.KindTurnOpened, nil},
+		{"nothing", ``, record.KindTurnOpened, nil},
+		{"too deep", `{"turn":` + strings.Repeat("[", 20000) + strings.Repeat("]", 20000) + `}`, record.KindTurnOpened, nil},
+		{"long ago", turn, record.KindTurnOpened, far(time.Unix(0, 0))},
+		{"in a year of five digits", turn, record.KindTurnOpened, far(time.UnixMilli(1 << 52))},
+		{"at the end of time", turn, record.KindTurnOpened, far(time.UnixMilli(math.MaxInt64))},
+		{"next week", turn, record.KindTurnOpened, far(time.Now().Add(7 * 24 * time.Hour))},
+		{"no id", turn, record.KindTurnOpened, func(r *session.Record) { r.ID = "" }},
+		{"an id that steers a terminal", turn, record.KindTurnOpened, func(r *session.Record) { r.ID = "\x1b]52;c;eA==\a" }},
+		{"an id of a megabyte", turn, record.KindTurnOpened, func(r *session.Record) { r.ID = strings.Repeat("x", 1<<20) }},
+		{"a seq below the first", turn, record.KindTurnOpened, func(r *session.Record) { r.Seq = -5 }},
+		{"a seq without end", turn, record.KindTurnOpened, func(r *session.Record) { r.Seq = math.MaxInt64 }},
 		{"a key twice", `{"title":"a","title":"b"}`, session.KindMetaChanged, nil},
-		{"a key twice, in another case", `{"mode":"bypassPermissions","Mode":"plan"}`, session.KindPolicyChanged, nil},
-		{"a key twice, deeper", `{"id":"q","requests":[{"tool":"a","TOOL":"b"}]}`, session.KindApprovalAsked, nil},
-		{"a change that nobody can replay", `{"mode":"plan","later":1}`, session.KindPolicyChanged, nil},
-		{"a question that cannot be read", `{"id":5}`, session.KindApprovalAsked, nil},
+		{"a key twice, in another case", `{"mode":"bypassPermissions","Mode":"plan"}`, record.KindPolicyChanged, nil},
+		{"a key twice, deeper", `{"id":"q","requests":[{"tool":"a","TOOL":"b"}]}`, record.KindApprovalAsked, nil},
+		{"a change that nobody can replay", `{"mode":"plan","later":1}`, record.KindPolicyChanged, nil},
+		{"a question that cannot be read", `{"id":5}`, record.KindApprovalAsked, nil},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			inStores(t, func(t *testing.T, b *bound) {
@@ -133,7 +134,7 @@ func TestRecordsWithoutContent(t *testing.T) {
 			"erased": func(r *session.Record) { r.Payload = nil },
 			"masked": func(r *session.Record) { r.Payload, r.Masked = json.RawMessage(`{"turn":"other"}`), true },
 		} {
-			batch := b.next("s", session.KindTurnOpened, `{"turn":"t"}`, nil)
+			batch := b.next("s", record.KindTurnOpened, `{"turn":"t"}`, nil)
 			change(&batch.Records[0])
 			if err := b.c.Append(t.Context(), "s", batch); !errors.Is(err, session.ErrInvalid) {
 				t.Errorf("%s: %v", name, err)
@@ -188,7 +189,7 @@ func TestNothingAfterTakeover(t *testing.T) {
 		defer taken.Close()
 		for _, epoch := range []int64{0, old, taken.Lease().Epoch} {
 			for kind, payload := range map[session.Kind]string{
-				session.KindMetaChanged: `{"title":"mine"}`, session.KindPolicyChanged: `{"ended":true}`, session.KindTurnOpened: `{"turn":"t"}`,
+				session.KindMetaChanged: `{"title":"mine"}`, record.KindPolicyChanged: `{"ended":true}`, record.KindTurnOpened: `{"turn":"t"}`,
 			} {
 				batch := b.next("s", kind, payload, nil)
 				batch.Epoch = epoch
@@ -247,10 +248,10 @@ func TestQuestionsAreAskedOnce(t *testing.T) {
 				Reason: policy.ReasonAsk, AskedAt: b.sessions.Now(),
 			}
 		}
-		if err := forge(b, "s", session.KindApprovalAsked, ask("q", "make")); err != nil {
+		if err := forge(b, "s", record.KindApprovalAsked, ask("q", "make")); err != nil {
 			t.Fatal(err)
 		}
-		if err := forge(b, "s", session.KindApprovalAsked, ask("q", "rm -rf /")); !errors.Is(err, ErrRefused) {
+		if err := forge(b, "s", record.KindApprovalAsked, ask("q", "rm -rf /")); !errors.Is(err, ErrRefused) {
 			t.Errorf("the same id: %v", err)
 		}
 		lies := ask("q2", "make")
@@ -258,7 +259,7 @@ func TestQuestionsAreAskedOnce(t *testing.T) {
 		elsewhere := ask("q3", "make")
 		elsewhere.Session = "x"
 		for _, q := range []approval.Question{lies, elsewhere, ask("", "make"), ask("\x1b[2J", "make")} {
-			if err := forge(b, "s", session.KindApprovalAsked, q); !errors.Is(err, ErrRefused) {
+			if err := forge(b, "s", record.KindApprovalAsked, q); !errors.Is(err, ErrRefused) {
 				t.Errorf("%+v: %v", q, err)
 			}
 		}
@@ -266,7 +267,7 @@ func TestQuestionsAreAskedOnce(t *testing.T) {
 		if err != nil || len(open) != 1 || open[0].Requests[0].Resource != "make" {
 			t.Errorf("open: %+v %v", open, err)
 		}
-		if err := forge(b, "s", session.KindApprovalResolved, approval.Answer{Question: "q", Decision: approval.Deny, By: "timeout"}); err != nil {
+		if err := forge(b, "s", record.KindApprovalResolved, approval.Answer{Question: "q", Decision: approval.Deny, By: "timeout"}); err != nil {
 			t.Errorf("a no of the loop itself: %v", err)
 		}
 	})

@@ -221,7 +221,7 @@ func (b *bounds) questions(ctx context.Context, id string) (map[string]int64, er
 		if err != nil {
 			return nil, err
 		}
-		if r.Kind != session.KindApprovalAsked || r.Payload == nil {
+		if r.Kind != record.KindApprovalAsked || r.Payload == nil {
 			continue
 		}
 		if q, err := readPayload[approval.Question](&r); err == nil {

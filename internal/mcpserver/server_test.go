@@ -18,6 +18,7 @@ import (
 	"github.com/holdfast-dev/holdfast/agent"
 	"github.com/holdfast-dev/holdfast/daemon/api"
 	"github.com/holdfast-dev/holdfast/internal/daemon/auth"
+	"github.com/holdfast-dev/holdfast/internal/record"
 	"github.com/holdfast-dev/holdfast/model"
 	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/session"
@@ -169,7 +170,7 @@ func TestCallsAreTurnsOfASession(t *testing.T) {
 		}
 		kinds[r.Kind]++
 	}
-	if kinds[session.KindDecision] < 4 || kinds[session.KindToolStarted] != 3 || kinds[session.KindToolFinished] != 3 || kinds[session.KindTurnOpened] != 1 {
+	if kinds[record.KindDecision] < 4 || kinds[record.KindToolStarted] != 3 || kinds[record.KindToolFinished] != 3 || kinds[record.KindTurnOpened] != 1 {
 		t.Errorf("the log has %v", kinds)
 	}
 }

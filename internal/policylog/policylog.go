@@ -15,6 +15,7 @@ import (
 	"fmt"
 	"path/filepath"
 
+	"github.com/holdfast-dev/holdfast/internal/record"
 	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/session"
 )
@@ -27,7 +28,7 @@ func Changes(ctx context.Context, s *session.Sessions, m session.Meta) (changes 
 		if err != nil {
 			return nil, err
 		}
-		if rec.Kind != session.KindPolicyChanged || rec.Payload == nil {
+		if rec.Kind != record.KindPolicyChanged || rec.Payload == nil {
 			continue
 		}
 		c, err := policy.ParseChange(rec.Payload)
@@ -96,7 +97,7 @@ func Change(ctx context.Context, s *session.Sessions, id string, decide func(*po
 		if err != nil {
 			return c, err
 		}
-		d, err := session.NewDraft(session.KindPolicyChanged, c)
+		d, err := session.NewDraft(record.KindPolicyChanged, c)
 		if err != nil {
 			return c, err
 		}

@@ -28,7 +28,7 @@ const (
 	OmittedErased = "erased"
 )
 
-// FileSaved is the payload of a record of session.KindFileSaved: what a file was right before it was
+// FileSaved is the payload of a record of [KindFileSaved]: what a file was right before it was
 // changed, durable before the change. Its content is in Data, or in the record that
 // SameAs names, or, for the reason in Omitted, nowhere; a file that was not there has
 // none of the three.

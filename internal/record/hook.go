@@ -1,6 +1,6 @@
 package record
 
-// HookRan is the payload of a record of session.KindHookRan: which hooks ran at one moment and what
+// HookRan is the payload of a record of [KindHookRan]: which hooks ran at one moment and what
 // came of it. Functions that said nothing are counted only.
 type HookRan struct {
 	Event string    `json:"event"`

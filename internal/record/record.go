@@ -5,7 +5,7 @@ package record
 
 import "encoding/json"
 
-// TurnOpened is the payload of a record of session.KindTurnOpened. Turn ids are never reused in a session.
+// TurnOpened is the payload of a record of [KindTurnOpened]. Turn ids are never reused in a session.
 type TurnOpened struct {
 	Turn string `json:"turn"`
 	// Cwd is the current directory that it begins in, when something has changed it.
@@ -20,7 +20,7 @@ type Budget struct {
 	Tokens int64   `json:"tokens,omitempty"`
 }
 
-// TurnClosed is the payload of a record of session.KindTurnClosed.
+// TurnClosed is the payload of a record of [KindTurnClosed].
 type TurnClosed struct {
 	Turn   string `json:"turn"`
 	Reason string `json:"reason"`          // completed, max_turns, budget, interrupted, failed
@@ -30,7 +30,7 @@ type TurnClosed struct {
 	Cost float64 `json:"cost_usd,omitempty"`
 }
 
-// PolicyChanged is what package session reads of the payload of a record of session.KindPolicyChanged;
+// PolicyChanged is what package session reads of the payload of a record of [KindPolicyChanged];
 // package policy has the rest of it.
 type PolicyChanged struct {
 	Mode string `json:"mode,omitempty"`

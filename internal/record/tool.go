@@ -1,12 +1,12 @@
 package record
 
-// ToolStarted is the payload of a record of session.KindToolStarted. It is on disk before the tool runs.
+// ToolStarted is the payload of a record of [KindToolStarted]. It is on disk before the tool runs.
 type ToolStarted struct {
 	Use  string `json:"use_id"`
 	Tool string `json:"tool"`
 }
 
-// ToolFinished is the payload of a record of session.KindToolFinished.
+// ToolFinished is the payload of a record of [KindToolFinished].
 type ToolFinished struct {
 	Use      string `json:"use_id"`
 	Tool     string `json:"tool"`

@@ -16,6 +16,7 @@ import (
 	"github.com/holdfast-dev/holdfast/daemon/api"
 	"github.com/holdfast-dev/holdfast/internal/daemon/wire"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
+	"github.com/holdfast-dev/holdfast/internal/record"
 	"github.com/holdfast-dev/holdfast/runspec"
 	"github.com/holdfast-dev/holdfast/session"
 )
@@ -27,7 +28,7 @@ var ErrChanged = errors.New("the run has changed meanwhile")
 // whatever it is), and returns its seq. That is the compare-and-set behind every status: the
 // look and the append are one step of the log.
 func Append(ctx context.Context, s *session.Sessions, id string, e wire.RunEvent, from ...api.Status) (int64, error) {
-	d, err := session.NewDraft(session.KindRunEvent, e)
+	d, err := session.NewDraft(record.KindRunEvent, e)
 	if err != nil {
 		return 0, err
 	}
@@ -74,7 +75,7 @@ func Spec(ctx context.Context, s *session.Sessions, id string) (spec *runspec.Sp
 		if err != nil {
 			return nil, err
 		}
-		if rec.Kind != session.KindRunEvent || rec.Payload == nil {
+		if rec.Kind != record.KindRunEvent || rec.Payload == nil {
 			continue
 		}
 		var e struct {

@@ -11,6 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/holdfast-dev/holdfast/internal/policylog"
+	"github.com/holdfast-dev/holdfast/internal/record"
 	"github.com/holdfast-dev/holdfast/session"
 )
 
@@ -178,7 +179,7 @@ func (w *world) onRecord(r *run, c change) bool {
 		if err != nil {
 			w.fatal("%s: %v", r.id, err)
 		}
-		if rec.Kind == session.KindPolicyChanged && (c.mode == "" || bytes.Contains(rec.Payload, []byte(`"mode":"`))) {
+		if rec.Kind == record.KindPolicyChanged && (c.mode == "" || bytes.Contains(rec.Payload, []byte(`"mode":"`))) {
 			last = rec
 			break
 		}

@@ -22,8 +22,8 @@ type mutation struct {
 var mutations = []mutation{
 	{
 		name: "a denial of a sub-agent's question is not on record", file: "agent/answer.go",
-		was:   "	if s.change != nil {\n		if err := add(session.KindPolicyChanged",
-		is:    "	if s.change != nil && (l.a.opt.parent == nil || s.answer.Decision != approval.DenySession) {\n		if err := add(session.KindPolicyChanged",
+		was:   "	if s.change != nil {\n		if err := add(record.KindPolicyChanged",
+		is:    "	if s.change != nil && (l.a.opt.parent == nil || s.answer.Decision != approval.DenySession) {\n		if err := add(record.KindPolicyChanged",
 		finds: "its log says|goes on",
 	},
 	{
@@ -34,7 +34,7 @@ var mutations = []mutation{
 	},
 	{
 		name: "a grant of a sub-agent's question is in the sub-agent's log", file: "agent/journal.go",
-		was:   " || k == session.KindPolicyChanged",
+		was:   " || k == record.KindPolicyChanged",
 		is:    "",
 		finds: "its log says|nobody can revoke it",
 	},

@@ -192,7 +192,7 @@ func (w *world) started(c *tool.Call) {
 			return
 		}
 		var s record.ToolStarted
-		if r.Kind == session.KindToolStarted && json.Unmarshal(r.Payload, &s) == nil && s.Use == c.ID {
+		if r.Kind == record.KindToolStarted && json.Unmarshal(r.Payload, &s) == nil && s.Use == c.ID {
 			return
 		}
 	}

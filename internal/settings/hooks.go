@@ -9,6 +9,7 @@ import (
 
 	"github.com/holdfast-dev/holdfast/hook"
 	"github.com/holdfast-dev/holdfast/internal/jsontree"
+	"github.com/holdfast-dev/holdfast/internal/urlpattern"
 	"github.com/holdfast-dev/holdfast/policy"
 )
 
@@ -108,7 +109,7 @@ func (s *said) managedHooksOnly(path string, n jsontree.Node) {
 
 func (s *said) hookURLs(path string, n jsontree.Node) {
 	s.texts(path, n, func(at string, item jsontree.Node) {
-		if err := hook.CheckURLPattern(item.Text); err != nil {
+		if err := urlpattern.Check(item.Text); err != nil {
 			s.fault(item.At, `write it as "https://hooks.example.com/*"`, "%s: %v", at, err)
 			return
 		}

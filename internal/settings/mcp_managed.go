@@ -5,8 +5,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/holdfast-dev/holdfast/hook"
 	"github.com/holdfast-dev/holdfast/internal/jsontree"
+	"github.com/holdfast-dev/holdfast/internal/urlpattern"
 	"github.com/holdfast-dev/holdfast/policy"
 )
 
@@ -24,7 +24,7 @@ func (p *mcpPattern) matches(srv *MCPServer) bool {
 		return srv.Type == MCPStdio && slices.Equal(p.command, append([]string{srv.Command}, srv.Args...))
 	case p.url != "":
 		u, err := url.Parse(srv.URL)
-		return srv.Type != MCPStdio && err == nil && hook.MatchURL(p.url, u)
+		return srv.Type != MCPStdio && err == nil && urlpattern.Match(p.url, u)
 	}
 	return p.name == srv.Name
 }
@@ -62,7 +62,7 @@ func (s *said) mcpPatterns(path string, n jsontree.Node) []mcpPattern {
 			},
 			"serverUrl": func(path string, n jsontree.Node) {
 				text, ok := s.text(path, n)
-				if err := hook.CheckURLPattern(text); ok && err != nil {
+				if err := urlpattern.Check(text); ok && err != nil {
 					s.fault(n.At, `write it as "https://mcp.example.com/*"`, "%s: %v", path, err)
 				}
 				p.url = text

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/holdfast-dev/holdfast/internal/record"
 	"github.com/holdfast-dev/holdfast/internal/workspace/guest"
 	"github.com/holdfast-dev/holdfast/session"
 )
@@ -27,7 +28,7 @@ func (d *deletion) tell(ctx context.Context, sessions *session.Sessions, id stri
 	if err != nil {
 		return false, err
 	}
-	draft, err := session.NewDraft(session.KindWorkspaceEvent, want)
+	draft, err := session.NewDraft(record.KindWorkspaceEvent, want)
 	if err == nil {
 		_, err = log.Append(ctx, draft)
 	}
@@ -60,7 +61,7 @@ func (d *deletion) told(ctx context.Context, sessions *session.Sessions, id stri
 		if err != nil {
 			return false, err
 		}
-		if r.Kind != session.KindWorkspaceEvent {
+		if r.Kind != record.KindWorkspaceEvent {
 			continue
 		}
 		var got guest.Event

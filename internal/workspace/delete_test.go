@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/holdfast-dev/holdfast/internal/outcome"
+	"github.com/holdfast-dev/holdfast/internal/record"
 	"github.com/holdfast-dev/holdfast/session"
 )
 
@@ -29,7 +30,7 @@ func (d *disk) told(id string, s *Settings) int {
 	n := 0
 	for r, err := range d.sessions.Store().Read(d.t.Context(), id, session.Range{}) {
 		okay(d.t, err)
-		if r.Kind != session.KindWorkspaceEvent {
+		if r.Kind != record.KindWorkspaceEvent {
 			continue
 		}
 		var got map[string]string

@@ -8,6 +8,7 @@ import (
 	"github.com/holdfast-dev/holdfast/agent"
 	"github.com/holdfast-dev/holdfast/approval"
 	"github.com/holdfast-dev/holdfast/event"
+	"github.com/holdfast-dev/holdfast/internal/record"
 	"github.com/holdfast-dev/holdfast/session"
 )
 
@@ -47,7 +48,7 @@ func TestContainerThatEndsWhileAQuestionWaitsEndsTheTurn(t *testing.T) {
 		t.Errorf("%d questions wait, %v", m.Questions, err)
 	}
 	for r, err := range x.sessions.Records(t.Context(), "one", session.Range{}) {
-		if err != nil || r.Kind == session.KindToolStarted {
+		if err != nil || r.Kind == record.KindToolStarted {
 			t.Errorf("record %d %s, %v", r.Seq, r.Kind, err)
 		}
 	}

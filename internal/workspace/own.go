@@ -12,6 +12,7 @@ import (
 	"github.com/holdfast-dev/holdfast/event"
 	"github.com/holdfast-dev/holdfast/internal/logpipe"
 	"github.com/holdfast-dev/holdfast/internal/policylog"
+	"github.com/holdfast-dev/holdfast/internal/record"
 	"github.com/holdfast-dev/holdfast/internal/supervisor"
 	"github.com/holdfast-dev/holdfast/model"
 	"github.com/holdfast-dev/holdfast/policy"
@@ -170,7 +171,7 @@ func (a *own) modeNow(ctx context.Context) (string, error) {
 			return "", err
 		}
 		a.seen = r.Seq
-		if r.Kind != session.KindPolicyChanged || r.Payload == nil {
+		if r.Kind != record.KindPolicyChanged || r.Payload == nil {
 			continue
 		}
 		c, err := policy.ParseChange(r.Payload)

@@ -176,7 +176,7 @@ func (h *house) ranOnce(commands int) {
 		if err != nil {
 			h.t.Fatal(err)
 		}
-		if r.Kind != session.KindToolFinished {
+		if r.Kind != record.KindToolFinished {
 			continue
 		}
 		var f record.ToolFinished

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/holdfast-dev/holdfast/internal/policylog"
+	"github.com/holdfast-dev/holdfast/internal/record"
 	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/session"
 )
@@ -70,7 +71,7 @@ func TestOwnModeOfTheStartIsOnRecord(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if r.Kind == session.KindPolicyChanged {
+				if r.Kind == record.KindPolicyChanged {
 					c, err := policy.ParseChange(r.Payload)
 					if err != nil {
 						t.Fatal(err)

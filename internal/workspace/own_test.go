@@ -16,6 +16,7 @@ import (
 
 	"github.com/holdfast-dev/holdfast/approval"
 	"github.com/holdfast-dev/holdfast/event"
+	"github.com/holdfast-dev/holdfast/internal/record"
 	"github.com/holdfast-dev/holdfast/model"
 	"github.com/holdfast-dev/holdfast/session"
 	"github.com/holdfast-dev/holdfast/transcript"
@@ -140,7 +141,7 @@ func TestOwnAsks(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if r.Kind == session.KindApprovalResolved && !strings.Contains(string(r.Payload), `"by":"`+tt.by+`"`) {
+				if r.Kind == record.KindApprovalResolved && !strings.Contains(string(r.Payload), `"by":"`+tt.by+`"`) {
 					t.Errorf("the answer on record is %s", r.Payload)
 				}
 			}
@@ -349,7 +350,7 @@ func TestOwnInterrupted(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if r.Kind == session.KindTurnClosed {
+				if r.Kind == record.KindTurnClosed {
 					closed = string(r.Payload)
 				}
 			}

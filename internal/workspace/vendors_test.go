@@ -21,6 +21,7 @@ import (
 	"github.com/holdfast-dev/holdfast/event"
 	"github.com/holdfast-dev/holdfast/internal/aimock"
 	"github.com/holdfast-dev/holdfast/internal/missing"
+	"github.com/holdfast-dev/holdfast/internal/record"
 	"github.com/holdfast-dev/holdfast/internal/workspace/guest"
 	"github.com/holdfast-dev/holdfast/internal/workspace/testimage"
 	"github.com/holdfast-dev/holdfast/session"
@@ -129,13 +130,13 @@ func twoTurns(t *testing.T, set Settings, environ []string, kept string) {
 			t.Fatal(err)
 		}
 		switch r.Kind {
-		case session.KindVendorMapped:
+		case record.KindVendorMapped:
 			m := guest.Mapping{}
 			if err := json.Unmarshal(r.Payload, &m); err != nil || m.Generation != 1 {
 				t.Errorf("%s, %v", r.Payload, err)
 			}
 			ids[m.Session] = true
-		case session.KindWorkspaceEvent:
+		case record.KindWorkspaceEvent:
 			t.Errorf("%s", r.Payload)
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/holdfast-dev/holdfast/internal/record"
 	"github.com/holdfast-dev/holdfast/session"
 )
 
@@ -280,16 +281,16 @@ func kindOf(b []byte) session.Kind {
 	switch string(b) {
 	case string(session.KindItem):
 		return session.KindItem
-	case string(session.KindToolStarted):
-		return session.KindToolStarted
-	case string(session.KindToolFinished):
-		return session.KindToolFinished
-	case string(session.KindDecision):
-		return session.KindDecision
-	case string(session.KindTurnOpened):
-		return session.KindTurnOpened
-	case string(session.KindTurnClosed):
-		return session.KindTurnClosed
+	case string(record.KindToolStarted):
+		return record.KindToolStarted
+	case string(record.KindToolFinished):
+		return record.KindToolFinished
+	case string(record.KindDecision):
+		return record.KindDecision
+	case string(record.KindTurnOpened):
+		return record.KindTurnOpened
+	case string(record.KindTurnClosed):
+		return record.KindTurnClosed
 	}
 	return session.Kind(b)
 }

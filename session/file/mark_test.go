@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"testing"
 
+	"github.com/holdfast-dev/holdfast/internal/record"
 	"github.com/holdfast-dev/holdfast/session"
 )
 
@@ -26,8 +27,8 @@ func foldedAnew(t *testing.T, format int) {
 	s := openStore(t, dir)
 	a, lease := begin(t, s, "s")
 	add(t, s, a, lease.Epoch, a.items(3, 200)...)
-	add(t, s, a, lease.Epoch, a.record(session.KindApprovalAsked, []byte(`{"id":"q"}`)))
-	add(t, s, a, lease.Epoch, a.record(session.KindRunEvent, []byte(`{"status":"running"}`)))
+	add(t, s, a, lease.Epoch, a.record(record.KindApprovalAsked, []byte(`{"id":"q"}`)))
+	add(t, s, a, lease.Epoch, a.record(record.KindRunEvent, []byte(`{"status":"running"}`)))
 	if err := s.Release(t.Context(), "s", lease); err != nil {
 		t.Fatal(err)
 	}
@@ -72,7 +73,7 @@ func foldedAnew(t *testing.T, format int) {
 	}
 	// Whoever writes next counts on from there, and leaves a mark of this format.
 	lease = take(t, s, "s")
-	add(t, s, a, lease.Epoch, a.record(session.KindApprovalAsked, []byte(`{"id":"r"}`)))
+	add(t, s, a, lease.Epoch, a.record(record.KindApprovalAsked, []byte(`{"id":"r"}`)))
 	if err := s.Release(t.Context(), "s", lease); err != nil {
 		t.Fatal(err)
 	}

@@ -42,7 +42,7 @@ func (a *author) opened(base *session.Base) session.Record {
 }
 
 func (a *author) turn(words string) session.Record {
-	return a.next(session.KindTurnOpened, record.TurnOpened{Turn: words})
+	return a.next(record.KindTurnOpened, record.TurnOpened{Turn: words})
 }
 
 func (a *author) batch(records ...session.Record) session.Batch {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/holdfast-dev/holdfast/internal/freeport"
 	"github.com/holdfast-dev/holdfast/internal/missing"
+	"github.com/holdfast-dev/holdfast/internal/record"
 	"github.com/holdfast-dev/holdfast/session"
 )
 
@@ -166,7 +167,7 @@ func (a *author) batch(records ...session.Record) session.Batch {
 
 // note is a record of no meaning to lists.
 func (a *author) note(text string) session.Record {
-	return a.seal(session.KindWorkspaceEvent, map[string]string{"text": text})
+	return a.seal(record.KindWorkspaceEvent, map[string]string{"text": text})
 }
 
 func (a *author) add(records ...session.Record) {

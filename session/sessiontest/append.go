@@ -25,7 +25,7 @@ func testOrder(e *env) {
 func testBatch(e *env) {
 	w := e.create("s")
 	e.append(w, w.items(3)...)
-	e.append(w, w.item("x"), w.payload(session.KindTurnOpened, record.TurnOpened{Turn: "t"}), w.rename("title"))
+	e.append(w, w.item("x"), w.payload(record.KindTurnOpened, record.TurnOpened{Turn: "t"}), w.rename("title"))
 	same(e, "read", e.read(e.store, "s", session.Range{}), w.all)
 	if m := e.meta(e.store, "s"); m.Head != 7 || m.MessageCount != 4 || m.Title != "title" {
 		e.Fatalf("meta after batches: %+v", m)
@@ -157,7 +157,7 @@ func testExactBytes(e *env) {
 		`{"deep":` + strings.Repeat("[", 500) + strings.Repeat("]", 500) + `}`,
 		"{\"tab\":\t1}",
 	} {
-		e.append(w, w.next(session.KindWorkspaceEvent, []byte(p)))
+		e.append(w, w.next(record.KindWorkspaceEvent, []byte(p)))
 	}
 	same(e, "read", e.read(e.store, "s", session.Range{}), w.all)
 }

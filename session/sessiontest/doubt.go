@@ -118,7 +118,7 @@ func testLeaseClock(e *env) {
 		_, err := other.Open(e.ctx(), "s", nil)
 		want(e, "open by a clock that is "+name, err, session.ErrBusy)
 	}
-	turn, err := session.NewDraft(session.KindTurnOpened, record.TurnOpened{Turn: "t"})
+	turn, err := session.NewDraft(record.KindTurnOpened, record.TurnOpened{Turn: "t"})
 	if err != nil {
 		e.Fatal(err)
 	}

@@ -163,8 +163,8 @@ func testLeaseShared(e *env) {
 	e.append(w, w.item("x"))
 	for _, r := range []session.Record{
 		w.rename("by a stranger"),
-		w.next(session.KindApprovalResolved, []byte(`{"id":"q"}`)),
-		w.payload(session.KindPolicyChanged, record.PolicyChanged{Mode: "plan"}),
+		w.next(record.KindApprovalResolved, []byte(`{"id":"q"}`)),
+		w.payload(record.KindPolicyChanged, record.PolicyChanged{Mode: "plan"}),
 	} {
 		if err := e.store.Append(e.ctx(), "s", batch(0, r)); err != nil {
 			e.Fatalf("%s without a lease: %v", r.Kind, err)

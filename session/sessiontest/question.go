@@ -5,16 +5,17 @@ import (
 	"slices"
 	"time"
 
+	"github.com/holdfast-dev/holdfast/internal/record"
 	"github.com/holdfast-dev/holdfast/session"
 )
 
 // ask and answer make the records of a question.
 func (w *writer) ask(id string) session.Record {
-	return w.next(session.KindApprovalAsked, fmt.Appendf(nil, `{"id":%q,"use_id":"u"}`, id))
+	return w.next(record.KindApprovalAsked, fmt.Appendf(nil, `{"id":%q,"use_id":"u"}`, id))
 }
 
 func (w *writer) answer(id string) session.Record {
-	return w.next(session.KindApprovalResolved, fmt.Appendf(nil, `{"id":%q,"decision":"deny"}`, id))
+	return w.next(record.KindApprovalResolved, fmt.Appendf(nil, `{"id":%q,"decision":"deny"}`, id))
 }
 
 func testQuestions(e *env) {

@@ -4,12 +4,13 @@ import (
 	"slices"
 	"time"
 
+	"github.com/holdfast-dev/holdfast/internal/record"
 	"github.com/holdfast-dev/holdfast/session"
 )
 
 // run makes a record of what became of a run; without a status it changes none.
 func (w *writer) run(status string) session.Record {
-	return w.payload(session.KindRunEvent, map[string]string{"event": "x", "status": status})
+	return w.payload(record.KindRunEvent, map[string]string{"event": "x", "status": status})
 }
 
 func testRun(e *env) {

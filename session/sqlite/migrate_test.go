@@ -11,6 +11,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/holdfast-dev/holdfast/internal/record"
 	"github.com/holdfast-dev/holdfast/session"
 	"github.com/holdfast-dev/holdfast/session/sqlite"
 )
@@ -70,11 +71,11 @@ INSERT INTO epochs SELECT last FROM new.epochs;
 `
 
 func (a *author) ask(id string) session.Record {
-	return a.seal(session.KindApprovalAsked, map[string]string{"id": id})
+	return a.seal(record.KindApprovalAsked, map[string]string{"id": id})
 }
 
 func (a *author) answer(id string) session.Record {
-	return a.seal(session.KindApprovalResolved, map[string]string{"id": id})
+	return a.seal(record.KindApprovalResolved, map[string]string{"id": id})
 }
 
 // oldFile makes a file of version 1 with some sessions, and tells their metas.
@@ -179,7 +180,7 @@ func migrates(t *testing.T, path string, want map[string]session.Meta) {
 	s := open(t, path)
 	a := create(t, s, "after")
 	a.add(a.ask("q6"))
-	a.add(a.seal(session.KindRunEvent, map[string]string{"status": "running"}))
+	a.add(a.seal(record.KindRunEvent, map[string]string{"status": "running"}))
 	if m := meta(t, s, "after"); m.Questions != 1 || m.Run != "running" {
 		t.Errorf("%+v", m)
 	}

@@ -39,12 +39,12 @@ func worked(b *testing.B, s *session.Sessions, id string, turns int) {
 	}
 	text := transcript.Text{Text: strings.Repeat("some words, ", 30)}
 	for turn := range turns {
-		put(session.KindTurnOpened, record.TurnOpened{Turn: fmt.Sprint(turn)})
+		put(record.KindTurnOpened, record.TurnOpened{Turn: fmt.Sprint(turn)})
 		say(transcript.Item{Role: transcript.RoleUser, Parts: []transcript.Part{text}})
 		for i := range 3 {
 			use := fmt.Sprint("use-", turn, "-", i)
 			say(transcript.Item{Role: transcript.RoleAssistant, Parts: []transcript.Part{text, transcript.ToolUse{ID: use, Name: "Edit", Input: []byte(`{}`)}}})
-			put(session.KindToolStarted, record.ToolStarted{Use: use, Tool: "Edit"})
+			put(record.KindToolStarted, record.ToolStarted{Use: use, Tool: "Edit"})
 			for j := range content {
 				content[j] = byte(turn*j*j>>3 + i)
 			}
@@ -55,12 +55,12 @@ func worked(b *testing.B, s *session.Sessions, id string, turns int) {
 			if err != nil {
 				b.Fatal(err)
 			}
-			drafts = append(drafts, session.Draft{Kind: session.KindFileSaved, Payload: payload})
-			put(session.KindToolFinished, record.ToolFinished{Use: use})
+			drafts = append(drafts, session.Draft{Kind: record.KindFileSaved, Payload: payload})
+			put(record.KindToolFinished, record.ToolFinished{Use: use})
 			say(transcript.ResultItem(transcript.ToolResult{UseID: use, Content: []transcript.Part{text}}))
 		}
 		say(transcript.Item{Role: transcript.RoleAssistant, Parts: []transcript.Part{text}})
-		put(session.KindTurnClosed, record.TurnClosed{Turn: fmt.Sprint(turn)})
+		put(record.KindTurnClosed, record.TurnClosed{Turn: fmt.Sprint(turn)})
 		if turn%50 == 49 {
 			items = items[len(items)-40:]
 			put(session.KindRewrite, session.Rewrite{Reason: "compact", Items: items, Messages: len(items)})

@@ -88,7 +88,7 @@ func (s *stage) waitForStart(ctx context.Context, sessions *session.Sessions) er
 
 // startOf returns the tool use that a record says has started.
 func startOf(r session.Record) (use string, ok bool) {
-	if r.Kind != session.KindToolStarted {
+	if r.Kind != record.KindToolStarted {
 		return "", false
 	}
 	var st record.ToolStarted

@@ -85,15 +85,15 @@ func (c *replayCmd) moments(ctx context.Context, p *command.Program, s *session.
 			}
 			in.Event, in.Prompt, in.Source = hook.UserPromptSubmit, it.Text(), "user"
 			list = append(list, moment{replayedDoc{Seq: rec.Seq, text: in.Prompt}, in})
-		case session.KindHookRan:
+		case record.KindHookRan:
 			var ran record.HookRan
 			if err := json.Unmarshal(rec.Payload, &ran); err != nil {
 				return nil, fmt.Errorf("record %d (%s): %w", rec.Seq, rec.Kind, err)
 			}
 			kept = ran.Event == string(hook.Stop) || ran.Event == string(hook.SubagentStop)
-		case session.KindTurnOpened:
+		case record.KindTurnOpened:
 			kept = false
-		case session.KindDecision:
+		case record.KindDecision:
 			var then policy.Decision
 			if err := json.Unmarshal(rec.Payload, &then); err != nil {
 				return nil, fmt.Errorf("record %d (%s): %w", rec.Seq, rec.Kind, err)

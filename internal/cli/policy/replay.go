@@ -176,13 +176,13 @@ func (r *replay) record(ctx context.Context, rec session.Record) (*replayDoc, bo
 		for _, u := range e.Uses() {
 			r.uses[u.ID] = u
 		}
-	case session.KindApprovalAsked:
+	case record.KindApprovalAsked:
 		var q approval.Question
 		if err := json.Unmarshal(rec.Payload, &q); err != nil {
 			return nil, false, bad(err)
 		}
 		r.asked[q.Use] = q
-	case session.KindPolicyChanged:
+	case record.KindPolicyChanged:
 		c, err := policy.ParseChange(rec.Payload)
 		if err == nil && c.Mode == "" {
 			err = r.guards.Apply(c)
@@ -190,13 +190,13 @@ func (r *replay) record(ctx context.Context, rec session.Record) (*replayDoc, bo
 		if err != nil {
 			return nil, false, bad(err)
 		}
-	case session.KindTurnClosed:
+	case record.KindTurnClosed:
 		var t record.TurnClosed
 		if err := json.Unmarshal(rec.Payload, &t); err != nil {
 			return nil, false, bad(err)
 		}
 		r.guards.EndTurn(t.Turn)
-	case session.KindDecision:
+	case record.KindDecision:
 		var then policy.Decision
 		if err := json.Unmarshal(rec.Payload, &then); err != nil {
 			return nil, false, bad(err)

@@ -18,6 +18,7 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/cli/view"
 	"github.com/holdfast-dev/holdfast/internal/daemon/wire"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
+	"github.com/holdfast-dev/holdfast/internal/record"
 	"github.com/holdfast-dev/holdfast/internal/settings"
 	"github.com/holdfast-dev/holdfast/session"
 )
@@ -213,7 +214,7 @@ func (r *remoteRun) told(ctx, away context.Context, e toldEvent) (out outcome.Ou
 	case e.event.Kind == client.EventDeleted:
 		err := &outcome.Failure{Message: "the session was deleted", Result: outcome.NotFound, Cause: session.ErrNotFound}
 		return outcome.NotFound, true, err
-	case e.event.Kind == client.EventRecord && e.event.Record.Kind == session.KindRunEvent && e.event.Record.Payload != nil:
+	case e.event.Kind == client.EventRecord && e.event.Record.Kind == record.KindRunEvent && e.event.Record.Payload != nil:
 		return r.runEvent(ctx, away, e.event.Record.Payload)
 	}
 	return out, false, nil

@@ -9,6 +9,7 @@ import (
 	"github.com/holdfast-dev/holdfast/daemon/api"
 	"github.com/holdfast-dev/holdfast/internal/cli/command"
 	"github.com/holdfast-dev/holdfast/internal/daemon/wire"
+	"github.com/holdfast-dev/holdfast/internal/record"
 	"github.com/holdfast-dev/holdfast/internal/term"
 	"github.com/holdfast-dev/holdfast/session"
 )
@@ -76,16 +77,16 @@ walk:
 			return stateDamaged, nil
 		}
 		switch r.Kind {
-		case session.KindRunEvent:
+		case record.KindRunEvent:
 			var e wire.RunEvent
 			if runs && r.Payload != nil && json.Unmarshal(r.Payload, &e) == nil {
 				given[e.InputID] = given[e.InputID] || e.Event == wire.RunInputGiven
 				wants = wants || e.Event == wire.RunInputAsked && !given[e.InputID]
 			}
-		case session.KindTurnOpened, session.KindApprovalAsked, session.KindToolStarted:
+		case record.KindTurnOpened, record.KindApprovalAsked, record.KindToolStarted:
 			over = false
 			break walk
-		case session.KindTurnClosed, session.KindOpened, session.KindRewrite, session.KindRedacted:
+		case record.KindTurnClosed, session.KindOpened, session.KindRewrite, session.KindRedacted:
 			break walk
 		}
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/cli/command"
 	"github.com/holdfast-dev/holdfast/internal/cli/flags"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
+	"github.com/holdfast-dev/holdfast/internal/record"
 	"github.com/holdfast-dev/holdfast/internal/term"
 	"github.com/holdfast-dev/holdfast/internal/workspace"
 	"github.com/holdfast-dev/holdfast/session"
@@ -139,7 +140,7 @@ func (c *showCmd) record(p *command.Program, r session.Record) error {
 	switch {
 	case r.Payload == nil:
 		payload = "(erased)"
-	case r.Kind == session.KindFileSaved && !c.Full:
+	case r.Kind == record.KindFileSaved && !c.Full:
 		payload = savedLine(r.Payload)
 	}
 	if !c.Full {

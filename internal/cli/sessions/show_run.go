@@ -11,6 +11,7 @@ import (
 
 	"github.com/holdfast-dev/holdfast/internal/cli/command"
 	"github.com/holdfast-dev/holdfast/internal/daemon/wire"
+	"github.com/holdfast-dev/holdfast/internal/record"
 	"github.com/holdfast-dev/holdfast/internal/term"
 	"github.com/holdfast-dev/holdfast/session"
 )
@@ -63,7 +64,7 @@ func (c *showCmd) agents(ctx context.Context, p *command.Program, s *session.Ses
 // it ended, or "".
 func runText(r session.Record) string {
 	var e wire.RunEvent
-	if r.Kind != session.KindRunEvent || r.Payload == nil || json.Unmarshal(r.Payload, &e) != nil {
+	if r.Kind != record.KindRunEvent || r.Payload == nil || json.Unmarshal(r.Payload, &e) != nil {
 		return ""
 	}
 	var b strings.Builder

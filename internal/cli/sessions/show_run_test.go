@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/holdfast-dev/holdfast/internal/daemon/wire"
+	"github.com/holdfast-dev/holdfast/internal/record"
 	"github.com/holdfast-dev/holdfast/session"
 )
 
@@ -29,11 +30,11 @@ func TestRunText(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := runText(session.Record{Kind: session.KindRunEvent, Payload: b}); got != c.want {
+		if got := runText(session.Record{Kind: record.KindRunEvent, Payload: b}); got != c.want {
 			t.Errorf("%s: %q, want %q", b, got, c.want)
 		}
 	}
-	for _, r := range []session.Record{{Kind: session.KindRunEvent}, {Kind: session.KindRunEvent, Payload: []byte(`[]`)}, {Kind: session.KindItem, Payload: []byte(`{"event":"started"}`)}} {
+	for _, r := range []session.Record{{Kind: record.KindRunEvent}, {Kind: record.KindRunEvent, Payload: []byte(`[]`)}, {Kind: session.KindItem, Payload: []byte(`{"event":"started"}`)}} {
 		if got := runText(r); got != "" {
 			t.Errorf("%s: %q", r.Kind, got)
 		}

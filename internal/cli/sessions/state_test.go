@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/holdfast-dev/holdfast/internal/record"
 	"github.com/holdfast-dev/holdfast/session"
 	"github.com/holdfast-dev/holdfast/session/memory"
 	"github.com/holdfast-dev/holdfast/transcript"
@@ -14,14 +15,14 @@ import (
 // nothing from anybody.
 func TestStateOfRuns(t *testing.T) {
 	status := func(s string) session.Draft {
-		return session.Draft{Kind: session.KindRunEvent, Payload: json.RawMessage(`{"event":"x","status":"` + s + `"}`)}
+		return session.Draft{Kind: record.KindRunEvent, Payload: json.RawMessage(`{"event":"x","status":"` + s + `"}`)}
 	}
 	input := func(what, id string) session.Draft {
-		return session.Draft{Kind: session.KindRunEvent, Payload: json.RawMessage(`{"event":"input_` + what + `","input_id":"` + id + `"}`)}
+		return session.Draft{Kind: record.KindRunEvent, Payload: json.RawMessage(`{"event":"input_` + what + `","input_id":"` + id + `"}`)}
 	}
-	opened := session.Draft{Kind: session.KindTurnOpened, Payload: json.RawMessage(`{"turn":"t"}`)}
-	closed := session.Draft{Kind: session.KindTurnClosed, Payload: json.RawMessage(`{"turn":"t","reason":"completed"}`)}
-	finished := session.Draft{Kind: session.KindToolFinished, Payload: json.RawMessage(`{"use":"u","tool":"Bash"}`)}
+	opened := session.Draft{Kind: record.KindTurnOpened, Payload: json.RawMessage(`{"turn":"t"}`)}
+	closed := session.Draft{Kind: record.KindTurnClosed, Payload: json.RawMessage(`{"turn":"t","reason":"completed"}`)}
+	finished := session.Draft{Kind: record.KindToolFinished, Payload: json.RawMessage(`{"use":"u","tool":"Bash"}`)}
 	news := session.ItemDraft(transcript.MustEncode(transcript.UserText("it has ended")), true, nil)
 	for _, c := range []struct {
 		name   string
@@ -82,7 +83,7 @@ func TestStateWhenASubagentAsks(t *testing.T) {
 		if id != "sub" {
 			continue
 		}
-		asked := session.Draft{Kind: session.KindApprovalAsked, Payload: json.RawMessage(`{"id":"q","use_id":"u","tool":"Bash"}`)}
+		asked := session.Draft{Kind: record.KindApprovalAsked, Payload: json.RawMessage(`{"id":"q","use_id":"u","tool":"Bash"}`)}
 		if _, err := l.Append(ctx, asked); err != nil {
 			t.Fatal(err)
 		}

@@ -14,6 +14,7 @@ import (
 	"github.com/holdfast-dev/holdfast/hook"
 	"github.com/holdfast-dev/holdfast/internal/compose/env"
 	"github.com/holdfast-dev/holdfast/internal/diskfile"
+	"github.com/holdfast-dev/holdfast/internal/hooktranscript"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
 	"github.com/holdfast-dev/holdfast/internal/settings"
 	"github.com/holdfast-dev/holdfast/policy"
@@ -66,7 +67,7 @@ func Open(need *Options) (h *Hooks, err error) {
 		return h, fmt.Errorf("temporary folder of the hooks: %w", err)
 	}
 	h.temp = settings.Resolve(h.scratch.Path)
-	m, err := hook.NewMirror(h.temp, &hook.MirrorOptions{Name: "transcript.jsonl", CWD: need.Settings.Cwd(), Clock: e.Clock})
+	m, err := hooktranscript.New(h.temp, &hooktranscript.Options{Name: "transcript.jsonl", CWD: need.Settings.Cwd(), Clock: e.Clock})
 	if err != nil {
 		return h, fmt.Errorf("transcript for hooks: %w", err)
 	}

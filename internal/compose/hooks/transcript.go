@@ -4,14 +4,14 @@ import (
 	"sync"
 
 	"github.com/holdfast-dev/holdfast/agent"
-	"github.com/holdfast-dev/holdfast/hook"
+	"github.com/holdfast-dev/holdfast/internal/hooktranscript"
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
 // hookTranscript is the file that hooks read the transcript from. Nothing is written
 // to it before the first hook runs, which finds all that is there by then.
 type hookTranscript struct {
-	mirror *hook.Mirror
+	mirror *hooktranscript.Mirror
 
 	mu       sync.Mutex
 	loaded   bool

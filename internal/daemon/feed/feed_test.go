@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/holdfast-dev/holdfast/event"
+	"github.com/holdfast-dev/holdfast/internal/record"
 	"github.com/holdfast-dev/holdfast/session"
 	"github.com/holdfast-dev/holdfast/session/memory"
 	"github.com/holdfast-dev/holdfast/transcript"
@@ -57,7 +58,7 @@ func item(n int) session.Draft {
 
 func runEvent(t testing.TB, v any) session.Draft {
 	t.Helper()
-	d, err := session.NewDraft(session.KindRunEvent, v)
+	d, err := session.NewDraft(record.KindRunEvent, v)
 	if err != nil {
 		t.Fatal(err)
 	}

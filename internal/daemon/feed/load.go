@@ -6,6 +6,7 @@ import (
 	"errors"
 	"math"
 
+	"github.com/holdfast-dev/holdfast/internal/record"
 	"github.com/holdfast-dev/holdfast/session"
 )
 
@@ -224,7 +225,7 @@ type relay struct {
 
 // relayOf returns what a record relays, or nil.
 func relayOf(r *session.Record) *relay {
-	if r.Kind != session.KindRunEvent || r.Payload == nil {
+	if r.Kind != record.KindRunEvent || r.Payload == nil {
 		return nil
 	}
 	var l relay

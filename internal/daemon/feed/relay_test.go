@@ -8,6 +8,7 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"github.com/holdfast-dev/holdfast/internal/record"
 	"github.com/holdfast-dev/holdfast/session"
 	"github.com/holdfast-dev/holdfast/session/memory"
 )
@@ -92,7 +93,7 @@ func TestRelayGone(t *testing.T) {
 	h.add(
 		h.log, relayed(t, "nobody", 1, 2), relayed(t, "../x", 1, 1), relayed(t, "w", 3, 2), relayed(t, "w", 0, 2),
 		relayed(t, "w", -5, 1<<62), relayed(t, "w", 1, 3), relayed(t, "w", 50, 60),
-		session.Draft{Kind: session.KindRunEvent, Payload: json.RawMessage(`{"event":"relayed","from":"x"}`)},
+		session.Draft{Kind: record.KindRunEvent, Payload: json.RawMessage(`{"event":"relayed","from":"x"}`)},
 	)
 	for _, s := range []*Subscription{live, h.subscribe(1)} {
 		for seq := int64(2); seq <= 9; seq++ {

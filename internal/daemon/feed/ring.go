@@ -55,7 +55,7 @@ type entry struct {
 type state int
 
 const (
-	record    state = iota
+	stored    state = iota
 	delta           // comes after the record of its seq
 	lost            // deltas after the record of its seq were dropped
 	transient       // reading fails
@@ -63,7 +63,7 @@ const (
 
 // before is the seq of the last record that comes before an entry.
 func (n *entry) before() int64 {
-	if n.state == record {
+	if n.state == stored {
 		return n.seq - 1
 	}
 	return n.seq
@@ -168,7 +168,7 @@ func (f *feed) settle(seq int64) {
 // push adds an entry and drops what is too much.
 func (f *feed) push(n entry) {
 	n.prior = f.deltas
-	if n.state != record {
+	if n.state != stored {
 		n.seq = max(n.seq, f.head) // also when that was not there to be read
 	}
 	if n.state == delta {

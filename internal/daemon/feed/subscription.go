@@ -125,7 +125,7 @@ func (f *feed) next(s *Subscription) move {
 // passed reports whether a subscriber needs an entry no more: it knows the record, or
 // the delta is void.
 func (s *Subscription) passed(n *entry) bool {
-	if n.state == record {
+	if n.state == stored {
 		return n.seq <= s.seq
 	}
 	return n.seq < s.seq || s.catching && n.seq < s.target
@@ -145,7 +145,7 @@ func (f *feed) give(s *Subscription, p int64, n *entry) move {
 	switch n.state {
 	case lost:
 		return move{event: f.gap(s)}
-	case record:
+	case stored:
 		s.seq = n.seq
 	}
 	return move{event: n.event, err: n.err}

@@ -17,10 +17,10 @@ import (
 	"sync"
 	"time"
 
-	page "github.com/holdfast-dev/holdfast/console"
 	"github.com/holdfast-dev/holdfast/internal/compose/env"
 	"github.com/holdfast-dev/holdfast/internal/compose/stores"
 	"github.com/holdfast-dev/holdfast/internal/compose/tools"
+	"github.com/holdfast-dev/holdfast/internal/console"
 	"github.com/holdfast-dev/holdfast/internal/daemon"
 	"github.com/holdfast-dev/holdfast/internal/daemon/auth"
 	"github.com/holdfast-dev/holdfast/internal/daemon/runs"
@@ -140,7 +140,7 @@ func (d *parts) front() (err error) {
 		}
 	})
 	d.server, err = daemon.New(&daemon.Options{
-		Sessions: d.rt.Sessions(), Hub: d.rt.Hub, Runs: d.runs, Auth: d.auth, Console: page.Files(), Version: version.Of().Version,
+		Sessions: d.rt.Sessions(), Hub: d.rt.Hub, Runs: d.runs, Auth: d.auth, Console: console.Files(), Version: version.Of().Version,
 		Env: c.Env, Store: d.rt.Store.Ref, Metrics: d.rt.Telemetry.Handler(), Clock: c.Env.Clock, Log: c.Log, Workspaces: d.rt.Workspaces,
 	})
 	return err

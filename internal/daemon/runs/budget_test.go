@@ -10,8 +10,8 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/daemon/runs"
 	"github.com/holdfast-dev/holdfast/internal/daemon/strategy"
 	"github.com/holdfast-dev/holdfast/internal/daemon/wire"
+	"github.com/holdfast-dev/holdfast/internal/record"
 	"github.com/holdfast-dev/holdfast/runspec"
-	"github.com/holdfast-dev/holdfast/session"
 )
 
 // A call costs 1 USD.
@@ -74,7 +74,7 @@ func TestBudgetOutlivesTheDaemon(t *testing.T) {
 // endOf is the event of a record with which a run ends, or "".
 func endOf(r feed.Record) string {
 	var e wire.RunEvent
-	if r.Kind == session.KindRunEvent && json.Unmarshal(r.Payload, &e) == nil && e.Status.Ended() {
+	if r.Kind == record.KindRunEvent && json.Unmarshal(r.Payload, &e) == nil && e.Status.Ended() {
 		return e.Event
 	}
 	return ""

@@ -13,6 +13,7 @@ import (
 	"github.com/holdfast-dev/holdfast/daemon/api"
 	"github.com/holdfast-dev/holdfast/internal/daemon/runs"
 	"github.com/holdfast-dev/holdfast/internal/daemon/wire"
+	"github.com/holdfast-dev/holdfast/internal/record"
 	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/session"
 )
@@ -121,7 +122,7 @@ func (w *world) left(id string, items ...session.Record) {
 		{Event: wire.RunStarted, Status: api.StatusRunning, Segment: 1, Strategy: info, Input: "go"},
 		{Event: wire.RunStepStarted, Segment: 1, Step: "0", Agent: "writer", Input: "go"},
 	} {
-		d, err := session.NewDraft(session.KindRunEvent, e)
+		d, err := session.NewDraft(record.KindRunEvent, e)
 		w.ok(err)
 		_, err = l.Append(w.t.Context(), d)
 		w.ok(err)
@@ -170,7 +171,7 @@ func TestAnsweredAndKilled(t *testing.T) {
 	var turn []session.Record
 	for r, err := range w.sessions.Records(t.Context(), id, session.Range{}) {
 		w.ok(err)
-		if r.Kind == session.KindTurnOpened || r.Kind == session.KindItem {
+		if r.Kind == record.KindTurnOpened || r.Kind == session.KindItem {
 			turn = append(turn, r)
 		}
 	}
@@ -289,7 +290,7 @@ func TestInputTooEarly(t *testing.T) {
 	var order []string
 	for _, r := range v.all {
 		var e wire.RunEvent
-		if r.Kind == session.KindRunEvent && json.Unmarshal(r.Payload, &e) == nil && strings.HasPrefix(e.Event, "input_") {
+		if r.Kind == record.KindRunEvent && json.Unmarshal(r.Payload, &e) == nil && strings.HasPrefix(e.Event, "input_") {
 			order = append(order, e.Event)
 		}
 	}

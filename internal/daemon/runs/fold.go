@@ -9,6 +9,7 @@ import (
 
 	"github.com/holdfast-dev/holdfast/daemon/api"
 	"github.com/holdfast-dev/holdfast/internal/daemon/wire"
+	"github.com/holdfast-dev/holdfast/internal/record"
 	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/session"
 )
@@ -55,14 +56,14 @@ func (r *Runs) fold(ctx context.Context, id string) (*past, error) {
 			*p = past{started: p.started, forked: p.started != nil, relayed: map[string]int64{}, names: map[string]string{}}
 			p.reset()
 		}
-		if rec.Kind == session.KindPolicyChanged && rec.Payload != nil {
+		if rec.Kind == record.KindPolicyChanged && rec.Payload != nil {
 			c, err := policy.ParseChange(rec.Payload)
 			if err != nil {
 				return nil, fmt.Errorf("record %d of run %s: %w", rec.Seq, id, err)
 			}
 			p.mode = cmp.Or(c.Mode, p.mode)
 		}
-		if rec.Kind != session.KindRunEvent || rec.Payload == nil {
+		if rec.Kind != record.KindRunEvent || rec.Payload == nil {
 			continue
 		}
 		var e wire.RunEvent

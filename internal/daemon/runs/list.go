@@ -8,6 +8,7 @@ import (
 
 	"github.com/holdfast-dev/holdfast/daemon/api"
 	"github.com/holdfast-dev/holdfast/internal/daemon/wire"
+	"github.com/holdfast-dev/holdfast/internal/record"
 	"github.com/holdfast-dev/holdfast/internal/workspace"
 	"github.com/holdfast-dev/holdfast/session"
 )
@@ -275,7 +276,7 @@ func (r *Runs) tail(ctx context.Context, m session.Meta) (*timedEvent, error) {
 		if err != nil {
 			return nil, err
 		}
-		if rec.Kind != session.KindRunEvent || rec.Payload == nil {
+		if rec.Kind != record.KindRunEvent || rec.Payload == nil {
 			continue
 		}
 		var e wire.RunEvent

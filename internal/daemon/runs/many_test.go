@@ -10,7 +10,7 @@ import (
 	"github.com/holdfast-dev/holdfast/daemon/api"
 	"github.com/holdfast-dev/holdfast/internal/daemon/feed"
 	"github.com/holdfast-dev/holdfast/internal/daemon/wire"
-	"github.com/holdfast-dev/holdfast/session"
+	"github.com/holdfast-dev/holdfast/internal/record"
 )
 
 // Many runs at once lose no event: each is heard from its first record to its end,
@@ -68,13 +68,13 @@ func (w *world) follow(id string) error {
 // heard answers a question, and reports the end of a run.
 func (w *world) heard(id string, r feed.Record) (over bool, err error) {
 	switch r.Kind {
-	case session.KindApprovalAsked:
+	case record.KindApprovalAsked:
 		var q approval.Question
 		if err := json.Unmarshal(r.Payload, &q); err != nil {
 			return false, err
 		}
 		_, err = w.runs.Decide(w.t.Context(), id, decision(q, approval.Allow), q.Digest)
-	case session.KindRunEvent:
+	case record.KindRunEvent:
 		var e wire.RunEvent
 		if err := json.Unmarshal(r.Payload, &e); err != nil {
 			return false, err

@@ -360,9 +360,9 @@ func (m *member) progress(ctx context.Context, after int64) (p progress, err err
 			if it.Item.Role() == transcript.RoleAssistant {
 				p.text = it.Item.Text()
 			}
-		case rec.Kind == session.KindTurnOpened:
+		case rec.Kind == record.KindTurnOpened:
 			p.closed = ""
-		case rec.Kind == session.KindTurnClosed:
+		case rec.Kind == record.KindTurnClosed:
 			var c record.TurnClosed
 			if err := json.Unmarshal(rec.Payload, &c); err != nil {
 				return p, err

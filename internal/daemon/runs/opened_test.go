@@ -22,7 +22,7 @@ func (w *world) cutOff(id, owner string) {
 	w.t.Helper()
 	l, err := w.sessions.Create(w.t.Context(), session.Opened{SessionID: id, Owner: owner, CWD: w.cwd})
 	w.ok(err)
-	d, err := session.NewDraft(session.KindTurnOpened, record.TurnOpened{Turn: "turn-1"})
+	d, err := session.NewDraft(record.KindTurnOpened, record.TurnOpened{Turn: "turn-1"})
 	w.ok(err)
 	_, err = l.Append(w.t.Context(), d)
 	w.ok(err)
@@ -37,7 +37,7 @@ func brief(e *feed.Event) (list []string) {
 	for _, r := range e.Records {
 		what := string(r.Kind) + " of " + r.Session
 		var of wire.RunEvent
-		if r.Kind == session.KindRunEvent && json.Unmarshal(r.Payload, &of) == nil {
+		if r.Kind == record.KindRunEvent && json.Unmarshal(r.Payload, &of) == nil {
 			what = of.Event + " " + of.Session
 			if of.Opened != nil {
 				what += "and opened"
@@ -141,7 +141,7 @@ func TestResultOnRecord(t *testing.T) {
 		var last string
 		for r, err := range w.sessions.Records(t.Context(), "run", session.Range{}) {
 			w.ok(err)
-			if r.Kind == session.KindRunEvent {
+			if r.Kind == record.KindRunEvent {
 				last = string(r.Payload)
 			}
 		}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/holdfast-dev/holdfast/approval"
+	"github.com/holdfast-dev/holdfast/internal/record"
 	"github.com/holdfast-dev/holdfast/session"
 )
 
@@ -120,7 +121,7 @@ func (r *Runs) late(ctx context.Context, run, question string, err error) error 
 				break
 			}
 			var a approval.Answer
-			if rec.Kind == session.KindApprovalResolved && json.Unmarshal(rec.Payload, &a) == nil && a.Question == question {
+			if rec.Kind == record.KindApprovalResolved && json.Unmarshal(rec.Payload, &a) == nil && a.Question == question {
 				return errors.Join(err, &approval.AnsweredError{Winner: a})
 			}
 		}

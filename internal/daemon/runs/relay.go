@@ -14,6 +14,7 @@ import (
 
 	"github.com/holdfast-dev/holdfast/event"
 	"github.com/holdfast-dev/holdfast/internal/daemon/wire"
+	"github.com/holdfast-dev/holdfast/internal/record"
 	"github.com/holdfast-dev/holdfast/session"
 )
 
@@ -238,7 +239,7 @@ func (r *Runs) nameOf(ctx context.Context, run, id string) (string, error) {
 		var of struct {
 			Agent string `json:"agent"`
 		}
-		if rec.Kind == session.KindDecision && json.Unmarshal(rec.Payload, &of) == nil && of.Agent != "" {
+		if rec.Kind == record.KindDecision && json.Unmarshal(rec.Payload, &of) == nil && of.Agent != "" {
 			return of.Agent, nil
 		}
 	}

@@ -8,8 +8,8 @@ import (
 	"github.com/holdfast-dev/holdfast/approval"
 	"github.com/holdfast-dev/holdfast/internal/daemon/wire"
 	"github.com/holdfast-dev/holdfast/internal/policylog"
+	"github.com/holdfast-dev/holdfast/internal/record"
 	"github.com/holdfast-dev/holdfast/policy"
-	"github.com/holdfast-dev/holdfast/session"
 )
 
 func TestPolicy(t *testing.T) {
@@ -69,7 +69,7 @@ steps:
 	told := map[string]int{}
 	for _, r := range v.all {
 		var e wire.RunEvent
-		if r.Kind == session.KindRunEvent && json.Unmarshal(r.Payload, &e) == nil && e.Event == wire.RunPolicy {
+		if r.Kind == record.KindRunEvent && json.Unmarshal(r.Payload, &e) == nil && e.Event == wire.RunPolicy {
 			for _, c := range e.Chains {
 				told[c.Tool]++
 			}

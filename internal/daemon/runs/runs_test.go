@@ -13,6 +13,7 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/daemon/runs"
 	"github.com/holdfast-dev/holdfast/internal/daemon/strategy"
 	"github.com/holdfast-dev/holdfast/internal/daemon/wire"
+	"github.com/holdfast-dev/holdfast/internal/record"
 	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/runspec"
 	"github.com/holdfast-dev/holdfast/session"
@@ -369,7 +370,7 @@ func TestSeveralAgents(t *testing.T) {
 	}
 	var started []string
 	for _, r := range v.all {
-		if r.Kind == session.KindTurnOpened {
+		if r.Kind == record.KindTurnOpened {
 			started = append(started, r.Agent)
 		}
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/holdfast-dev/holdfast/approval"
 	"github.com/holdfast-dev/holdfast/daemon/api"
 	"github.com/holdfast-dev/holdfast/internal/daemon/wire"
+	"github.com/holdfast-dev/holdfast/internal/record"
 	"github.com/holdfast-dev/holdfast/model"
 	"github.com/holdfast-dev/holdfast/model/scripted"
 	"github.com/holdfast-dev/holdfast/session"
@@ -286,7 +287,7 @@ type heldEnd struct {
 
 func (h *heldEnd) Append(ctx context.Context, id string, b session.Batch) error {
 	for _, r := range b.Records {
-		if r.Kind == session.KindRunEvent && strings.Contains(string(r.Payload), `"event":"`+wire.RunInterrupted) {
+		if r.Kind == record.KindRunEvent && strings.Contains(string(r.Payload), `"event":"`+wire.RunInterrupted) {
 			h.once.Do(func() { close(h.at) })
 			<-h.goOn
 		}

@@ -19,6 +19,7 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/daemon/runs"
 	"github.com/holdfast-dev/holdfast/internal/daemon/strategy"
 	"github.com/holdfast-dev/holdfast/internal/daemon/wire"
+	"github.com/holdfast-dev/holdfast/internal/record"
 	"github.com/holdfast-dev/holdfast/model/scripted"
 	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/runspec"
@@ -291,7 +292,7 @@ func (v *watcher) event(name string) wire.RunEvent {
 	var e wire.RunEvent
 	v.until(name, func(r feed.Record) bool {
 		e = wire.RunEvent{}
-		return r.Kind == session.KindRunEvent && json.Unmarshal(r.Payload, &e) == nil && e.Event == name
+		return r.Kind == record.KindRunEvent && json.Unmarshal(r.Payload, &e) == nil && e.Event == name
 	})
 	return e
 }
@@ -300,7 +301,7 @@ func (v *watcher) event(name string) wire.RunEvent {
 func (v *watcher) question() approval.Question {
 	v.w.t.Helper()
 	var q approval.Question
-	r := v.until("a question", func(r feed.Record) bool { return r.Kind == session.KindApprovalAsked })
+	r := v.until("a question", func(r feed.Record) bool { return r.Kind == record.KindApprovalAsked })
 	if err := json.Unmarshal(r.Payload, &q); err != nil {
 		v.w.t.Fatal(err)
 	}
@@ -310,7 +311,7 @@ func (v *watcher) question() approval.Question {
 func (v *watcher) answer() approval.Answer {
 	v.w.t.Helper()
 	var a approval.Answer
-	r := v.until("an answer", func(r feed.Record) bool { return r.Kind == session.KindApprovalResolved })
+	r := v.until("an answer", func(r feed.Record) bool { return r.Kind == record.KindApprovalResolved })
 	if err := json.Unmarshal(r.Payload, &a); err != nil {
 		v.w.t.Fatal(err)
 	}
@@ -327,7 +328,7 @@ func (w *world) terminal(id string) (ends []api.Status) {
 	for r, err := range w.sessions.Records(w.t.Context(), id, session.Range{}) {
 		w.ok(err)
 		var e wire.RunEvent
-		if r.Kind == session.KindRunEvent && json.Unmarshal(r.Payload, &e) == nil && e.Status.Ended() {
+		if r.Kind == record.KindRunEvent && json.Unmarshal(r.Payload, &e) == nil && e.Status.Ended() {
 			ends = append(ends, e.Status)
 		}
 	}

@@ -4,8 +4,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/holdfast-dev/holdfast/internal/record"
 	"github.com/holdfast-dev/holdfast/policy"
-	"github.com/holdfast-dev/holdfast/session"
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
@@ -42,7 +42,7 @@ func BenchmarkProject(b *testing.B) {
 			ID: "i", Role: transcript.RoleAssistant, Model: "m", Usage: &transcript.Usage{Input: 10, Output: 5},
 			Parts: []transcript.Part{transcript.Text{Text: strings.Repeat("word ", 200)}, transcript.ToolUse{ID: "c", Name: "Bash", Input: Raw(`{"command":"ls"}`)}},
 		}),
-		"question": source(b, session.KindApprovalAsked, question(policy.Request{Operation: policy.OpCommand, Resource: "git push", Input: Raw(`{"command":"git push"}`)})),
+		"question": source(b, record.KindApprovalAsked, question(policy.Request{Operation: policy.OpCommand, Resource: "git push", Input: Raw(`{"command":"git push"}`)})),
 		"step":     events(b, RunEvent{Event: RunStepStarted, StepName: "draft", Agent: "writer"}),
 	} {
 		b.Run(name, func(b *testing.B) {

@@ -32,7 +32,7 @@ const (
 	RunInterrupted   = "interrupted"
 )
 
-// RunEvent is the payload of a run.event record ([session.KindRunEvent]).
+// RunEvent is the payload of a run.event record ([record.KindRunEvent]).
 type RunEvent struct {
 	Event   string     `json:"event"`
 	Status  api.Status `json:"status,omitempty"`  // the run's from here on

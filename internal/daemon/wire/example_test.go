@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/holdfast-dev/holdfast/internal/daemon/wire"
+	"github.com/holdfast-dev/holdfast/internal/record"
 	"github.com/holdfast-dev/holdfast/session"
 )
 
@@ -33,7 +34,7 @@ func ExampleEncode() {
 
 func ExampleProject() {
 	payload, _ := json.Marshal(wire.RunEvent{Event: wire.RunSteered, Text: "shorter", By: "ann", RequestID: "r1"})
-	r := session.Record{Seq: 9, Kind: session.KindRunEvent, Time: time.Date(2025, 1, 15, 10, 30, 1, 0, time.UTC), Payload: payload}
+	r := session.Record{Seq: 9, Kind: record.KindRunEvent, Time: time.Date(2025, 1, 15, 10, 30, 1, 0, time.UTC), Payload: payload}
 	for _, frame := range wire.Project("run-1", r.Seq, wire.Source{Record: r}) {
 		fmt.Printf("%s\n", frame)
 	}

@@ -99,7 +99,7 @@ func FuzzProject(f *testing.F) {
 		RunStarted, RunStepStarted, RunStepCompleted, RunStepFailed, RunRelayed, RunInputAsked, RunInputGiven, RunSteered, RunPolicy,
 		RunCompleted, RunFailed, RunCancelled, RunInterrupted,
 	} {
-		add(session.KindRunEvent, RunEvent{Event: e, Strategy: &StrategyInfo{Flow: Raw(`{}`)}, Chains: []policy.Chain{{Links: []policy.Link{{}}}}, Usage: &transcript.Usage{Input: 1}})
+		add(record.KindRunEvent, RunEvent{Event: e, Strategy: &StrategyInfo{Flow: Raw(`{}`)}, Chains: []policy.Chain{{Links: []policy.Link{{}}}}, Usage: &transcript.Usage{Input: 1}})
 	}
 	for _, role := range []transcript.Role{transcript.RoleUser, transcript.RoleAssistant, transcript.RoleTool, transcript.RoleSystem} {
 		it := transcript.Item{ID: "i", Role: role, Parts: []transcript.Part{
@@ -111,10 +111,10 @@ func FuzzProject(f *testing.F) {
 		add(session.KindItem, session.ItemPayload{Item: transcript.MustEncode(it).JSON})
 	}
 	q := question(policy.Request{Operation: policy.OpWrite, Resource: "/a", Shown: "+", Input: Raw(`{}`)}, policy.Request{Resource: "/b"})
-	add(session.KindApprovalAsked, q)
-	add(session.KindApprovalResolved, approval.Answer{Question: "p", Decision: approval.Allow})
-	add(session.KindToolStarted, record.ToolStarted{Use: "c"})
-	add(session.KindToolFinished, record.ToolFinished{Use: "c", Outcome: "unknown"})
+	add(record.KindApprovalAsked, q)
+	add(record.KindApprovalResolved, approval.Answer{Question: "p", Decision: approval.Allow})
+	add(record.KindToolStarted, record.ToolStarted{Use: "c"})
+	add(record.KindToolFinished, record.ToolFinished{Use: "c", Outcome: "unknown"})
 	add(session.KindRewrite, session.Rewrite{Reason: "compaction"})
 	f.Add("item", []byte(`{"item":{"role":"assistant","parts":[{"type":"tool_use","id":"c","name":"n","input":nul}]}}`), "", int64(-1))
 	f.Add("item", []byte(`{"item":[`), "", int64(1)<<60)

@@ -13,8 +13,8 @@ import (
 	"github.com/holdfast-dev/holdfast/approval"
 	"github.com/holdfast-dev/holdfast/daemon/api"
 	"github.com/holdfast-dev/holdfast/internal/corpus"
+	"github.com/holdfast-dev/holdfast/internal/record"
 	"github.com/holdfast-dev/holdfast/policy"
-	"github.com/holdfast-dev/holdfast/session"
 )
 
 // question asks about the effects of a call.
@@ -27,7 +27,7 @@ func question(requests ...policy.Request) approval.Question {
 
 func permissionFrame(t *testing.T, q approval.Question) (*RequestPermission, []byte) {
 	t.Helper()
-	frames := Project("run_abc123", 9, source(t, session.KindApprovalAsked, q))
+	frames := Project("run_abc123", 9, source(t, record.KindApprovalAsked, q))
 	if len(frames) != 1 {
 		t.Fatalf("%d frames", len(frames))
 	}
@@ -142,7 +142,7 @@ func asksAs(t *testing.T, c corpus.Case) {
 		policy.Decision{Tool: strings.Trim(given[4], `"}`), Effect: policy.Ask}, approval.QuestionOptions{ID: "perm-uuid-1234", At: noon})
 	want := fields(t, c, c.Expect())["message"].(map[string]any)
 	run, _ := want["runId"].(string)
-	s := source(t, session.KindApprovalAsked, q)
+	s := source(t, record.KindApprovalAsked, q)
 	s.Agent = given[3]
 	var got map[string]any
 	c.Decode(t, Project(run, 9, s)[0], &got)
@@ -205,7 +205,7 @@ func refused(t *testing.T, c corpus.Case) {
 }
 
 func resolvedForOthers(t *testing.T, _ corpus.Case) {
-	got := Project("run-1", 9, source(t, session.KindApprovalResolved, approval.Answer{Question: "P1", Decision: approval.Allow, By: "ann", Via: "websocket"}))
+	got := Project("run-1", 9, source(t, record.KindApprovalResolved, approval.Answer{Question: "P1", Decision: approval.Allow, By: "ann", Via: "websocket"}))
 	if len(got) != 1 || !strings.Contains(string(got[0]), `"permissionRequestId":"P1","decision":"allow","by":"ann","via":"websocket"`) {
 		t.Errorf("others are told %s", got)
 	}

@@ -51,7 +51,7 @@ func project(run string, r Source) []OfRun {
 	}
 	var list []OfRun
 	switch r.Kind {
-	case session.KindItem, session.KindToolStarted, session.KindApprovalAsked, session.KindApprovalResolved:
+	case session.KindItem, record.KindToolStarted, record.KindApprovalAsked, record.KindApprovalResolved:
 		events, err := event.FromRecord(r.Record, nil)
 		if err != nil {
 			return nil
@@ -59,16 +59,16 @@ func project(run string, r Source) []OfRun {
 		for _, e := range events {
 			list = append(list, ofEvent(run, r, e)...)
 		}
-	case session.KindRunEvent: // the run's, not an agent's
+	case record.KindRunEvent: // the run's, not an agent's
 		list = read(r, ofRunEvent)
-	case session.KindToolFinished: // its outcome, also of a call that was not run
+	case record.KindToolFinished: // its outcome, also of a call that was not run
 		list = read(r, ofToolFinished)
 	case session.KindRewrite: // no event of it is on record
 		list = read(r, func(r Source, w *session.Rewrite) []OfRun {
 			return streamed(r, &StreamRetention{Event: Retention{Kind: w.Reason, By: w.By, Retained: w.Messages}})
 		})
-	case session.KindOpened, session.KindTurnOpened, session.KindTurnClosed, session.KindDecision, session.KindPolicyChanged,
-		session.KindHookRan, session.KindMetaChanged, session.KindVendorMapped, session.KindWorkspaceEvent, session.KindTaskChanged, session.KindFileSaved, session.KindModelCalled, session.KindRedacted, session.KindAccess:
+	case session.KindOpened, record.KindTurnOpened, record.KindTurnClosed, record.KindDecision, record.KindPolicyChanged,
+		record.KindHookRan, session.KindMetaChanged, record.KindVendorMapped, record.KindWorkspaceEvent, record.KindTaskChanged, record.KindFileSaved, session.KindModelCalled, session.KindRedacted, record.KindAccess:
 	}
 	for _, m := range list {
 		m.Common().TS = Time{r.Time}

@@ -28,7 +28,7 @@ func item(t testing.TB, it transcript.Item) Source {
 	return source(t, session.KindItem, session.ItemPayload{Item: transcript.MustEncode(it).JSON})
 }
 
-func events(t testing.TB, e RunEvent) Source { return source(t, session.KindRunEvent, e) }
+func events(t testing.TB, e RunEvent) Source { return source(t, record.KindRunEvent, e) }
 
 const head = `"ts":"2025-01-15T10:30:01.000Z",`
 
@@ -110,7 +110,7 @@ func TestProject(t *testing.T) {
 		},
 		"relayed":             {events(t, RunEvent{Event: RunRelayed, Session: "run-1.a", From: 1, To: 2}), nil},
 		"of a later version":  {events(t, RunEvent{Event: "new"}), nil},
-		"a run.event erased":  {Source{Record: session.Record{Kind: session.KindRunEvent, Time: noon}}, nil},
+		"a run.event erased":  {Source{Record: session.Record{Kind: record.KindRunEvent, Time: noon}}, nil},
 		"a record of no kind": {Source{Record: session.Record{Kind: "x", Payload: Raw(`{}`)}}, nil},
 		"a user's text": {
 			item(t, transcript.Item{ID: "i1", Role: transcript.RoleUser, Parts: []transcript.Part{transcript.Text{Text: "go"}, transcript.Media{MIME: "image/png", Data: []byte("123")}}}),
@@ -154,15 +154,15 @@ func TestProject(t *testing.T) {
 			},
 		},
 		"a tool starts": {
-			source(t, session.KindToolStarted, record.ToolStarted{Use: "c1", Tool: "Bash"}),
+			source(t, record.KindToolStarted, record.ToolStarted{Use: "c1", Tool: "Bash"}),
 			[]string{`{"type":"agent_streaming",` + head + `"runId":"run-1","seq":9,"agentName":"agent","event":{"type":"tool-start","toolCallId":"c1","toolName":"Bash"}}`},
 		},
 		"a tool ends": {
-			source(t, session.KindToolFinished, record.ToolFinished{Use: "c1", Tool: "Bash", IsError: true, Millis: 12, ExitCode: &exit, Changes: []record.FileChange{{Path: "/a", Before: "absent", After: "0"}}}),
+			source(t, record.KindToolFinished, record.ToolFinished{Use: "c1", Tool: "Bash", IsError: true, Millis: 12, ExitCode: &exit, Changes: []record.FileChange{{Path: "/a", Before: "absent", After: "0"}}}),
 			[]string{`{"type":"agent_streaming",` + head + `"runId":"run-1","seq":9,"agentName":"agent","event":{"type":"tool-finish","toolCallId":"c1","toolName":"Bash","status":"error","durationMs":12,"exitCode":1,"changes":[{"path":"/a","before":"absent","after":"0"}]}}`},
 		},
 		"nobody knows how a tool ended": {
-			source(t, session.KindToolFinished, record.ToolFinished{Use: "c1", Tool: "Bash", IsError: true, Outcome: record.OutcomeUnknown}),
+			source(t, record.KindToolFinished, record.ToolFinished{Use: "c1", Tool: "Bash", IsError: true, Outcome: record.OutcomeUnknown}),
 			[]string{`{"type":"agent_streaming",` + head + `"runId":"run-1","seq":9,"agentName":"agent","event":{"type":"tool-finish","toolCallId":"c1","toolName":"Bash","status":"unknown","durationMs":0}}`},
 		},
 		"a compaction": {
@@ -170,15 +170,15 @@ func TestProject(t *testing.T) {
 			[]string{`{"type":"agent_streaming",` + head + `"runId":"run-1","seq":9,"agentName":"agent","event":{"type":"retention","event":{"kind":"compaction","by":"auto","recordsRetained":3}}}`},
 		},
 		"an answer of a person": {
-			source(t, session.KindApprovalResolved, approval.Answer{Question: "p1", Decision: approval.DenySession, Scope: "Bash", Message: "no", Stop: true, By: "ann", Via: "console", At: noon}),
+			source(t, record.KindApprovalResolved, approval.Answer{Question: "p1", Decision: approval.DenySession, Scope: "Bash", Message: "no", Stop: true, By: "ann", Via: "console", At: noon}),
 			[]string{`{"type":"permission_resolved",` + head + `"runId":"run-1","seq":9,"permissionRequestId":"p1","decision":"deny-session","by":"ann","via":"console","scope":"Bash","reason":"no","stop":true,"agentName":"agent"}`},
 		},
 		"an answer to a sub-agent, in the log of its run": {
-			source(t, session.KindApprovalResolved, approval.Answer{Question: "p1", Decision: approval.Allow, By: "ann", At: noon, Agent: "scout", Asker: "s-2"}),
+			source(t, record.KindApprovalResolved, approval.Answer{Question: "p1", Decision: approval.Allow, By: "ann", At: noon, Agent: "scout", Asker: "s-2"}),
 			[]string{`{"type":"permission_resolved",` + head + `"runId":"run-1","seq":9,"permissionRequestId":"p1","decision":"allow","by":"ann","sessionId":"s-2","agentName":"scout"}`},
 		},
 		"opened": {source(t, session.KindOpened, session.Opened{}), nil},
-		"turn":   {source(t, session.KindTurnOpened, record.TurnOpened{Turn: "t"}), nil},
+		"turn":   {source(t, record.KindTurnOpened, record.TurnOpened{Turn: "t"}), nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := Project("run-1", 9, tt.source)
@@ -203,7 +203,7 @@ func TestProjectRelayed(t *testing.T) {
 	a := item(t, transcript.Item{ID: "i1", Role: transcript.RoleUser, Parts: []transcript.Part{transcript.Text{Text: "go"}}})
 	a.Agent, a.Session = "writer", "run-1.writer"
 	opened := source(t, session.KindOpened, session.Opened{})
-	b := source(t, session.KindApprovalAsked, approval.Question{ID: "p1", Session: "run-1.writer", Agent: "sub", Use: "c1", Tool: "Bash", AskedAt: noon})
+	b := source(t, record.KindApprovalAsked, approval.Question{ID: "p1", Session: "run-1.writer", Agent: "sub", Use: "c1", Tool: "Bash", AskedAt: noon})
 	b.Agent, b.Session, b.Time = "writer", "run-1.writer", noon.Add(time.Second)
 	got := Project("run-1", 42, a, opened, b, opened)
 	want := []string{

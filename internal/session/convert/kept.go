@@ -11,6 +11,7 @@ import (
 
 	"github.com/holdfast-dev/holdfast/audit/secret"
 	"github.com/holdfast-dev/holdfast/internal/jsonscan"
+	"github.com/holdfast-dev/holdfast/internal/record"
 	"github.com/holdfast-dev/holdfast/session"
 	"github.com/holdfast-dev/holdfast/transcript"
 )
@@ -146,13 +147,13 @@ func readKept(array, item []byte, do func(kept) error) error {
 func asideDraft(f Format, all []kept) session.Draft {
 	b := append([]byte(nil), `{"event":"`+importedEvent+`","format":"`+string(f)+`","lines":`...)
 	b = appendAllKept(b, all, nil)
-	return session.Draft{Kind: session.KindWorkspaceEvent, Payload: append(b, '}')}
+	return session.Draft{Kind: record.KindWorkspaceEvent, Payload: append(b, '}')}
 }
 
 // keptOf yields the lines that a record keeps, if it is of an import of this format.
 func keptOf(r *session.Record, f Format, do func(kept) error) error {
 	switch r.Kind {
-	case session.KindWorkspaceEvent:
+	case record.KindWorkspaceEvent:
 		if text(field(r.Payload, "event")) == importedEvent && text(field(r.Payload, "format")) == string(f) {
 			return readKept(field(r.Payload, "lines"), nil, do)
 		}
@@ -188,12 +189,12 @@ type vendorMapping struct {
 }
 
 func (m *vendorMapping) draft() (session.Draft, error) {
-	return session.NewDraft(session.KindVendorMapped, m)
+	return session.NewDraft(record.KindVendorMapped, m)
 }
 
 // readMapping reads a record's mapping; ok is false when it is none of an import.
 func readMapping(r *session.Record) (m vendorMapping, ok bool) {
-	if r.Kind != session.KindVendorMapped || json.Unmarshal(r.Payload, &m) != nil {
+	if r.Kind != record.KindVendorMapped || json.Unmarshal(r.Payload, &m) != nil {
 		return m, false
 	}
 	return m, m.Format != "" && m.File != ""

@@ -259,12 +259,12 @@ type permits struct {
 
 func (p *permits) take(r *session.Record) {
 	switch r.Kind {
-	case session.KindPolicyChanged:
+	case record.KindPolicyChanged:
 		var c record.PolicyChanged
 		p.policy = r.Payload != nil && (json.Unmarshal(r.Payload, &c) != nil || !c.Ended)
-	case session.KindApprovalResolved:
+	case record.KindApprovalResolved:
 		p.answers = true
-	case session.KindTurnClosed:
+	case record.KindTurnClosed:
 		p.answers = false
 	}
 }

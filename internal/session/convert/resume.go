@@ -6,6 +6,7 @@ import (
 	"io"
 	"slices"
 
+	"github.com/holdfast-dev/holdfast/internal/record"
 	"github.com/holdfast-dev/holdfast/session"
 )
 
@@ -182,7 +183,7 @@ func (h *held) note(r *session.Record) bool {
 			return ok
 		}
 		return false
-	case session.KindOpened, session.KindWorkspaceEvent, session.KindVendorMapped:
+	case session.KindOpened, record.KindWorkspaceEvent, record.KindVendorMapped:
 		return true
 	}
 	return r.Kind.Shared()

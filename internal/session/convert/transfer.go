@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/holdfast-dev/holdfast/internal/record"
 	"github.com/holdfast-dev/holdfast/session"
 )
 
@@ -70,7 +71,7 @@ func (in *importer) beside() error {
 	}
 	b := append([]byte(`{"event":"imported","about":`), line...)
 	b, _ = in.o.Mask.JSON(append(b, '}'))
-	in.w.add(session.Draft{Kind: session.KindWorkspaceEvent, Payload: b}, in.at)
+	in.w.add(session.Draft{Kind: record.KindWorkspaceEvent, Payload: b}, in.at)
 	return nil
 }
 

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"testing"
 
+	"github.com/holdfast-dev/holdfast/internal/record"
 	"github.com/holdfast-dev/holdfast/internal/session/convert"
 	"github.com/holdfast-dev/holdfast/session"
 )
@@ -13,9 +14,9 @@ func TestPermissionsInRecords(t *testing.T) {
 	draft := func(k session.Kind, payload string) session.Draft {
 		return session.Draft{Kind: k, Payload: []byte(payload)}
 	}
-	mode, ended := draft(session.KindPolicyChanged, `{"mode":"auto"}`), draft(session.KindPolicyChanged, `{"ended":true}`)
-	opened, closed := draft(session.KindTurnOpened, `{"turn":"t"}`), draft(session.KindTurnClosed, `{"turn":"t","reason":"completed"}`)
-	asked, answered := draft(session.KindApprovalAsked, `{"id":"q"}`), draft(session.KindApprovalResolved, `{"id":"q"}`)
+	mode, ended := draft(record.KindPolicyChanged, `{"mode":"auto"}`), draft(record.KindPolicyChanged, `{"ended":true}`)
+	opened, closed := draft(record.KindTurnOpened, `{"turn":"t"}`), draft(record.KindTurnClosed, `{"turn":"t","reason":"completed"}`)
+	asked, answered := draft(record.KindApprovalAsked, `{"id":"q"}`), draft(record.KindApprovalResolved, `{"id":"q"}`)
 	for name, c := range map[string]struct {
 		drafts []session.Draft
 		bad    bool

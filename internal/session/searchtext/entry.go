@@ -45,7 +45,7 @@ func (rd *Reader) Read(r *session.Record) []Entry {
 	switch r.Kind {
 	case session.KindItem:
 		return rd.item(r.Seq, r.Seq, r.Payload)
-	case session.KindToolStarted:
+	case record.KindToolStarted:
 		var s record.ToolStarted
 		if json.Unmarshal(r.Payload, &s) == nil {
 			rd.use(s.Use, s.Tool)

@@ -11,6 +11,7 @@ import (
 	"github.com/holdfast-dev/holdfast/agent"
 	"github.com/holdfast-dev/holdfast/approval"
 	"github.com/holdfast-dev/holdfast/event"
+	"github.com/holdfast-dev/holdfast/internal/record"
 	"github.com/holdfast-dev/holdfast/internal/tool/plan"
 	"github.com/holdfast-dev/holdfast/model/scripted"
 	"github.com/holdfast-dev/holdfast/policy"
@@ -178,7 +179,7 @@ func (p *planner) changes() (modes []string) {
 			p.t.Fatal(err)
 		}
 		var c policy.Change
-		if r.Kind == session.KindPolicyChanged && json.Unmarshal(r.Payload, &c) == nil && c.Mode != "" {
+		if r.Kind == record.KindPolicyChanged && json.Unmarshal(r.Payload, &c) == nil && c.Mode != "" {
 			modes = append(modes, string(c.Mode))
 		}
 	}

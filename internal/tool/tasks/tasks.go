@@ -21,6 +21,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/holdfast-dev/holdfast/internal/record"
 	"github.com/holdfast-dev/holdfast/session"
 )
 
@@ -221,7 +222,7 @@ func (b *Board) write(ctx context.Context, by string, next func(now []Task) ([]T
 		}
 		drafts := []session.Draft{}
 		for _, t := range changed {
-			d, err := session.NewDraft(session.KindTaskChanged, Change{Task: t, By: by})
+			d, err := session.NewDraft(record.KindTaskChanged, Change{Task: t, By: by})
 			if err != nil {
 				return nil, err
 			}
@@ -258,7 +259,7 @@ func (b *Board) read(ctx context.Context) (int64, error) {
 			return 0, err
 		}
 		b.seq = rec.Seq
-		if rec.Kind != session.KindTaskChanged || rec.Payload == nil {
+		if rec.Kind != record.KindTaskChanged || rec.Payload == nil {
 			continue
 		}
 		var c Change

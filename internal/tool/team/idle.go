@@ -80,7 +80,7 @@ func ended(ctx context.Context, m *mate, last *event.Result) (turn, why, text st
 			break
 		}
 		var closed record.TurnClosed
-		if rec.Kind == session.KindTurnClosed && json.Unmarshal(rec.Payload, &closed) == nil {
+		if rec.Kind == record.KindTurnClosed && json.Unmarshal(rec.Payload, &closed) == nil {
 			return closed.Turn, closed.Reason, text
 		}
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/holdfast-dev/holdfast/approval"
 	"github.com/holdfast-dev/holdfast/event"
 	"github.com/holdfast-dev/holdfast/internal/corpus"
+	"github.com/holdfast-dev/holdfast/internal/record"
 	"github.com/holdfast-dev/holdfast/internal/workspace/guest"
 	"github.com/holdfast-dev/holdfast/internal/workspace/vendor"
 	"github.com/holdfast-dev/holdfast/policy"
@@ -146,7 +147,7 @@ func TestCorpusEntry(t *testing.T) {
 			s := newStage(t)
 			a := s.agent("one", agent.Options{})
 			a.turn(t, "say one")
-			d, err := session.NewDraft(session.KindVendorMapped, guest.Mapping{Vendor: "claude", Session: "a/b", Generation: 2, WorkspaceID: "w1", Reason: "it said so"})
+			d, err := session.NewDraft(record.KindVendorMapped, guest.Mapping{Vendor: "claude", Session: "a/b", Generation: 2, WorkspaceID: "w1", Reason: "it said so"})
 			must(t, err)
 			must(t, a.Note(t.Context(), d))
 			a.close()

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/holdfast-dev/holdfast/internal/lazyregexp"
+	"github.com/holdfast-dev/holdfast/internal/record"
 	"github.com/holdfast-dev/holdfast/internal/workspace/vendor"
 	"github.com/holdfast-dev/holdfast/session"
 	"github.com/holdfast-dev/holdfast/transcript"
@@ -147,7 +148,7 @@ func newestMark(items []transcript.Encoded) mark {
 
 // stepDown records why the vendor's session is not gone on with.
 func (g *Guest) stepDown(ctx context.Context, why string, told func(string) bool) error {
-	if err := g.note(ctx, session.KindWorkspaceEvent, Event{
+	if err := g.note(ctx, record.KindWorkspaceEvent, Event{
 		Event: EventResumeFailed, Workspace: g.opt.Workspace, WorkspaceID: g.opt.WorkspaceID,
 		Vendor: g.opt.Vendor.Name(), Session: g.known.last.Session, Reason: why,
 	}); err != nil {
@@ -175,7 +176,7 @@ func (g *Guest) remap(ctx context.Context, id, why string, generation int) error
 		Vendor: g.opt.Vendor.Name(), Session: id, Generation: generation,
 		Workspace: g.opt.Workspace, WorkspaceID: g.opt.WorkspaceID, Reason: why,
 	}
-	if err := g.note(ctx, session.KindVendorMapped, m); err != nil {
+	if err := g.note(ctx, record.KindVendorMapped, m); err != nil {
 		return err
 	}
 	g.known.last, g.known.changed, g.known.newest = &m, false, generation
@@ -259,7 +260,7 @@ func (g *Guest) lament(x *play) {
 		return
 	}
 	// The turn fails with the same words; a log that cannot be written to says so itself.
-	_ = g.note(context.Background(), session.KindWorkspaceEvent, Event{
+	_ = g.note(context.Background(), record.KindWorkspaceEvent, Event{
 		Event: EventVendorEnded, Workspace: g.opt.Workspace, WorkspaceID: g.opt.WorkspaceID, Vendor: g.opt.Vendor.Name(),
 		Session: g.sessionOf(x), Reason: x.failure(), OOM: exit.OOM, Stderr: x.proc.Stderr(),
 	})

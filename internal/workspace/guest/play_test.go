@@ -275,19 +275,19 @@ func (s *stage) short(id string) string {
 			if n := len(it.Item.UseIDs()); n > 0 {
 				word += fmt.Sprintf("(%d)", n)
 			}
-		case session.KindDecision:
+		case record.KindDecision:
 			var d policy.Decision
 			_ = json.Unmarshal(r.Payload, &d)
 			word = "decision:" + string(d.Effect)
-		case session.KindVendorMapped:
+		case record.KindVendorMapped:
 			var m guest.Mapping
 			_ = json.Unmarshal(r.Payload, &m)
 			word = fmt.Sprintf("mapped:%d", m.Generation)
-		case session.KindWorkspaceEvent:
+		case record.KindWorkspaceEvent:
 			var e guest.Event
 			_ = json.Unmarshal(r.Payload, &e)
 			word = e.Event
-		case session.KindTurnClosed:
+		case record.KindTurnClosed:
 			var c record.TurnClosed
 			_ = json.Unmarshal(r.Payload, &c)
 			word = "closed:" + c.Reason
@@ -303,7 +303,7 @@ func (s *stage) mappings(id string) (all []guest.Mapping) {
 		if err != nil {
 			s.t.Fatal(err)
 		}
-		if r.Kind == session.KindVendorMapped {
+		if r.Kind == record.KindVendorMapped {
 			var m guest.Mapping
 			if err := json.Unmarshal(r.Payload, &m); err != nil {
 				s.t.Fatal(err)

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"maps"
 
+	"github.com/holdfast-dev/holdfast/internal/record"
 	"github.com/holdfast-dev/holdfast/session"
 	"github.com/holdfast-dev/holdfast/transcript"
 )
@@ -44,7 +45,7 @@ type Event struct {
 // readMapping reads a record's mapping. ok is false of other records, those that an
 // import of a vendor's files leaves among them.
 func readMapping(r *session.Record) (m Mapping, ok bool) {
-	if r.Kind != session.KindVendorMapped || r.Payload == nil || json.Unmarshal(r.Payload, &m) != nil {
+	if r.Kind != record.KindVendorMapped || r.Payload == nil || json.Unmarshal(r.Payload, &m) != nil {
 		return Mapping{}, false
 	}
 	return m, m.Generation > 0
@@ -79,7 +80,7 @@ func readKnown(ctx context.Context, s *session.Sessions, id, vendor, workspaceID
 		switch r.Kind {
 		case session.KindRewrite, session.KindRedacted:
 			k.changed = true
-		case session.KindVendorMapped:
+		case record.KindVendorMapped:
 			m, ok := readMapping(&r)
 			if !ok {
 				continue

@@ -1,4 +1,4 @@
-package hook
+package hooktranscript
 
 import (
 	"encoding/base64"

@@ -1,4 +1,6 @@
-package hook
+// Package hooktranscript writes a session as a transcript file in the form of Claude Code, for
+// hooks that read transcript_path.
+package hooktranscript
 
 import (
 	"encoding/json"
@@ -12,8 +14,8 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// MirrorOptions adjusts [NewMirror].
-type MirrorOptions struct {
+// Options adjusts [New].
+type Options struct {
 	Name  string           // of the file; default "transcript-", random letters and ".jsonl"
 	CWD   string           // what the entries say the folder is
 	Clock func() time.Time // of entries whose item has no time; default time.Now
@@ -37,10 +39,10 @@ type Mirror struct {
 	last string // uuid of the entry before
 }
 
-// NewMirror makes an empty file in dir, which is made when it is not there; both are
+// New makes an empty file in dir, which is made when it is not there; both are
 // for their owner alone. A file of that name is emptied. The caller closes the mirror;
 // the file stays.
-func NewMirror(dir string, o *MirrorOptions) (*Mirror, error) {
+func New(dir string, o *Options) (*Mirror, error) {
 	m := &Mirror{clock: time.Now}
 	name := ""
 	if o != nil {

@@ -15,7 +15,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/holdfast-dev/holdfast/console"
+	"github.com/holdfast-dev/holdfast/internal/console"
 )
 
 var missingSession = doc{"status": 404, "code": "not_found", "detail": "there is no such session", "hint": "holdfast sessions list"}

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/holdfast-dev/holdfast/console"
+	"github.com/holdfast-dev/holdfast/internal/console"
 )
 
 func read(t *testing.T, name string) string {
