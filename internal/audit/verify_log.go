@@ -100,7 +100,7 @@ func (v *verifying) settle(l logCheck) error {
 		}
 		now, err := v.s.Get(v.ctx, l.id)
 		gone := errors.Is(err, session.ErrNotFound) || errors.Is(err, session.ErrCorrupt) // in the middle of it
-		if l.m.Deleted { // Get does not find it, and forks may need it
+		if l.m.Deleted {                                                                  // Get does not find it, and forks may need it
 			page, err := v.s.Store().List(v.ctx, session.Query{ID: l.id, Worktrees: true})
 			if err != nil && !errors.Is(err, session.ErrCorrupt) {
 				return err
