@@ -30,20 +30,20 @@ const (
 
 // Index implements [session.Searcher]. Of several programs that index at once, one does
 // and the others wait for it; then there is little left to do for them. Who waits has a
-// connection of its own: reading must not wait for one of those.
+// connection of its own: reading must not wait for one of those. Each step stores all of it or
+// nothing, so what a deadlock with somebody who deletes has ended goes on from there.
 func (s *Store) Index(ctx context.Context) error {
-	if s.ctx.Err() != nil {
-		return &session.Error{Op: "index", Err: session.ErrClosed, Detail: s.at.String()}
-	}
-	c, err := pgx.ConnectConfig(ctx, s.at.config.ConnConfig)
-	if err != nil {
-		return s.translate("index", "", err)
-	}
-	defer func() { _ = c.Close(context.WithoutCancel(ctx)) }() // which gives the lock back
-	if _, err := c.Exec(ctx, `SELECT pg_advisory_lock($1)`, s.key("index")); err != nil {
-		return s.translate("index", "", err)
-	}
-	return s.translate("index", "", s.index(ctx, c))
+	return s.try(ctx, "index", "", func(bool) (ran bool, err error) {
+		c, err := pgx.ConnectConfig(ctx, s.at.config.ConnConfig)
+		if err != nil {
+			return false, err
+		}
+		defer func() { _ = c.Close(context.WithoutCancel(ctx)) }() // which gives the lock back
+		if _, err = c.Exec(ctx, `SELECT pg_advisory_lock($1)`, s.key("index")); err == nil {
+			err = s.index(ctx, c)
+		}
+		return true, err
+	})
 }
 
 // behind are the sessions whose newest records are not indexed.

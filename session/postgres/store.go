@@ -131,6 +131,18 @@ func (s *Store) key(of string) int64 {
 // do lends f a connection. When the connection is lost, or the server asks for it, f is
 // called again on another one; again says that what f did before may have happened.
 func (s *Store) do(ctx context.Context, op, id string, f func(c *pgxpool.Conn, again bool) error) error {
+	return s.try(ctx, op, id, func(again bool) (ran bool, err error) {
+		err = s.pool.AcquireFunc(ctx, func(c *pgxpool.Conn) error {
+			ran = true
+			return f(c, again)
+		})
+		return ran, err
+	})
+}
+
+// try calls f until it succeeds, fails for a reason that does not pass, or has had its time. It
+// is told whether it may have had an effect before, and says whether it may have had one.
+func (s *Store) try(ctx context.Context, op, id string, f func(again bool) (ran bool, err error)) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -139,11 +151,7 @@ func (s *Store) do(ctx context.Context, op, id string, f func(c *pgxpool.Conn, a
 		if s.ctx.Err() != nil {
 			return &session.Error{Op: op, Session: id, Err: session.ErrClosed, Detail: s.at.String()}
 		}
-		var ran bool
-		err := s.pool.AcquireFunc(ctx, func(c *pgxpool.Conn) error {
-			ran = true
-			return f(c, again)
-		})
+		ran, err := f(again)
 		switch cause := ctx.Err(); {
 		case err == nil:
 			return nil
