@@ -66,7 +66,7 @@ func (rt *Runtime) Start(ctx context.Context, spec RunSpec) (*Run, error) {
 // compose puts the agent of a run together.
 func (rt *Runtime) compose(ctx context.Context, e *env.Env, spec *RunSpec, r *Run) (*compose.Agent, error) {
 	request := &compose.Request{Env: e, Spec: spec, Cwd: spec.Cwd, Model: rt.config.Model, Fallback: rt.config.Fallback, Tools: rt.config.Tools}
-	return rt.parts.Agent(ctx, request, compose.People{
+	return rt.parts.Agent(ctx, request, nil, compose.People{
 		Ask: rt.config.Approve,
 		Entered: func(path, branch string) {
 			r.publish(event.Notice{Text: "in the worktree " + path + ", on the branch " + branch})

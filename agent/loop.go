@@ -202,11 +202,19 @@ func (l *loop) enterTurn(ctx context.Context, items []transcript.Encoded) error 
 	for _, e := range items {
 		entries = append(entries, itemEntry(e, nil))
 	}
-	if err := l.write(ctx, entries...); err != nil {
+	if err := l.write(ctx, append(l.openingRecords(), entries...)...); err != nil {
 		return err
 	}
 	l.tellUntold()
 	return nil
+}
+
+// openingRecords are those that go before the first turn.
+func (l *loop) openingRecords() (entries []entry) {
+	for _, d := range l.a.opt.Opening {
+		entries = append(entries, entry{draft: d, then: func() { l.a.opt.Opening = nil }})
+	}
+	return entries
 }
 
 func (l *loop) newTurn(id string) *turn {

@@ -24,6 +24,9 @@ type Options struct {
 	Session session.RestoreOptions
 	// NoPersist restores Session but writes nothing to it.
 	NoPersist bool
+	// Opening are records that go before the first turn that the agent opens, in one batch
+	// with it: what the run is that the turn belongs to.
+	Opening []session.Draft
 	// Transcript is where an agent without Sessions starts. Observers are not
 	// called for these items.
 	Transcript []transcript.Item

@@ -11,10 +11,12 @@ import (
 	"github.com/holdfast-dev/holdfast/event"
 	"github.com/holdfast-dev/holdfast/internal/compose/env"
 	"github.com/holdfast-dev/holdfast/internal/compose/stores"
+	"github.com/holdfast-dev/holdfast/internal/runlog"
 	"github.com/holdfast-dev/holdfast/internal/settings"
 	"github.com/holdfast-dev/holdfast/internal/tool/mcp"
 	"github.com/holdfast-dev/holdfast/internal/tool/worktree"
 	"github.com/holdfast-dev/holdfast/policy"
+	"github.com/holdfast-dev/holdfast/session"
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
@@ -95,6 +97,9 @@ func (a *Agent) make(ctx context.Context, r *Request, open Opener, who People) (
 		}
 		o.Enter = a.enterWorktree(r.Spec.Worktree.Name, who.Entered)
 	}
+	if o.Opening, err = r.description(&o); err != nil {
+		return err
+	}
 	made, err := agent.New(m.Models.Primary, &o)
 	if err != nil {
 		return err
@@ -102,6 +107,23 @@ func (a *Agent) make(ctx context.Context, r *Request, open Opener, who People) (
 	m.Attach(made)
 	a.Loop = agent.Working{Agent: made}
 	return nil
+}
+
+// description is what goes on record of the run, before its first turn.
+func (r *Request) description(o *agent.Options) ([]session.Draft, error) {
+	if r.Described == nil || o.NoPersist {
+		return nil, nil
+	}
+	spec := r.Described.Next("")
+	if err := spec.WithoutSecrets(func(text string) string {
+		text, _ = o.Mask.Text(text)
+		return text
+	}); err != nil {
+		r.Env.Warn("the run's description is not on record: %v", err)
+		return nil, nil
+	}
+	d, err := runlog.Description(&spec, env.Account())
+	return []session.Draft{d}, err
 }
 
 // enterWorktree is [agent.Options].Enter of an agent that works in a worktree.
@@ -133,6 +155,9 @@ func (a *Agent) makeIn(ctx context.Context, r *Request, in *Space, open Opener, 
 		return err
 	}
 	o.Options.Ask = who.ask(m.Settings)
+	if o.Options.Opening, err = r.description(&o.Options); err != nil {
+		return err
+	}
 	made, err := in.All.Agent(ctx, in.Settings.Slug, o)
 	if err != nil {
 		return err

@@ -39,6 +39,9 @@ type Request struct {
 	Given           *settings.Given // settings that were read elsewhere
 	Telemetry       *otel.Telemetry // that agents share; nil: as the environment says
 
+	// Described is what goes on record as the run's description when its first turn begins; nil: nothing.
+	Described *runspec.Spec
+
 	Contained  bool // a container holds the whole process
 	NoShell    bool // there is no shell, and so no Bash
 	Foreground bool // nothing goes on in the background

@@ -65,8 +65,17 @@ func Describe(ctx context.Context, s *session.Sessions, id string, spec *runspec
 	if before, err := json.Marshal(was); err == nil && string(before) == string(text) {
 		return nil
 	}
-	_, err = Append(ctx, s, id, wire.RunEvent{Event: wire.RunDescribed, Spec: spec, By: by})
+	_, err = Append(ctx, s, id, described(spec, by))
 	return err
+}
+
+// Description is the record of what a run is that no daemon runs; by is the account that runs it.
+func Description(spec *runspec.Spec, by string) (session.Draft, error) {
+	return session.NewDraft(record.KindRunEvent, described(spec, by))
+}
+
+func described(spec *runspec.Spec, by string) wire.RunEvent {
+	return wire.RunEvent{Event: wire.RunDescribed, Spec: spec, By: by}
 }
 
 // Spec is what the record says that a run of one agent is: nil when it says nothing.

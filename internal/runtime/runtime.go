@@ -1,10 +1,10 @@
 // Package runtime opens what runs need, once, and makes their agents: the store of sessions with its
 // hub, the workspaces, and telemetry.
 //
-//	Config ─► Open ─► Runtime ─┬─ Agent: an agent with its session, for package holdfast
-//	                           └─ Make, Mask: the parts of an agent, for the runs of the daemon
+//	Config ─┬─ New, which opens the store last ─┬─► Runtime ─┬─ Agent: an agent with its session
+//	        └─ Open ────────────────────────────┘            └─ Make, Mask: the parts of an agent, for the daemon's runs
 //
-// Package holdfast and the daemon open it:
+// Package holdfast and the daemon open it, `holdfast run` makes it for its one agent:
 //
 //	rt, err := runtime.Open(ctx, &runtime.Config{Env: e})
 //	defer rt.Close()
@@ -16,6 +16,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"sync"
 
 	"github.com/holdfast-dev/holdfast/internal/compose"
 	"github.com/holdfast-dev/holdfast/internal/compose/env"
@@ -41,45 +42,42 @@ type Config struct {
 // Runtime is what runs need. It is safe for concurrent use.
 type Runtime struct {
 	Env        *env.Env
-	Store      *stores.Store
+	Store      *stores.Store // nil until it is opened
 	Hub        *feed.Hub
-	Workspaces *workspace.Workspaces
-	Telemetry  *otel.Telemetry // nil when nothing is kept
+	Workspaces *workspace.Workspaces // nil after New
+	Telemetry  *otel.Telemetry       // nil when nothing is kept, and after New
 
-	home string
-	log  *slog.Logger
+	config Config
+	home   string
+	log    *slog.Logger
+	mu     sync.Mutex // while the store is opened
+}
+
+// New makes the runtime of one agent, which opens the store when all else of the agent is there.
+// The caller closes it.
+func New(c *Config) *Runtime {
+	rt := &Runtime{Env: c.Env, Hub: feed.New(&feed.Options{Clock: c.Env.Clock}), config: *c, log: c.Log}
+	if rt.log == nil {
+		rt.log = slog.New(slog.DiscardHandler)
+	}
+	return rt
 }
 
 // Open opens a runtime. The caller closes it.
 func Open(ctx context.Context, c *Config) (*Runtime, error) {
-	rt := &Runtime{Env: c.Env, Hub: feed.New(&feed.Options{Clock: c.Env.Clock}), log: c.Log}
-	if rt.log == nil {
-		rt.log = slog.New(slog.DiscardHandler)
-	}
-	if err := rt.open(ctx, c); err != nil {
+	rt := New(c)
+	if err := rt.open(ctx); err != nil {
 		return nil, errors.Join(err, rt.Close())
 	}
-	rt.Hub.Serve(rt.Store.Sessions)
 	return rt, nil
 }
 
-func (rt *Runtime) open(ctx context.Context, c *Config) (err error) {
-	e := c.Env
-	with := &stores.Options{Mirror: true, Wait: c.Wait, Witness: rt.Hub.Witness}
-	if with.Wait == nil {
-		if with.Wait, err = stores.Patient(e); err != nil {
-			return err
-		}
-	}
-	if c.OwnStore != nil {
-		rt.Store, err = stores.Use(ctx, e, c.Store, c.OwnStore, with)
-	} else {
-		rt.Store, err = stores.Open(ctx, e, c.Store, with)
-	}
-	if err != nil {
+func (rt *Runtime) open(ctx context.Context) (err error) {
+	if _, err = rt.openStore(ctx); err != nil {
 		return err
 	}
-	if c.Metrics || otel.Wanted(e.Get) {
+	e := rt.Env
+	if rt.config.Metrics || otel.Wanted(e.Get) {
 		if rt.Telemetry, err = compose.OpenTelemetry(ctx, e); err != nil {
 			return err
 		}
@@ -89,6 +87,32 @@ func (rt *Runtime) open(ctx context.Context, c *Config) (err error) {
 	}
 	rt.Workspaces, err = workspace.New(rt.home, &workspace.Options{Sessions: rt.Store.Sessions, Clock: e.Clock, Log: rt.log})
 	return err
+}
+
+// openStore opens the store unless it is open.
+func (rt *Runtime) openStore(ctx context.Context) (_ *stores.Store, err error) {
+	rt.mu.Lock()
+	defer rt.mu.Unlock()
+	if rt.Store != nil {
+		return rt.Store, nil
+	}
+	c := &rt.config
+	with := &stores.Options{Mirror: true, Wait: c.Wait, Witness: rt.Hub.Witness}
+	if with.Wait == nil {
+		if with.Wait, err = stores.Patient(rt.Env); err != nil {
+			return nil, err
+		}
+	}
+	if c.OwnStore != nil {
+		rt.Store, err = stores.Use(ctx, rt.Env, c.Store, c.OwnStore, with)
+	} else {
+		rt.Store, err = stores.Open(ctx, rt.Env, c.Store, with)
+	}
+	if err != nil {
+		return nil, err
+	}
+	rt.Hub.Serve(rt.Store.Sessions)
+	return rt.Store, nil
 }
 
 // Sessions are the sessions of the store.
@@ -110,16 +134,15 @@ func (rt *Runtime) Close() error {
 	return err
 }
 
-// Agent puts an agent together, with its session, in the workspace that its spec names or here. The
-// caller closes it. What is asked of people goes to who.
-func (rt *Runtime) Agent(ctx context.Context, r *compose.Request, who compose.People) (*compose.Agent, error) {
+// Agent puts an agent together, with its session: in a space that the caller has opened, in the
+// workspace that its spec names, or here. The caller closes it. What is asked of people goes to who.
+func (rt *Runtime) Agent(ctx context.Context, r *compose.Request, in *compose.Space, who compose.People) (*compose.Agent, error) {
 	r.Telemetry = rt.Telemetry
-	var in *compose.Space
-	if r.Spec.Workspace != "" {
+	if in == nil && r.Spec.Workspace != "" {
 		var err error
 		if in, err = compose.OpenSpace(ctx, rt.Workspaces, r.Spec.Workspace, r.Spec.Container.Agent); err != nil {
 			return nil, err
 		}
 	}
-	return compose.New(ctx, r, in, func(context.Context) (*stores.Store, error) { return rt.Store, nil }, who)
+	return compose.New(ctx, r, in, rt.openStore, who)
 }

@@ -146,7 +146,7 @@ func (w *Workspaces) ownAgent(s *Settings, r *runner, o AgentOptions) (*Agent, e
 		spec.Run.Cwd = WorkFolder
 	}
 	a, err := newOwn(ownOptions{
-		Sessions: o.Options.Sessions, Session: o.Options.Session, Models: models, Ask: o.Options.Ask, Observers: o.Options.LoopObservers, Spec: spec,
+		Sessions: o.Options.Sessions, Session: o.Options.Session, Opening: o.Options.Opening, Models: models, Ask: o.Options.Ask, Observers: o.Options.LoopObservers, Spec: spec,
 		Ready: r.ready,
 		Start: func(ctx context.Context, spec supervisor.Spec) (ownProcess, error) {
 			return r.start(ctx, spec)

@@ -51,6 +51,8 @@ type ownOptions struct {
 	Sessions *session.Sessions
 	// Session says which session to go on with and describes a new one, as the host sees it.
 	Session session.RestoreOptions
+	// Opening are records that go on record when the session is opened: what the run is.
+	Opening []session.Draft
 	// Models answer for the agent: the primary one, and a fallback.
 	Models []model.Model
 	// Ask is as in [agent.Options]; its answers are recorded here.
@@ -127,7 +129,14 @@ func (a *own) start(ctx context.Context) (event.SessionOpened, error) {
 			ID: r.Log.ID(), Created: r.Created, Forked: r.Forked, Items: r.Transcript.Len(), Notices: r.Notices, Recovery: r.Log.Recovery(),
 		}
 	}
-	if err := a.recordMode(ctx, r); err != nil {
+	if len(a.o.Opening) > 0 {
+		_, err = r.Log.Append(ctx, a.o.Opening...)
+	}
+	if err == nil {
+		a.o.Opening = nil
+		err = a.recordMode(ctx, r)
+	}
+	if err != nil {
 		return opened, errors.Join(err, r.Log.Close())
 	}
 	a.mu.Lock()

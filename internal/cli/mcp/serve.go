@@ -21,6 +21,7 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/listen"
 	"github.com/holdfast-dev/holdfast/internal/mcpserver"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
+	"github.com/holdfast-dev/holdfast/internal/runtime"
 	"github.com/holdfast-dev/holdfast/internal/term"
 	"github.com/holdfast-dev/holdfast/internal/version"
 	"github.com/holdfast-dev/holdfast/model"
@@ -38,21 +39,21 @@ func (c *serveCmd) Run(ctx context.Context, p *command.Program) error {
 	if err != nil {
 		return err
 	}
-	store, err := stores.Open(ctx, p.Environment(), c.Store, &stores.Options{Mirror: true})
+	log := slog.New(slog.NewTextHandler(p.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
+	rt, err := runtime.Open(ctx, &runtime.Config{Env: p.Environment(), Store: c.Store, Log: log})
 	if err != nil {
 		return err
 	}
-	defer store.Close()
-	look, err := c.sessionTools(p, cwd, store.Sessions)
+	defer func() { _ = rt.Close() }()
+	look, err := c.sessionTools(p, cwd, rt.Sessions())
 	if err != nil {
 		return err
 	}
-	d := &served{c: c, p: p, cwd: cwd, store: store, look: look}
+	d := &served{c: c, p: p, cwd: cwd, runtime: rt, look: look}
 	specs, err := d.specs(ctx)
 	if err != nil {
 		return err
 	}
-	log := slog.New(slog.NewTextHandler(p.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
 	server, err := mcpserver.New(&mcpserver.Options{Version: version.Of().Version, Tools: specs, Open: d.open, Log: log})
 	if err != nil {
 		return err
@@ -87,11 +88,11 @@ func (c *serveCmd) check(p *command.Program) error {
 
 // served makes the agents of clients.
 type served struct {
-	c     *serveCmd
-	p     *command.Program
-	cwd   string
-	store *stores.Store
-	look  []tool.Tool
+	c       *serveCmd
+	p       *command.Program
+	cwd     string
+	runtime *runtime.Runtime
+	look    []tool.Tool
 }
 
 // agent makes the agent of a client: its model is the client.
@@ -106,7 +107,7 @@ func (d *served) agent(ctx context.Context, as model.Model, title string, who co
 		r.Spec.Tools = append(r.Spec.Tools, t.Spec().Name)
 	}
 	r.Model, r.Tools, r.Foreground = as, d.look, true
-	return compose.New(ctx, r, nil, func(context.Context) (*stores.Store, error) { return d.store, nil }, who)
+	return d.runtime.Agent(ctx, r, nil, who)
 }
 
 // specs are the tools that are offered. With them everything has been made once, so

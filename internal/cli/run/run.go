@@ -1,7 +1,7 @@
 // Package run is `holdfast run`: flags become a runspec.Spec, and the run is composed here or
 // started in the daemon.
 //
-//	flags ─► Cmd.Spec ─┬─► compose ─► agent ─► events ─┬─► view.View
+//	flags ─► Cmd.Spec ─┬─► runtime ─► agent ─► events ─┬─► view.View
 //	                   └─► daemon/client ──► events ───┘
 package run
 
@@ -23,6 +23,7 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/compose/stores"
 	"github.com/holdfast-dev/holdfast/internal/compose/tools"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
+	"github.com/holdfast-dev/holdfast/internal/runtime"
 	"github.com/holdfast-dev/holdfast/internal/term"
 	"github.com/holdfast-dev/holdfast/runspec"
 	"github.com/holdfast-dev/holdfast/session"
@@ -87,6 +88,11 @@ func (c *Cmd) start(ctx context.Context, p *command.Program, view view.View, set
 	if err != nil {
 		return outcome.Of(err), err
 	}
+	spec, err := c.Spec(p, cwd, nil)
+	if err != nil {
+		return outcome.Of(err), err
+	}
+	r.Described = &spec
 	return c.runHere(ctx, p, r, in, input, view, settle)
 }
 
@@ -95,15 +101,8 @@ func (c *Cmd) runHere(ctx context.Context, p *command.Program, r *compose.Reques
 	r.Loud, r.Spec.Session = c.Verbose, c.sessionSpec()
 	r.Spec.Container = runspec.Container{Agent: c.Agent, Ephemeral: c.Ephemeral}
 	r.Spec.Worktree = runspec.Worktree{Enabled: c.Worktree.wanted, Name: c.Worktree.name}
-	var store *stores.Store
-	defer func() { store.Close() }()
-	open := func(ctx context.Context) (*stores.Store, error) {
-		wait, err := stores.Patient(r.Env)
-		if err == nil {
-			store, err = stores.Open(ctx, r.Env, c.Store, &stores.Options{Mirror: true, Wait: wait})
-		}
-		return store, err
-	}
+	rt := runtime.New(&runtime.Config{Env: r.Env, Store: c.Store})
+	defer func() { _ = rt.Close() }()
 	who := compose.People{Entered: c.entered(p)}
 	if c.OutputFormat == "text" {
 		if person := question.NewAsker(p); person != nil {
@@ -111,7 +110,7 @@ func (c *Cmd) runHere(ctx context.Context, p *command.Program, r *compose.Reques
 			who.Ask, who.Form = person.Ask, person.Form
 		}
 	}
-	a, err := compose.New(ctx, r, in, open, who)
+	a, err := rt.Agent(ctx, r, in, who)
 	if err != nil {
 		return outcome.Of(err), err
 	}
@@ -124,7 +123,7 @@ func (c *Cmd) runHere(ctx context.Context, p *command.Program, r *compose.Reques
 	if a.Parts != nil {
 		defer func() { leftBehind(p, a.Parts.Tools.Background, c.Quiet) }()
 	}
-	out, err := c.drive(ctx, store.Sessions, a, input, view, settle)
+	out, err := c.drive(ctx, rt.Sessions(), a, input, view, settle)
 	c.leave(ctx, p, a, out)
 	return out, err
 }
