@@ -65,7 +65,7 @@ func hookCase(t *testing.T, c corpus.Case) {
 // firedCase: the event is fired by a real run, or by the part that will have the
 // moment, of which the host's tool takes the place.
 func firedCase(t *testing.T, name string, want bool) {
-	event, _, err := hook.ParseEvent(name)
+	event, err := hook.Event(name).Canonical()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -89,7 +89,7 @@ func firedCase(t *testing.T, name string, want bool) {
 
 // inputCase: what the input of an event carries.
 func inputCase(t *testing.T, c corpus.Case, name string, expect map[string]json.RawMessage) {
-	event, _, err := hook.ParseEvent(name)
+	event, err := hook.Event(name).Canonical()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -131,9 +131,8 @@ func inputCase(t *testing.T, c corpus.Case, name string, expect map[string]json.
 
 // seedFields are an input's fields by the seed's names.
 func seedFields(in hook.Input) map[string]string {
-	info, _ := in.Event.Info()
 	f := map[string]string{
-		"event": info.Seed, "sessionId": in.SessionID, "cwd": in.CWD, "permissionMode": in.PermissionMode,
+		"event": in.Event.Spelled("seed"), "sessionId": in.SessionID, "cwd": in.CWD, "permissionMode": in.PermissionMode,
 		"toolName": in.Tool, "toolInput": string(in.ToolInput), "toolUseId": in.ToolUseID, "toolOutput": in.ToolOutput,
 		"error": in.Error, "agentId": in.Agent, "agentType": in.AgentType, "trigger": in.Trigger,
 		"lastAssistantMessage": in.LastMessage, "transcriptPath": in.TranscriptPath, "permissionSuggestions": string(in.Suggestions),
@@ -151,8 +150,8 @@ func promptCase(t *testing.T, c corpus.Case) {
 	w := (&scene{event: hook.Stop, m: play(t, step{text: "ok"})}).run(t)
 	var got []string
 	for _, e := range w.order() {
-		if info, _ := e.Info(); slices.Contains(expect.Events, info.Seed) {
-			got = append(got, info.Seed)
+		if name := e.Spelled("seed"); slices.Contains(expect.Events, name) {
+			got = append(got, name)
 		}
 	}
 	if !slices.Equal(got, expect.Events) {
@@ -174,7 +173,7 @@ func callCase(t *testing.T, c corpus.Case, name string, expect map[string]json.R
 		c.Decode(t, c.Settings(), &settings)
 		r := hook.New(nil)
 		for _, h := range settings.Hooks {
-			d := hook.Definition{Event: hook.PreToolUse, Dialect: hook.Seed, Matcher: h.Matcher, Func: func(ctx context.Context, _ hook.Input) (*hook.Output, error) {
+			d := hook.Definition{Event: hook.PreToolUse, Dialect: "seed", Matcher: h.Matcher, Func: func(ctx context.Context, _ hook.Input) (*hook.Output, error) {
 				select {
 				case <-ctx.Done():
 					return nil, ctx.Err()

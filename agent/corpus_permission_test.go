@@ -140,7 +140,7 @@ func (g *gate) hooks() *hook.Registry {
 	}
 	words["preToolUse"] = cmp.Or(words["preToolUse"], "record")
 	for name, word := range words {
-		event, _, err := hook.ParseEvent(name)
+		event, err := hook.Event(name).Canonical()
 		if err != nil {
 			g.Fatal(err)
 		}

@@ -111,7 +111,7 @@ func autoAllowCase(t *testing.T, c corpus.Case) {
 		}
 	}
 	for name, word := range given.Hooks {
-		event, _, err := hook.ParseEvent(name)
+		event, err := hook.Event(name).Canonical()
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -229,7 +229,7 @@ func childCase(t *testing.T, c corpus.Case) {
 	called := command(in.Calls)
 	o := agent.Options{Tools: registry(t, called)}
 	for name, does := range given.Hooks {
-		event, _, err := hook.ParseEvent(name)
+		event, err := hook.Event(name).Canonical()
 		if err != nil {
 			t.Fatal(err)
 		}

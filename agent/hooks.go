@@ -146,10 +146,10 @@ func (a *Agent) told(out *hook.Outcome) []entry {
 
 // update changes the policy of the run as a hook wants it. What a hook allows is
 // weaker than what anybody asks about.
-func (a *Agent) update(ctx context.Context, u hook.BySaid[hook.Update]) error {
+func (a *Agent) update(ctx context.Context, u hook.Update) error {
 	by := "hook " + u.By
-	if u.What.Mode != "" {
-		m, err := policy.ParseMode(u.What.Mode)
+	if u.Mode != "" {
+		m, err := policy.ParseMode(u.Mode)
 		if err != nil {
 			return err
 		}
@@ -159,7 +159,7 @@ func (a *Agent) update(ctx context.Context, u hook.BySaid[hook.Update]) error {
 		_, err = a.Change(ctx, policy.Change{Mode: m, By: by})
 		return err
 	}
-	return a.takeUpdate(ctx, by, policy.Update{Rules: u.What.Rules, Effect: policy.Effect(u.What.Behavior)})
+	return a.takeUpdate(ctx, by, policy.Update{Rules: u.Rules, Effect: policy.Effect(u.Behavior)})
 }
 
 // opens reports whether a change of mode opens what the old one keeps shut. From

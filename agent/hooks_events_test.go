@@ -31,8 +31,8 @@ func watched(t testing.TB) *witness {
 	t.Helper()
 	w := &witness{Registry: hook.New(nil)}
 	t.Cleanup(func() { _ = w.Close() })
-	for _, in := range hook.Events() {
-		if err := w.On(in.Event, "", w.note); err != nil {
+	for _, e := range hook.Events() {
+		if err := w.On(e, "", w.note); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -267,9 +267,9 @@ func TestEveryEventIsFired(t *testing.T) {
 			}
 		})
 	}
-	for _, in := range hook.Events() {
-		if !have[in.Event] {
-			t.Errorf("no run makes %s happen", in.Event)
+	for _, e := range hook.Events() {
+		if !have[e] {
+			t.Errorf("no run makes %s happen", e)
 		}
 	}
 }

@@ -112,7 +112,7 @@ func (c *Commands) job(d *Definition, in *Input) (j *job, notices []string, err 
 	if info, err := os.Stat(j.dir); err != nil || !info.IsDir() {
 		return nil, nil, fmt.Errorf("the folder %q, where it would start, is not there", j.dir)
 	}
-	if err := c.choose(j, d.Access); err != nil {
+	if err := c.choose(j, d.Sandbox); err != nil {
 		return nil, nil, err
 	}
 	if j.in, err = in.wire(dialectOf(d)); err != nil {
@@ -129,20 +129,20 @@ func (c *Commands) job(d *Definition, in *Input) (j *job, notices []string, err 
 			j.args = append(j.args, substitute(a, vars))
 		}
 	}
-	if dialectOf(d) == Claude {
+	if dialectOf(d) == dialectClaude {
 		j.out.async = make(chan time.Duration, 1)
 	}
 	return j, notices, nil
 }
 
 // choose picks what holds a command.
-func (c *Commands) choose(j *job, a Access) error {
+func (c *Commands) choose(j *job, a string) error {
 	switch a {
-	case AccessRead, "":
+	case sandboxRead, "":
 		j.box = c.opt.Read
-	case AccessWrite:
+	case sandboxWrite:
 		j.box = c.opt.Write
-	case AccessOff:
+	case sandboxOff:
 	default:
 		return fmt.Errorf("there is no access %q", a)
 	}
@@ -150,7 +150,7 @@ func (c *Commands) choose(j *job, a Access) error {
 	case j.box != nil:
 		j.held = true
 		return nil
-	case a != AccessOff && !c.opt.Unheld:
+	case a != sandboxOff && !c.opt.Unheld:
 		return errors.New("there is no sandbox to hold it, and it does not run without one; hint: holdfast doctor says what is missing, and \"sandbox\": \"off\" lets this hook run without one")
 	}
 	var err error
@@ -210,9 +210,9 @@ func (j *job) notStarted(err error, end *ending) error {
 	return fmt.Errorf("%s: %w", what, err)
 }
 
-func dialectOf(d *Definition) Dialect {
+func dialectOf(d *Definition) string {
 	if d.Dialect == "" {
-		return Claude
+		return dialectClaude
 	}
 	return d.Dialect
 }

@@ -17,14 +17,14 @@ import (
 func BenchmarkCommand(b *testing.B) {
 	for _, bb := range []struct {
 		name   string
-		access Access
+		access string
 		group  bool
-	}{{"group", AccessOff, true}, {"off", AccessOff, false}, {"read", AccessRead, false}, {"write", AccessWrite, false}} {
+	}{{"group", sandboxOff, true}, {"off", sandboxOff, false}, {"read", sandboxRead, false}, {"write", sandboxWrite, false}} {
 		for _, script := range []string{"exit 0", "cat >/dev/null; echo '{}'"} {
 			b.Run(bb.name+"/"+script, func(b *testing.B) {
 				f := newFixture(b, nil)
 				f.asked = bb.group
-				benchmarkCommand(b, f, Definition{Event: PreToolUse, Access: bb.access, Command: script})
+				benchmarkCommand(b, f, Definition{Event: PreToolUse, Sandbox: bb.access, Command: script})
 			})
 		}
 	}
@@ -32,7 +32,7 @@ func BenchmarkCommand(b *testing.B) {
 
 func benchmarkCommand(b *testing.B, f *fixture, d Definition) {
 	in := Input{Event: PreToolUse, Tool: "Bash", SessionID: "s1", CWD: f.dir, ToolInput: []byte(`{"command":"ls -l"}`)}
-	text, err := in.wire(Claude)
+	text, err := in.wire(dialectClaude)
 	if err != nil {
 		b.Fatal(err)
 	}

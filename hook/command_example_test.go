@@ -17,7 +17,7 @@ func ExampleNewCommands() {
 	hooks := hook.New(&hook.Options{Runner: commands})
 	defer hooks.Close()
 	err = hooks.Register(hook.Definition{
-		Event: hook.PreToolUse, Matcher: "Bash", Access: hook.AccessOff,
+		Event: hook.PreToolUse, Matcher: "Bash", Sandbox: "off",
 		Command: "echo 'not on Fridays' >&2; exit 2",
 	})
 	if err != nil {

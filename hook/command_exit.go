@@ -25,7 +25,7 @@ func (r *reading) answer() (Answer, error) {
 	text := r.j.out.answered()
 	r.cutOff()
 	say := r.claude
-	if dialectOf(r.d) == Seed {
+	if dialectOf(r.d) == dialectSeed {
 		say = r.seed
 	}
 	o, err := say(text)
@@ -93,7 +93,7 @@ func (r *reading) refused(answered bool) {
 
 // wider says what in the hook's settings would let it do more.
 func (r *reading) wider() string {
-	if r.d.Access == AccessWrite {
+	if r.d.Sandbox == sandboxWrite {
 		return `"sandbox": "off" in the hook's settings runs it without a sandbox`
 	}
 	return `"sandbox": "write" in the hook's settings lets it write the project, "off" runs it without a sandbox`
@@ -141,12 +141,12 @@ func (r *reading) claude(text []byte) (*Output, error) {
 // plain is what text that is no JSON says. One that is meant to be JSON is no answer
 // of a guard.
 func (r *reading) plain(text []byte) (*Output, error) {
-	info, _ := r.e.Info()
+	info, _ := r.e.info()
 	if out := r.behind(text); out != nil {
 		return out, nil
 	}
 	if bytes.HasPrefix(text, []byte("{")) {
-		if info.Guards && (!info.Context || r.d.OnFailure == FailBlock) {
+		if info.Guards && (!info.Context || r.d.OnFailure == failBlock) {
 			return nil, errors.New("its output begins like JSON but is none")
 		}
 		r.note("its output begins like JSON but is none, and was taken for text")
@@ -165,7 +165,7 @@ func (r *reading) plain(text []byte) (*Output, error) {
 // behind is what a guard refuses in an answer that stands below other text, such as
 // that of a shell's profile; nil without one.
 func (r *reading) behind(text []byte) *Output {
-	info, _ := r.e.Info()
+	info, _ := r.e.info()
 	at := bytes.Index(text, []byte("\n{"))
 	if !info.Guards || at < 0 || !wholeObject(text[at+1:]) {
 		return nil
@@ -197,7 +197,7 @@ func (r *reading) two(out *Output, bad error) *Output {
 		out = &Output{}
 	}
 	said := r.said()
-	info, _ := r.e.Info()
+	info, _ := r.e.info()
 	denied := out.Permission == "deny"
 	if out.Permission != "" && !denied { // an allow beside it counts for nothing
 		out.Permission, out.PermissionReason = "", ""

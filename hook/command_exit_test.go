@@ -101,7 +101,7 @@ func TestExitCodesOfTheSeed(t *testing.T) {
 		{"exit code 2", `echo no >&2; exit 2`, nil, "exit code 2: no"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			a, err := f.do(t, Definition{Event: PreToolUse, Dialect: Seed, Command: tt.script}, Input{})
+			a, err := f.do(t, Definition{Event: PreToolUse, Dialect: dialectSeed, Command: tt.script}, Input{})
 			if (err != nil) != (tt.fails != "") || err != nil && !strings.Contains(err.Error(), tt.fails) {
 				t.Fatal(err)
 			}

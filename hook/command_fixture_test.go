@@ -90,8 +90,8 @@ func (f *fixture) do(t testing.TB, d Definition, in Input) (Answer, error) {
 
 // accesses are the three ways to run a command, with the one that remains where the
 // kernel has no pid namespace.
-func accesses(t *testing.T, test func(t *testing.T, f *fixture, a Access)) {
-	for _, a := range []Access{AccessRead, AccessWrite, AccessOff} {
+func accesses(t *testing.T, test func(t *testing.T, f *fixture, a string)) {
+	for _, a := range []string{sandboxRead, sandboxWrite, sandboxOff} {
 		t.Run(string(a), func(t *testing.T) { test(t, newFixture(t, nil), a) })
 	}
 }

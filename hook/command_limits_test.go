@@ -35,7 +35,7 @@ var hard = []struct {
 }
 
 func TestHardCommands(t *testing.T) {
-	accesses(t, func(t *testing.T, f *fixture, a Access) {
+	accesses(t, func(t *testing.T, f *fixture, a string) {
 		for i, tt := range hard {
 			t.Run(tt.name, func(t *testing.T) {
 				runHard(t, f, a, fmt.Sprintf("%s%d", a, i), tt.script, tt.input, tt.timeout, tt.fails, tt.notice)
@@ -53,12 +53,12 @@ func TestHardCommandsInAGroup(t *testing.T) {
 			continue
 		}
 		t.Run(tt.name, func(t *testing.T) {
-			runHard(t, f, AccessOff, fmt.Sprintf("group%d", i), tt.script, tt.input, tt.timeout, tt.fails, tt.notice)
+			runHard(t, f, sandboxOff, fmt.Sprintf("group%d", i), tt.script, tt.input, tt.timeout, tt.fails, tt.notice)
 		})
 	}
 	t.Run("what left the group is not waited for", func(t *testing.T) {
 		const script = "export MARK=away; mkfifo away; setsid bash -c 'echo >away; exec sleep 1000' & read <away"
-		if _, err := f.do(t, Definition{Event: Notification, Access: AccessOff, Command: script}, Input{}); err != nil {
+		if _, err := f.do(t, Definition{Event: Notification, Sandbox: sandboxOff, Command: script}, Input{}); err != nil {
 			t.Fatal(err)
 		}
 		away := left(t, "MARK=away")
@@ -75,10 +75,10 @@ func TestHardCommandsInAGroup(t *testing.T) {
 	})
 }
 
-func runHard(t *testing.T, f *fixture, a Access, mark, script string, input int, timeout time.Duration, fails bool, notice string) {
+func runHard(t *testing.T, f *fixture, a string, mark, script string, input int, timeout time.Duration, fails bool, notice string) {
 	t.Helper()
 	began := time.Now()
-	d := Definition{Event: Notification, Access: a, Timeout: timeout, Command: "export MARK=" + mark + "; " + script}
+	d := Definition{Event: Notification, Sandbox: a, Timeout: timeout, Command: "export MARK=" + mark + "; " + script}
 	answer, err := f.do(t, d, Input{Message: strings.Repeat("x", input)})
 	took := time.Since(began)
 	if took > timeout+patience {
@@ -97,17 +97,17 @@ func runHard(t *testing.T, f *fixture, a Access, mark, script string, input int,
 }
 
 func TestCancelledCommand(t *testing.T) {
-	accesses(t, func(t *testing.T, f *fixture, a Access) {
+	accesses(t, func(t *testing.T, f *fixture, a string) {
 		ctx, cancel := context.WithCancel(context.Background())
 		timer := time.AfterFunc(100*time.Millisecond, cancel)
 		defer timer.Stop()
 		began := time.Now()
-		_, err := f.Run(ctx, &Definition{Event: Stop, Access: a, Command: "trap '' TERM; export MARK=cancelled; sleep 1000; sleep 1000"}, &Input{Event: Stop, CWD: f.dir})
+		_, err := f.Run(ctx, &Definition{Event: Stop, Sandbox: a, Command: "trap '' TERM; export MARK=cancelled; sleep 1000; sleep 1000"}, &Input{Event: Stop, CWD: f.dir})
 		if !errors.Is(err, context.Canceled) || time.Since(began) > patience {
 			t.Errorf("%v, after %s", err, time.Since(began))
 		}
 		gone(t, "MARK=cancelled")
-		if _, err := f.Run(ctx, &Definition{Event: Stop, Access: a, Command: "true"}, &Input{Event: Stop, CWD: f.dir}); !errors.Is(err, context.Canceled) {
+		if _, err := f.Run(ctx, &Definition{Event: Stop, Sandbox: a, Command: "true"}, &Input{Event: Stop, CWD: f.dir}); !errors.Is(err, context.Canceled) {
 			t.Errorf("a run that has ended starts a command: %v", err)
 		}
 	})

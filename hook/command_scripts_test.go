@@ -97,9 +97,9 @@ func (s *scripted) write(t *testing.T, name, text string) string {
 	return full
 }
 
-func whatOf[T any](s *BySaid[T]) (zero T) {
+func whatOf(s *Said) string {
 	if s == nil {
-		return zero
+		return ""
 	}
 	return s.What
 }

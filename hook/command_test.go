@@ -17,10 +17,10 @@ func TestAccessOfCommands(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(f.dir, "file"), []byte("text"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	run := func(a Access) (Answer, error) {
-		return f.do(t, Definition{Event: PreToolUse, Dialect: Seed, Access: a, Command: "cat file && echo x > new && rm new"}, Input{})
+	run := func(a string) (Answer, error) {
+		return f.do(t, Definition{Event: PreToolUse, Dialect: dialectSeed, Sandbox: a, Command: "cat file && echo x > new && rm new"}, Input{})
 	}
-	for _, a := range []Access{"", AccessRead} {
+	for _, a := range []string{"", sandboxRead} {
 		_, err := run(a)
 		if err == nil {
 			t.Fatalf("with %q it wrote the project", a)
@@ -31,7 +31,7 @@ func TestAccessOfCommands(t *testing.T) {
 			}
 		}
 	}
-	for _, a := range []Access{AccessWrite, AccessOff} {
+	for _, a := range []string{sandboxWrite, sandboxOff} {
 		if got, err := run(a); err != nil || got.Output.Message != "text" || got.Notice != "" {
 			t.Errorf("with %q: %+v, %v", a, got, err)
 		}
@@ -55,7 +55,7 @@ func TestWithoutSandboxes(t *testing.T) {
 	if _, err := none.do(t, Definition{Event: Stop, Command: "true"}, Input{}); err == nil || !strings.Contains(err.Error(), `"sandbox": "off"`) {
 		t.Errorf("a command that nothing holds: %v", err)
 	}
-	if _, err := none.do(t, Definition{Event: Stop, Command: "true", Access: AccessOff}, Input{}); err != nil {
+	if _, err := none.do(t, Definition{Event: Stop, Command: "true", Sandbox: sandboxOff}, Input{}); err != nil {
 		t.Error(err)
 	}
 	let := newFixture(t, func(o *CommandsOptions) { o.Read, o.Write, o.Unheld = nil, nil, true })
@@ -65,9 +65,9 @@ func TestWithoutSandboxes(t *testing.T) {
 }
 
 func TestDetachedCommand(t *testing.T) {
-	accesses(t, func(t *testing.T, f *fixture, a Access) {
+	accesses(t, func(t *testing.T, f *fixture, a string) {
 		mark := "MARK=detached" + string(a)
-		d := Definition{Event: PostToolUse, Access: a, Command: `export ` + mark + `; echo '{"async":true,"asyncTimeout":20000}'; read -r < go; echo '{"systemMessage":"late"}'`}
+		d := Definition{Event: PostToolUse, Sandbox: a, Command: `export ` + mark + `; echo '{"async":true,"asyncTimeout":20000}'; read -r < go; echo '{"systemMessage":"late"}'`}
 		pipe := filepath.Join(f.dir, "go")
 		if err := mkfifo(pipe); err != nil {
 			missing.Skip(t, "no named pipes here: %v", err)
@@ -133,7 +133,7 @@ func TestDetachedCommandThatEnds(t *testing.T) {
 
 func TestSeedDoesNotDetach(t *testing.T) {
 	f := newFixture(t, nil)
-	got, err := f.do(t, Definition{Event: PostToolUse, Dialect: Seed, Command: `echo '{"async":true}'; echo more`}, Input{})
+	got, err := f.do(t, Definition{Event: PostToolUse, Dialect: dialectSeed, Command: `echo '{"async":true}'; echo more`}, Input{})
 	if err != nil || got.Later != nil || !strings.Contains(got.Output.Message, "more") {
 		t.Errorf("%+v, %v", got, err)
 	}
@@ -157,7 +157,7 @@ func TestBadCommandsOptions(t *testing.T) {
 	if err := errors.Join(c.Close(), c.Close()); err != nil {
 		t.Error(err)
 	}
-	if _, err := c.Run(context.Background(), &Definition{Event: Stop, Command: "true", Access: AccessOff}, &Input{Event: Stop, CWD: t.TempDir()}); err == nil {
+	if _, err := c.Run(context.Background(), &Definition{Event: Stop, Command: "true", Sandbox: sandboxOff}, &Input{Event: Stop, CWD: t.TempDir()}); err == nil {
 		t.Error("it runs a command after its end")
 	}
 }

@@ -37,7 +37,7 @@ func checkShell(t *testing.T, c corpus.Case) {
 	if _, err := os.Stat(in.CWD); err != nil {
 		in.CWD = "" // the project
 	}
-	d := Definition{Event: in.Event, Dialect: Seed, Command: shellLine(t, settings, expect)}
+	d := Definition{Event: in.Event, Dialect: dialectSeed, Command: shellLine(t, settings, expect)}
 	if ms, ok := settings["timeout_ms"].(float64); ok {
 		d.Timeout = time.Duration(ms) * time.Millisecond
 	}

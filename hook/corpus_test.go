@@ -56,7 +56,7 @@ func (f fields) texts(key string) []string {
 func (f fields) event(t *testing.T) Event {
 	t.Helper()
 	name := cmp.Or(f.text("event"), f.text("execute"), "preToolUse")
-	e, _, err := ParseEvent(name)
+	e, _, err := parseEvent(name)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -92,7 +92,7 @@ func checkRegistry(t *testing.T, c corpus.Case) {
 // isHeard fires an event and wants a function, registered by the name in seed 000,
 // to be told.
 func isHeard(t *testing.T, e Event) {
-	info, _ := e.Info()
+	info, _ := e.info()
 	heard := false
 	r := New(nil)
 	err := r.Register(Definition{Event: Event(info.Seed), Func: func(_ context.Context, in Input) (*Output, error) {
@@ -127,8 +127,8 @@ func checkConfig(t *testing.T, c corpus.Case, settings, input fields) {
 	for _, entry := range names {
 		name, says, _ := strings.Cut(entry, ":")
 		block[name] = append(block[name], map[string]string{"command": cmp.Or(says, "true")})
-		_, d, err := ParseEvent(name)
-		known = known && err == nil && d == Seed
+		_, d, err := parseEvent(name)
+		known = known && err == nil && d == dialectSeed
 	}
 	found, err := Decode(json.RawMessage(toJSON(t, block)), nil)
 	if (err == nil) != known { // Claude's names are known here, and have another form
@@ -141,7 +141,7 @@ func checkConfig(t *testing.T, c corpus.Case, settings, input fields) {
 	c.Decode(t, c.Expect(), &want)
 	switch want := want.(type) {
 	case bool:
-		if e, _, _ := ParseEvent(input.text("has")); r.Has(e) != want {
+		if e, _, _ := parseEvent(input.text("has")); r.Has(e) != want {
 			t.Errorf("has %s: %v", e, !want)
 		}
 	case map[string]any:
@@ -168,7 +168,7 @@ func (speaking) Run(_ context.Context, d *Definition, _ *Input) (Answer, error) 
 
 func isLevel(t *testing.T, level any, want json.RawMessage) {
 	r := New(nil)
-	said, _, err := decodeOutput(Seed, PreToolUse, []byte(toJSON(t, fields{"notification": fields{"title": "t", "body": "b", "level": level}})))
+	said, _, err := decodeOutput(dialectSeed, PreToolUse, []byte(toJSON(t, fields{"notification": fields{"title": "t", "body": "b", "level": level}})))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -238,12 +238,12 @@ func hasEffect(t *testing.T, settings fields) {
 	if name == "updatedMCPToolOutput" {
 		e = PostToolUse
 	}
-	out, notices, err := decodeOutput(Seed, e, []byte(effect.json))
+	out, notices, err := decodeOutput(dialectSeed, e, []byte(effect.json))
 	if err != nil || len(notices) > 0 {
 		t.Fatal(notices, err)
 	}
 	r := New(nil)
-	if err := r.Register(Definition{Event: e, Dialect: Seed, Func: returns(out)}); err != nil {
+	if err := r.Register(Definition{Event: e, Dialect: dialectSeed, Func: returns(out)}); err != nil {
 		t.Fatal(err)
 	}
 	if got := r.Fire(t.Context(), full(e)); !effect.arrived(got) {
@@ -253,7 +253,7 @@ func hasEffect(t *testing.T, settings fields) {
 
 // areSet wants the fields to be in the JSON of an event.
 func areSet(t *testing.T, e Event, want []string) {
-	got := wireMap(t, full(e), Seed)
+	got := wireMap(t, full(e), dialectSeed)
 	for _, key := range want {
 		if _, ok := got[key]; !ok {
 			t.Errorf("%s has no %s: %v", e, key, got)
@@ -265,11 +265,11 @@ func areSet(t *testing.T, e Event, want []string) {
 func isWritten(t *testing.T, given, want fields) {
 	t.Helper()
 	e := given.event(t)
-	in, err := ParseInput(e, []byte(toJSON(t, given)))
+	in, err := parseInput(e, []byte(toJSON(t, given)))
 	if err != nil {
 		t.Fatal(err)
 	}
-	got := wireMap(t, in, Seed)
+	got := wireMap(t, in, dialectSeed)
 	for key, v := range want {
 		if d := gocmp.Diff(v, got[key]); d != "" {
 			t.Errorf("%s: %s", key, d)
@@ -322,7 +322,7 @@ func fireInTurn(t *testing.T, names, want []string) {
 func inputOf(t *testing.T, e Event, given fields) Input {
 	t.Helper()
 	known := fields{}
-	for _, part := range wirePlans()[Seed][e] {
+	for _, part := range wirePlans()[dialectSeed][e] {
 		if given.has(part.name) {
 			known[part.name] = given[part.name]
 		}
@@ -332,7 +332,7 @@ func inputOf(t *testing.T, e Event, given fields) Input {
 			known["toolInput"] = fields{"command": strings.Repeat("a", int(n))}
 		}
 	}
-	in, err := ParseInput(e, []byte(toJSON(t, known)))
+	in, err := parseInput(e, []byte(toJSON(t, known)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -354,7 +354,7 @@ func (l *told) note(name string, in Input) {
 
 // hookOf makes the hook that an entry of a case describes.
 func hookOf(t *testing.T, e Event, entry any, l *told) Definition {
-	d := Definition{Event: e, Dialect: Seed}
+	d := Definition{Event: e, Dialect: dialectSeed}
 	said := func(name string, out *Output, err error) Func {
 		return func(_ context.Context, in Input) (*Output, error) {
 			l.note(name, in)
@@ -453,7 +453,7 @@ func checkFiring(t *testing.T, c corpus.Case, settings, input, expect fields) {
 				t.Errorf("%q, want %q", got, want)
 			}
 		case "event", "toolName", "toolInput", "toolUseId", "sessionId", "cwd", "permissionMode":
-			if d := gocmp.Diff(want, wireMap(t, l.last, Seed)[key]); d != "" {
+			if d := gocmp.Diff(want, wireMap(t, l.last, dialectSeed)[key]); d != "" {
 				t.Errorf("%s: %s", key, d)
 			}
 		case "error":

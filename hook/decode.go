@@ -61,7 +61,7 @@ type decoding struct {
 }
 
 func (d *decoding) event(m *jsontree.Member) {
-	event, dialect, err := ParseEvent(m.Key)
+	event, dialect, err := parseEvent(m.Key)
 	if e, ok := errors.AsType[*Error](err); ok {
 		e.Field, e.Offset = m.Key, m.At
 		if m.Key == "hooks" {
@@ -76,7 +76,7 @@ func (d *decoding) event(m *jsontree.Member) {
 	}
 	for i := range list {
 		path := fmt.Sprintf("%s[%d]", m.Key, i)
-		if dialect == Seed {
+		if dialect == dialectSeed {
 			d.seed(path, event, &list[i])
 		} else {
 			d.group(path, event, &list[i])

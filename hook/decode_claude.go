@@ -23,7 +23,7 @@ func (d *decoding) group(path string, event Event, n *jsontree.Node) {
 		"hooks":   func(_ string, n *jsontree.Node) { handlers = n },
 	}
 	if n.Kind == jsontree.Object && n.Field("hooks") == n && n.Field("command") != n {
-		info, _ := event.Info()
+		info, _ := event.info()
 		hint := `write {"hooks": [{"type": "command", "command": ...}]}`
 		if info.Seed != "" {
 			hint += ", or " + info.Seed + " for the flat form"
@@ -38,7 +38,7 @@ func (d *decoding) group(path string, event Event, n *jsontree.Node) {
 		}
 		return
 	}
-	if _, err := compileMatcher(Claude, event, matcher); err != nil {
+	if _, err := compileMatcher(dialectClaude, event, matcher); err != nil {
 		d.place(err, path+".matcher", n.Field("matcher").At)
 		ok = false
 	}
@@ -64,7 +64,7 @@ var absentTypes = map[string]string{
 
 // handler reads {"type", …}.
 func (d *decoding) handler(path string, event Event, n *jsontree.Node) (Definition, bool) {
-	def := Definition{Event: event, Dialect: Claude}
+	def := Definition{Event: event, Dialect: dialectClaude}
 	if n.Kind != jsontree.Object {
 		d.expected(path, n, "an object", `write {"type": "command", "command": ...}`)
 		return def, false
@@ -78,7 +78,7 @@ func (d *decoding) handler(path string, event Event, n *jsontree.Node) (Definiti
 	case absent && kind.Kind == jsontree.Text:
 		d.wrong(path+".type", kind.At, `write a "command" that does it, or take the hook out`, "hooks of type %q are not run: %s", kind.Text, why)
 		return def, false
-	case kind.Kind != jsontree.Text || kind.Text != TypeCommand && kind.Text != typeHTTP:
+	case kind.Kind != jsontree.Text || kind.Text != typeCommand && kind.Text != typeHTTP:
 		d.wrong(path+".type", kind.At, `write "command" or "http"`, "there is no type %s", kind.Show())
 		return def, false
 	}
@@ -89,7 +89,7 @@ func (d *decoding) handler(path string, event Event, n *jsontree.Node) (Definiti
 		"timeout":        d.seconds(&def.Timeout),
 		"statusMessage":  d.text(&def.Status),
 		"once":           d.flag(&def.Once),
-		"onFailure":      word(d, &def.OnFailure, FailBlock, FailContinue),
+		"onFailure":      word(d, &def.OnFailure, failBlock, failContinue),
 		"allowedEnvVars": d.texts(&def.Env, checkVariable),
 	}
 	command := map[string]reader{
@@ -98,7 +98,7 @@ func (d *decoding) handler(path string, event Event, n *jsontree.Node) (Definiti
 		"shell":       d.shell(&shell),
 		"async":       d.flag(&def.Async),
 		"asyncRewake": d.rewake(&rewake),
-		"sandbox":     word(d, &def.Access, AccessRead, AccessWrite, AccessOff),
+		"sandbox":     word(d, &def.Sandbox, sandboxRead, sandboxWrite, sandboxOff),
 	}
 	http := map[string]reader{
 		"url":     d.url(&def.URL),
@@ -151,7 +151,7 @@ func (d *decoding) fits(path string, n *jsontree.Node, def *Definition) bool {
 }
 
 func isToolEvent(e Event) bool {
-	info, _ := e.Info()
+	info, _ := e.info()
 	return info.Matches == "tool_name"
 }
 

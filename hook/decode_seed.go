@@ -11,7 +11,7 @@ import (
 // seed reads one entry of seed 000's form: {"command", "matcher", "timeout"}, and
 // what is ours besides.
 func (d *decoding) seed(path string, event Event, n *jsontree.Node) {
-	def := Definition{Event: event, Dialect: Seed}
+	def := Definition{Event: event, Dialect: dialectSeed}
 	if n.Kind == jsontree.Object && n.Field("hooks") != n {
 		d.wrong(path, n.At, "write "+string(event)+` for that form, or {"command": ...}`, `a group with "hooks" stands where a command is needed`)
 		return
@@ -20,8 +20,8 @@ func (d *decoding) seed(path string, event Event, n *jsontree.Node) {
 		"command":        d.needed(&def.Command),
 		"matcher":        d.text(&def.Matcher),
 		"timeout":        d.milliseconds(&def.Timeout),
-		"onFailure":      word(d, &def.OnFailure, FailBlock, FailContinue),
-		"sandbox":        word(d, &def.Access, AccessRead, AccessWrite, AccessOff),
+		"onFailure":      word(d, &def.OnFailure, failBlock, failContinue),
+		"sandbox":        word(d, &def.Sandbox, sandboxRead, sandboxWrite, sandboxOff),
 		"allowedEnvVars": d.texts(&def.Env, checkVariable),
 	})
 	if !ok {
@@ -31,7 +31,7 @@ func (d *decoding) seed(path string, event Event, n *jsontree.Node) {
 		d.wrong(path, n.At, `write {"command": ...}`, `"command" is missing: the hook would do nothing`)
 		return
 	}
-	if _, err := compileMatcher(Seed, event, def.Matcher); err != nil {
+	if _, err := compileMatcher(dialectSeed, event, def.Matcher); err != nil {
 		d.place(err, path+".matcher", n.Field("matcher").At)
 		return
 	}

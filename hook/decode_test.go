@@ -42,28 +42,28 @@ func TestDecode(t *testing.T) {
 	}
 	want := []hook.Definition{
 		{
-			Event: hook.PreToolUse, Dialect: hook.Claude, Matcher: "Bash|Edit", Command: "./check.sh", Timeout: 1500 * time.Millisecond,
-			OnFailure: hook.FailBlock, If: "Bash(git push:*)", Status: "checking", Once: true, Access: hook.AccessWrite, Env: []string{"GH_TOKEN"},
+			Event: hook.PreToolUse, Dialect: "claude", Matcher: "Bash|Edit", Command: "./check.sh", Timeout: 1500 * time.Millisecond,
+			OnFailure: "block", If: "Bash(git push:*)", Status: "checking", Once: true, Sandbox: "write", Env: []string{"GH_TOKEN"},
 			Origin: at(4, 4), Dir: "/p",
 		},
 		{
-			Event: hook.PreToolUse, Dialect: hook.Claude, Matcher: "Bash|Edit", URL: "http://127.0.0.1:8080/x",
+			Event: hook.PreToolUse, Dialect: "claude", Matcher: "Bash|Edit", URL: "http://127.0.0.1:8080/x",
 			Headers: map[string]string{"X-Token": "Bearer ${TOKEN}"}, Env: []string{"TOKEN"}, Origin: at(6, 4), Dir: "/p",
 		},
 		{
-			Event: hook.PreToolUse, Dialect: hook.Claude, Command: "/usr/bin/check", Args: []string{"-x", "${CLAUDE_PROJECT_DIR}/a b"},
+			Event: hook.PreToolUse, Dialect: "claude", Command: "/usr/bin/check", Args: []string{"-x", "${CLAUDE_PROJECT_DIR}/a b"},
 			Async: true, Origin: at(8, 14), Dir: "/p",
 		},
-		{Event: hook.Stop, Dialect: hook.Claude, Command: "true", Origin: at(10, 70), Dir: "/p"},
+		{Event: hook.Stop, Dialect: "claude", Command: "true", Origin: at(10, 70), Dir: "/p"},
 		{
-			Event: hook.PostToolUse, Dialect: hook.Seed, Command: "logger done", Matcher: "Bash", Timeout: 5 * time.Second,
+			Event: hook.PostToolUse, Dialect: "seed", Command: "logger done", Matcher: "Bash", Timeout: 5 * time.Second,
 			Origin: at(11, 18), Dir: "/p",
 		},
 		{
-			Event: hook.PostToolUse, Dialect: hook.Seed, Command: "x", Timeout: time.Millisecond, Access: hook.AccessOff,
+			Event: hook.PostToolUse, Dialect: "seed", Command: "x", Timeout: time.Millisecond, Sandbox: "off",
 			Origin: at(11, 82), Dir: "/p",
 		},
-		{Event: hook.SessionStart, Dialect: hook.Seed, Command: "y", Origin: at(12, 19), Dir: "/p"},
+		{Event: hook.SessionStart, Dialect: "seed", Command: "y", Origin: at(12, 19), Dir: "/p"},
 	}
 	if d := cmp.Diff(want, got); d != "" {
 		t.Error(d)
@@ -219,7 +219,7 @@ func FuzzDecode(f *testing.F) {
 			t.Fatalf("%+v", e)
 		}
 		for _, d := range got {
-			if info, ok := d.Event.Info(); !ok || d.Dialect == hook.Seed && info.Seed == "" {
+			if e, err := hook.Event(d.Event.Spelled(d.Dialect)).Canonical(); err != nil || e != d.Event {
 				t.Fatalf("%+v", d)
 			}
 			if (d.Command == "") == (d.URL == "") || d.Timeout < 0 {

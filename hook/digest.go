@@ -24,18 +24,18 @@ import (
 // that has moved is the same text.
 type sealed struct {
 	Event     Event             `json:"event"`
-	Dialect   Dialect           `json:"dialect"`
+	Dialect   string            `json:"dialect"`
 	Type      string            `json:"type"`
 	Matcher   string            `json:"matcher"`
 	If        string            `json:"if"`
 	Command   string            `json:"command"`
 	Args      []string          `json:"args"`
 	Env       []string          `json:"env"`
-	Access    Access            `json:"access"`
+	Sandbox   string            `json:"access"`
 	URL       string            `json:"url"`
 	Headers   map[string]string `json:"headers"`
 	Timeout   int64             `json:"timeout_ns"`
-	OnFailure OnFailure         `json:"on_failure"`
+	OnFailure string            `json:"on_failure"`
 	Async     bool              `json:"async"`
 	Once      bool              `json:"once"`
 	Files     []sealedFile      `json:"files"`
@@ -54,13 +54,13 @@ func (d *Definition) Seal(project string) error {
 	}
 	s := sealed{
 		Event: d.Event, Dialect: d.Dialect, Type: d.Type(), Matcher: d.Matcher, If: d.If, Command: d.Command, Args: d.Args, Env: d.Env,
-		Access: d.Access, URL: d.URL, Headers: d.Headers, Timeout: int64(d.Timeout), OnFailure: d.OnFailure, Async: d.Async, Once: d.Once,
+		Sandbox: d.Sandbox, URL: d.URL, Headers: d.Headers, Timeout: int64(d.Timeout), OnFailure: d.OnFailure, Async: d.Async, Once: d.Once,
 	}
 	if s.Dialect == "" {
-		s.Dialect = Claude
+		s.Dialect = dialectClaude
 	}
-	if s.Access == "" && s.Type == TypeCommand {
-		s.Access = AccessRead
+	if s.Sandbox == "" && s.Type == typeCommand {
+		s.Sandbox = sandboxRead
 	}
 	var err error
 	if s.Files, err = sealFiles(d.named(project), project); err != nil {

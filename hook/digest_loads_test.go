@@ -36,7 +36,7 @@ func TestSealCoversWhatScriptsRun(t *testing.T) {
 	} {
 		dir := project(t, c.file, "other.sh", "hooks/src/main.py", "hooks/other.py", "package-lock.json", "sub/x")
 		write(t, filepath.Join(dir, c.script), c.text+"\n# ./other.sh\nguarded='package-lock.json hooks/src/main.py'; other=1\n")
-		d := Definition{Event: PreToolUse, Dialect: Claude, Command: c.command}
+		d := Definition{Event: PreToolUse, Dialect: dialectClaude, Command: c.command}
 		before := sealOf(t, d, dir)
 		for _, name := range []string{"other.sh", "hooks/src/main.py", "hooks/other.py", "package-lock.json"} {
 			write(t, filepath.Join(dir, name), "v2")
@@ -57,7 +57,7 @@ func TestSealFollows(t *testing.T) {
 	write(t, filepath.Join(dir, "a.sh"), ". ./b.sh")
 	write(t, filepath.Join(dir, "b.sh"), "source c.sh")
 	write(t, filepath.Join(dir, "c.sh"), "bash a.sh; bash d.sh")
-	d := Definition{Event: PreToolUse, Dialect: Claude, Command: "./a.sh"}
+	d := Definition{Event: PreToolUse, Dialect: dialectClaude, Command: "./a.sh"}
 	before := sealOf(t, d, dir)
 	write(t, filepath.Join(dir, "d.sh"), "v2")
 	if sealOf(t, d, dir) == before {
@@ -82,7 +82,7 @@ func TestSealLeavesLogsOut(t *testing.T) {
 		{"tee hooks/log.txt", true},
 	} {
 		dir := project(t, "hooks/other.txt")
-		d := Definition{Event: PostToolUse, Dialect: Claude, Command: c.command}
+		d := Definition{Event: PostToolUse, Dialect: dialectClaude, Command: c.command}
 		before := sealOf(t, d, dir)
 		write(t, filepath.Join(dir, "hooks/log.txt"), "v1")
 		if got := sealOf(t, d, dir) != before; got != c.changes {

@@ -77,7 +77,7 @@ func TestSealCoversTheScripts(t *testing.T) {
 		{"/usr/bin/env", []string{"bash", script}, script},
 		{"bash", []string{"${CLAUDE_PROJECT_DIR}/my hooks/a b.sh"}, "my hooks/a b.sh"},
 	} {
-		d := Definition{Event: PreToolUse, Dialect: Claude, Command: c.command, Args: c.args}
+		d := Definition{Event: PreToolUse, Dialect: dialectClaude, Command: c.command, Args: c.args}
 		write(t, filepath.Join(dir, c.file), "v1")
 		before := sealOf(t, d, dir)
 		write(t, filepath.Join(dir, "other.txt"), time.Now().String())
@@ -97,7 +97,7 @@ func TestSealCoversTheScripts(t *testing.T) {
 
 // The digest is the same in another copy of the project, and behind a link to it.
 func TestSealIsAboutTheText(t *testing.T) {
-	d := Definition{Event: PreToolUse, Dialect: Claude, Command: `"$CLAUDE_PROJECT_DIR"/a.sh`}
+	d := Definition{Event: PreToolUse, Dialect: dialectClaude, Command: `"$CLAUDE_PROJECT_DIR"/a.sh`}
 	one, two := project(t, "a.sh"), project(t, "a.sh")
 	link := filepath.Join(t.TempDir(), "link")
 	if err := os.Symlink(one, link); err != nil {
@@ -118,22 +118,22 @@ func TestSealIsAboutTheText(t *testing.T) {
 
 func TestSealCoversEveryField(t *testing.T) {
 	dir := project(t)
-	base := Definition{Event: PreToolUse, Dialect: Claude, Command: "x"}
+	base := Definition{Event: PreToolUse, Dialect: dialectClaude, Command: "x"}
 	seen := map[string]int{sealOf(t, base, dir): -1}
 	for i, change := range []func(*Definition){
 		func(d *Definition) { d.Event = PostToolUse },
-		func(d *Definition) { d.Dialect = Seed },
+		func(d *Definition) { d.Dialect = dialectSeed },
 		func(d *Definition) { d.Matcher = "Bash" },
 		func(d *Definition) { d.If = "Bash(ls)" },
 		func(d *Definition) { d.Command = "y" },
 		func(d *Definition) { d.Args = []string{} },
 		func(d *Definition) { d.Args = []string{"a"} },
 		func(d *Definition) { d.Env = []string{"A"} },
-		func(d *Definition) { d.Access = AccessOff },
+		func(d *Definition) { d.Sandbox = sandboxOff },
 		func(d *Definition) { d.Command, d.URL = "", "http://localhost" },
 		func(d *Definition) { d.Headers = map[string]string{"A": "b"} },
 		func(d *Definition) { d.Timeout = time.Second },
-		func(d *Definition) { d.OnFailure = FailBlock },
+		func(d *Definition) { d.OnFailure = failBlock },
 		func(d *Definition) { d.Async = true },
 		func(d *Definition) { d.Once = true },
 	} {
@@ -146,7 +146,7 @@ func TestSealCoversEveryField(t *testing.T) {
 		seen[got] = i
 	}
 	for _, same := range []Definition{
-		{Event: PreToolUse, Command: "x"}, {Event: PreToolUse, Command: "x", Access: AccessRead}, {Event: PreToolUse, Command: "x", Status: "s", Name: "n"},
+		{Event: PreToolUse, Command: "x"}, {Event: PreToolUse, Command: "x", Sandbox: sandboxRead}, {Event: PreToolUse, Command: "x", Status: "s", Name: "n"},
 	} {
 		if _, ok := seen[sealOf(t, same, dir)]; !ok {
 			t.Errorf("%+v is another hook", same)

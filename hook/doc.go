@@ -15,7 +15,7 @@
 //
 // Events have Claude Code's names and seed 000's: "PreToolUse" and "preToolUse"
 // are one event in two dialects. A hook is spoken to, and understood, in the
-// [Dialect] of the name that it was registered for, so that scripts written for
+// dialect of the name that it was registered for, so that scripts written for
 // either run unchanged.
 //
 // A hook may forbid, ask, replace an input and add to what the model reads; it

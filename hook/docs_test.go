@@ -33,11 +33,11 @@ func rows(t *testing.T, heading string) [][]string {
 
 func TestHooksDocumentEvents(t *testing.T) {
 	all := rows(t, "| event | seed 000 | moment | matcher | blocks | guards | time |")
-	if len(all) != len(Events()) {
-		t.Errorf("%d events in the document, %d in the code", len(all), len(Events()))
+	if len(all) != len(events) {
+		t.Errorf("%d events in the document, %d in the code", len(all), len(events))
 	}
-	for i, in := range Events()[:min(len(all), len(Events()))] {
-		in, _ = in.Event.Info()
+	for i, in := range events[:min(len(all), len(events))] {
+		in, _ = in.Event.info()
 		row := all[i]
 		guards := ""
 		if in.Guards {
@@ -60,7 +60,7 @@ func TestHooksDocumentAnswers(t *testing.T) {
 	all := rows(t, "| what | Claude's JSON | seed's JSON | Go | events |")
 	for i, x := range effects {
 		var with, without []string
-		for _, in := range Events() {
+		for _, in := range events {
 			if abilities(in)&x.can != 0 {
 				with = append(with, string(in.Event))
 			} else {

@@ -16,7 +16,7 @@ import (
 // for ran.
 type entry struct {
 	Definition
-	info     Info
+	info     eventInfo
 	kind     string
 	by       string // its name, in what is said of it
 	key      string // the same of hooks that do the same; "" of functions
@@ -33,7 +33,7 @@ func (r *Registry) newEntry(d Definition) (*entry, error) {
 	if err := d.spell(); err != nil {
 		return nil, err
 	}
-	info, _ := d.Event.Info()
+	info, _ := d.Event.info()
 	e := &entry{Definition: d, info: info, kind: d.Type(), explicit: d.Timeout > 0}
 	if err := r.check(e); err != nil {
 		return nil, err
@@ -60,23 +60,23 @@ func functionName(f Func) string {
 
 // spell takes either spelling of the event's name, and the dialect from it.
 func (d *Definition) spell() error {
-	event, dialect, err := ParseEvent(string(d.Event))
+	event, dialect, err := parseEvent(string(d.Event))
 	switch {
 	case err != nil:
 		return err
-	case dialect == Seed && d.Dialect == Claude:
-		return &Error{What: fmt.Sprintf("%s is not spelled so in the dialect %q", d.Event, Claude), Advice: "write " + string(event)}
+	case dialect == dialectSeed && d.Dialect == dialectClaude:
+		return &Error{What: fmt.Sprintf("%s is not spelled so in the dialect %q", d.Event, dialectClaude), Advice: "write " + string(event)}
 	}
 	d.Event = event
 	if d.Dialect == "" {
 		d.Dialect = dialect
 	}
-	info, _ := event.Info()
+	info, _ := event.info()
 	switch {
-	case d.Dialect != Claude && d.Dialect != Seed:
+	case d.Dialect != dialectClaude && d.Dialect != dialectSeed:
 		return &Error{What: fmt.Sprintf("there is no dialect %q", d.Dialect), Advice: `write "claude" or "seed"`}
-	case d.Dialect == Seed && info.Seed == "":
-		return &Error{What: fmt.Sprintf("seed 000 has no event %s", event), Advice: fmt.Sprintf("use the dialect %q", Claude)}
+	case d.Dialect == dialectSeed && info.Seed == "":
+		return &Error{What: fmt.Sprintf("seed 000 has no event %s", event), Advice: fmt.Sprintf("use the dialect %q", dialectClaude)}
 	}
 	return nil
 }
@@ -100,7 +100,7 @@ func checkKind(e *entry) error {
 		has = append(has, typeFunction)
 	}
 	if strings.TrimSpace(e.Command) != "" {
-		has = append(has, TypeCommand)
+		has = append(has, typeCommand)
 	}
 	if e.URL != "" {
 		has = append(has, typeHTTP)
@@ -121,10 +121,10 @@ func checkFields(e *entry) error {
 		set  bool
 		of   []string
 	}{
-		{"Args", e.Args != nil, []string{TypeCommand}},
-		{"Access", e.Access != "", []string{TypeCommand}},
+		{"Args", e.Args != nil, []string{typeCommand}},
+		{"Sandbox", e.Sandbox != "", []string{typeCommand}},
 		{"Headers", len(e.Headers) > 0, []string{typeHTTP}},
-		{"Env", len(e.Env) > 0, []string{TypeCommand, typeHTTP}},
+		{"Env", len(e.Env) > 0, []string{typeCommand, typeHTTP}},
 	} {
 		if f.set && !slices.Contains(f.of, e.kind) {
 			return &Error{Field: f.name, What: "a " + e.kind + " hook has no use for it", Advice: "take it out"}
@@ -137,10 +137,10 @@ func checkFields(e *entry) error {
 }
 
 func checkValues(e *entry) error {
-	switch e.Access {
-	case "", AccessRead, AccessWrite, AccessOff:
+	switch e.Sandbox {
+	case "", sandboxRead, sandboxWrite, sandboxOff:
 	default:
-		return &Error{Field: "Access", What: fmt.Sprintf("there is no access %q", e.Access), Advice: "write read, write or off"}
+		return &Error{Field: "Sandbox", What: fmt.Sprintf("there is no access %q", e.Sandbox), Advice: "write read, write or off"}
 	}
 	if e.Timeout < 0 {
 		return &Error{Field: "Timeout", What: fmt.Sprintf("%v is no time", e.Timeout), Advice: "write more than 0, or nothing for the default"}
@@ -155,9 +155,9 @@ func checkFailure(e *entry) error {
 		return &Error{Field: "OnFailure", What: why, Advice: `write "continue", or leave it out`}
 	}
 	switch e.OnFailure {
-	case "", FailContinue:
+	case "", failContinue:
 		return nil
-	case FailBlock:
+	case failBlock:
 	default:
 		return refuse(fmt.Sprintf("there is no way %q", e.OnFailure))
 	}
@@ -173,11 +173,11 @@ func checkFailure(e *entry) error {
 }
 
 func (e *entry) fill(strict bool) {
-	if e.kind == TypeCommand && e.Access == "" {
-		e.Access = AccessRead
+	if e.kind == typeCommand && e.Sandbox == "" {
+		e.Sandbox = sandboxRead
 	}
 	if e.Name == "" {
-		e.Name = map[string]string{typeFunction: functionName(e.Func), TypeCommand: e.Command, typeHTTP: e.URL}[e.kind]
+		e.Name = map[string]string{typeFunction: functionName(e.Func), typeCommand: e.Command, typeHTTP: e.URL}[e.kind]
 	}
 	e.by = oneLine(e.Name, maxName)
 	e.limit = e.time()
@@ -191,14 +191,7 @@ func (e *entry) fill(strict bool) {
 const maxEnd = time.Minute
 
 func (e *entry) time() time.Duration {
-	limit := e.Timeout
-	switch {
-	case limit > 0:
-	case e.kind == typeFunction || e.Dialect == Seed:
-		limit = SeedTimeout
-	default:
-		limit = e.info.Timeout
-	}
+	limit := e.TimeLimit()
 	if e.Event == SessionEnd {
 		limit = min(limit, maxEnd)
 	}
@@ -210,7 +203,7 @@ func (e *entry) time() time.Duration {
 func (e *entry) identity() string {
 	var b strings.Builder
 	for _, s := range []string{
-		e.kind, string(e.Dialect), e.Command, e.URL, string(e.Access),
+		e.kind, string(e.Dialect), e.Command, e.URL, string(e.Sandbox),
 		strconv.FormatBool(e.Async), strconv.FormatBool(e.closed), strconv.FormatBool(e.Args != nil),
 	} {
 		b.WriteString(strconv.Quote(s))

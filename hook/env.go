@@ -19,11 +19,11 @@ func (c *Commands) environ(d *Definition, in *Input, j *job) (env []string, vars
 	}
 	named, notices := c.named(d)
 	vars = map[string]string{"CLAUDE_PROJECT_DIR": c.opt.Project, "CLAUDE_CODE_SESSION_ID": in.SessionID}
-	if info, _ := in.Event.Info(); info.EnvFile && c.opt.EnvFile != "" {
+	if in.Event.SetsVariables() && c.opt.EnvFile != "" {
 		vars["CLAUDE_ENV_FILE"] = c.opt.EnvFile
 	}
 	set := map[string]string{
-		"HOOK_EVENT": spell(in.Event, dialectOf(d)), "HOOK_TOOL_NAME": in.Tool,
+		"HOOK_EVENT": in.Event.Spelled(dialectOf(d)), "HOOK_TOOL_NAME": in.Tool,
 		"HOOK_SESSION_ID": in.SessionID, "HOOK_CWD": in.CWD, "PWD": j.dir,
 	}
 	maps.Copy(set, vars)
@@ -62,14 +62,6 @@ func (c *Commands) named(d *Definition) (vars map[string]string, notices []strin
 		}
 	}
 	return vars, notices
-}
-
-// spell is an event's name in a dialect.
-func spell(e Event, d Dialect) string {
-	if info, _ := e.Info(); d == Seed && info.Seed != "" {
-		return info.Seed
-	}
-	return string(e)
 }
 
 // substitute puts variables in the place of "${NAME}". Others stay as they are.

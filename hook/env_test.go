@@ -11,7 +11,7 @@ import (
 // environ runs env in a hook.
 func (f *fixture) environOf(t *testing.T, d Definition, in Input) ([]string, string) {
 	t.Helper()
-	d.Command, d.Dialect = "env; true", Seed
+	d.Command, d.Dialect = "env; true", dialectSeed
 	a, err := f.do(t, d, in)
 	if err != nil {
 		t.Fatal(err)
@@ -24,13 +24,13 @@ func TestEnvironment(t *testing.T) {
 		"PATH=" + os.Getenv("PATH"), "HOME=/root", "LC_ALL=C", "CODEANY_API_KEY=secret", "ANTHROPIC_API_KEY=secret", "AWS_SECRET_ACCESS_KEY=secret",
 		"GITHUB_TOKEN=secret", "OTEL_EXPORTER_OTLP_HEADERS=secret", "CLAUDE_CODE_REMOTE=true", "MINE=old", "MINE=mine", "OTHER=secret", "HOOK_EVENT=forged", "LD_PRELOAD=/x",
 	}
-	for _, a := range []Access{AccessRead, AccessOff} {
+	for _, a := range []string{sandboxRead, sandboxOff} {
 		t.Run(string(a), func(t *testing.T) {
 			f := newFixture(t, func(o *CommandsOptions) {
 				o.Environ, o.EnvFile = given, "/tmp/env.sh"
 				o.EnvVars = []string{"MINE", "OTEL_EXPORTER_OTLP_HEADERS", "HOOK_EVENT"}
 			})
-			d := Definition{Event: PreToolUse, Access: a, Env: []string{"MINE", "OTHER", "OTEL_EXPORTER_OTLP_HEADERS", "HOOK_EVENT", "NOT_THERE"}}
+			d := Definition{Event: PreToolUse, Sandbox: a, Env: []string{"MINE", "OTHER", "OTEL_EXPORTER_OTLP_HEADERS", "HOOK_EVENT", "NOT_THERE"}}
 			env, notice := f.environOf(t, d, Input{Tool: "Bash", SessionID: "s1"})
 			for _, want := range []string{
 				"HOOK_EVENT=preToolUse", "HOOK_TOOL_NAME=Bash", "HOOK_SESSION_ID=s1", "HOOK_CWD=" + f.dir, "PWD=" + f.dir, "LC_ALL=C", "MINE=mine",
@@ -49,7 +49,7 @@ func TestEnvironment(t *testing.T) {
 			if !strings.Contains(notice, "OTHER is not passed on") || !strings.Contains(notice, "OTEL_EXPORTER_OTLP_HEADERS is never passed on") {
 				t.Errorf("the notice is %q", notice)
 			}
-			env, _ = f.environOf(t, Definition{Event: SessionStart, Access: a}, Input{})
+			env, _ = f.environOf(t, Definition{Event: SessionStart, Sandbox: a}, Input{})
 			if !slices.Contains(env, "CLAUDE_ENV_FILE=/tmp/env.sh") || !slices.Contains(env, "HOOK_TOOL_NAME=") {
 				t.Errorf("at the start: %s", env)
 			}
@@ -60,10 +60,10 @@ func TestEnvironment(t *testing.T) {
 func TestEventNameInTheEnvironment(t *testing.T) {
 	f := newFixture(t, nil)
 	for _, tt := range []struct {
-		d     Dialect
+		d     string
 		e     Event
 		wants string
-	}{{Claude, PreToolUse, "PreToolUse"}, {"", Stop, "Stop"}, {Seed, Stop, "stop"}} {
+	}{{dialectClaude, PreToolUse, "PreToolUse"}, {"", Stop, "Stop"}, {dialectSeed, Stop, "stop"}} {
 		a, err := f.do(t, Definition{Event: tt.e, Dialect: tt.d, Command: `echo "{\"reason\":\"$HOOK_EVENT\"}"`}, Input{})
 		if err != nil || a.Output.Reason != tt.wants {
 			t.Errorf("%s, %s: %+v, %v", tt.d, tt.e, a.Output, err)
@@ -72,12 +72,12 @@ func TestEventNameInTheEnvironment(t *testing.T) {
 }
 
 func TestWhereACommandStarts(t *testing.T) {
-	accesses(t, func(t *testing.T, f *fixture, a Access) {
+	accesses(t, func(t *testing.T, f *fixture, a string) {
 		sub := filepath.Join(f.dir, "sub folder")
 		if err := os.Mkdir(sub, 0o755); err != nil {
 			t.Fatal(err)
 		}
-		d := Definition{Event: Stop, Dialect: Seed, Access: a, Command: "pwd -P"}
+		d := Definition{Event: Stop, Dialect: dialectSeed, Sandbox: a, Command: "pwd -P"}
 		if got, err := f.do(t, d, Input{CWD: sub}); err != nil || got.Output.Message != sub {
 			t.Errorf("%+v, %v", got.Output, err)
 		}
@@ -102,8 +102,8 @@ func TestExecForm(t *testing.T) {
 		{"${CLAUDE_PROJECT_DIR}/args.sh", []string{"${CLAUDE_PROJECT_DIR}/x", "${CLAUDE_CODE_SESSION_ID}", "${HOME}", "$CLAUDE_PROJECT_DIR"}, f.dir + "/x|s1|${HOME}|$CLAUDE_PROJECT_DIR|"},
 		{"./args.sh", []string{}, "|"},
 	} {
-		for _, a := range []Access{AccessRead, AccessOff} {
-			got, err := f.do(t, Definition{Event: Stop, Dialect: Seed, Access: a, Command: tt.command, Args: tt.args}, Input{SessionID: "s1"})
+		for _, a := range []string{sandboxRead, sandboxOff} {
+			got, err := f.do(t, Definition{Event: Stop, Dialect: dialectSeed, Sandbox: a, Command: tt.command, Args: tt.args}, Input{SessionID: "s1"})
 			if err != nil || got.Output.Message != tt.want {
 				t.Errorf("%s %q: %+v, %v", tt.command, tt.args, got.Output, err)
 			}
@@ -112,7 +112,7 @@ func TestExecForm(t *testing.T) {
 	if _, err := f.do(t, Definition{Event: Stop, Command: "no-such-program", Args: []string{}}, Input{}); err == nil || !strings.Contains(err.Error(), "could not be started") {
 		t.Errorf("a program that is not there: %v", err)
 	}
-	if _, err := f.do(t, Definition{Event: Stop, Access: AccessOff, Command: "no-such-program", Args: []string{}}, Input{}); err == nil {
+	if _, err := f.do(t, Definition{Event: Stop, Sandbox: sandboxOff, Command: "no-such-program", Args: []string{}}, Input{}); err == nil {
 		t.Error("a program that is not there is no failure without a sandbox")
 	}
 }
@@ -120,7 +120,7 @@ func TestExecForm(t *testing.T) {
 func TestInputIsNoPartOfTheCommand(t *testing.T) {
 	f := newFixture(t, nil)
 	in := Input{Tool: "Bash", ToolInput: []byte(`{"command":"touch pwned; $(touch pwned) '; touch pwned #"}`), Message: "$(touch pwned)"}
-	a, err := f.do(t, Definition{Event: PreToolUse, Dialect: Seed, Access: AccessWrite, Command: "cat >seen; cat seen"}, in)
+	a, err := f.do(t, Definition{Event: PreToolUse, Dialect: dialectSeed, Sandbox: sandboxWrite, Command: "cat >seen; cat seen"}, in)
 	if err != nil || a.Output == nil {
 		t.Fatal(a, err)
 	}
@@ -133,9 +133,9 @@ func TestInputIsNoPartOfTheCommand(t *testing.T) {
 }
 
 func TestNoTerminal(t *testing.T) {
-	accesses(t, func(t *testing.T, f *fixture, a Access) {
+	accesses(t, func(t *testing.T, f *fixture, a string) {
 		script := `if (: </dev/tty) 2>/dev/null; then echo has one; else echo has none; fi`
-		got, err := f.do(t, Definition{Event: Stop, Dialect: Seed, Access: a, Command: script}, Input{})
+		got, err := f.do(t, Definition{Event: Stop, Dialect: dialectSeed, Sandbox: a, Command: script}, Input{})
 		if err != nil || got.Output.Message != "has none" {
 			t.Errorf("%+v, %v", got.Output, err)
 		}

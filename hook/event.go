@@ -49,37 +49,32 @@ const (
 	ElicitationResult   Event = "ElicitationResult"
 )
 
-// Dialect is the convention that a hook was written for. It follows from the
-// spelling of the event's name: Claude's "PreToolUse", seed 000's "preToolUse".
-type Dialect string
-
-// The dialects. What differs: the JSON on standard input, what exit codes and
-// plain text mean, how a matcher compares, and the default time.
+// The dialects, see [Definition].Dialect.
 const (
-	Claude Dialect = "claude" // also of functions
-	Seed   Dialect = "seed"
+	dialectClaude = "claude" // also of functions
+	dialectSeed   = "seed"
 )
 
-// Info is what is known about an event.
-type Info struct {
+// eventInfo is what is known about an event.
+type eventInfo struct {
 	Event    Event
 	Seed     string        // its name in seed 000, or ""
 	Matches  string        // the input field that matchers compare, or ""
 	Blocks   bool          // a block (exit code 2) keeps something from happening
-	Guards   bool          // what cannot be asked counts as a block, see [OnFailure]
-	Rewrites bool          // outputs replace something: hooks run strictly one after another
+	Guards   bool          // see [Event.Guards]
+	Rewrites bool          // see [Event.Rewrites]
 	Context  bool          // plain text of a command in Claude's dialect is for the model
-	EnvFile  bool          // commands may set variables for later commands, see CLAUDE_ENV_FILE
+	EnvFile  bool          // see [Event.SetsVariables]
 	Timeout  time.Duration // default of commands in Claude's dialect
 }
 
-// SeedTimeout is the default time of functions and of commands in seed 000's dialect.
-const SeedTimeout = 30 * time.Second
+// seedTimeout is the default time of functions and of commands in seed 000's dialect.
+const seedTimeout = 30 * time.Second
 
 const usualTimeout = 10 * time.Minute
 
 // events is the closed set.
-var events = []Info{
+var events = []eventInfo{
 	{Event: PreToolUse, Seed: "preToolUse", Matches: "tool_name", Blocks: true, Guards: true, Rewrites: true},
 	{Event: PostToolUse, Seed: "postToolUse", Matches: "tool_name", Blocks: true, Rewrites: true},
 	{Event: PostToolUseFailure, Seed: "postToolUseFailure", Matches: "tool_name", Blocks: true},
@@ -121,13 +116,19 @@ var absent = map[string]string{
 }
 
 // Events lists the closed set.
-func Events() []Info { return slices.Clone(events) }
+func Events() []Event {
+	list := make([]Event, len(events))
+	for i, info := range events {
+		list[i] = info.Event
+	}
+	return list
+}
 
-// Info returns what is known about e; false when there is no such event.
-func (e Event) Info() (Info, bool) {
-	i := slices.IndexFunc(events, func(in Info) bool { return in.Event == e })
+// info returns what is known about e; false when there is no such event.
+func (e Event) info() (eventInfo, bool) {
+	i := slices.IndexFunc(events, func(in eventInfo) bool { return in.Event == e })
 	if i < 0 {
-		return Info{}, false
+		return eventInfo{}, false
 	}
 	in := events[i]
 	if in.Timeout == 0 {
@@ -136,16 +137,41 @@ func (e Event) Info() (Info, bool) {
 	return in, true
 }
 
-// ParseEvent reads an event's name in either spelling, and says in which. The
-// error of a name that nobody knows has a hint.
-func ParseEvent(name string) (Event, Dialect, error) {
+// Guards reports whether a hook of e that cannot be asked may count as a block, see
+// [Definition].OnFailure.
+func (e Event) Guards() bool { in, _ := e.info(); return in.Guards }
+
+// Rewrites reports whether outputs of e replace something: its hooks run strictly one after another.
+func (e Event) Rewrites() bool { in, _ := e.info(); return in.Rewrites }
+
+// SetsVariables reports whether commands of e may set variables for later commands.
+func (e Event) SetsVariables() bool { in, _ := e.info(); return in.EnvFile }
+
+// Spelled returns the name of e in a dialect: "preToolUse" in "seed". An event that a
+// dialect does not have keeps its name.
+func (e Event) Spelled(dialect string) string {
+	if in, _ := e.info(); dialect == dialectSeed && in.Seed != "" {
+		return in.Seed
+	}
+	return string(e)
+}
+
+// Canonical returns the event that is spelled e in one of the dialects: [PreToolUse] for
+// "preToolUse". The error is an *[Error], with a hint where nobody knows the name.
+func (e Event) Canonical() (Event, error) {
+	event, _, err := parseEvent(string(e))
+	return event, err
+}
+
+// parseEvent reads an event's name in either spelling, and says in which dialect.
+func parseEvent(name string) (Event, string, error) {
 	for _, in := range events {
 		switch name {
 		case string(in.Event):
-			return in.Event, Claude, nil
+			return in.Event, dialectClaude, nil
 		case in.Seed:
 			if name != "" {
-				return in.Event, Seed, nil
+				return in.Event, dialectSeed, nil
 			}
 		}
 	}

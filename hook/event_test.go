@@ -8,18 +8,17 @@ import (
 	"github.com/holdfast-dev/holdfast/hook"
 )
 
-func TestParseEvent(t *testing.T) {
+func TestSpellings(t *testing.T) {
 	seeds := 0
-	for _, info := range hook.Events() {
-		if e, d, err := hook.ParseEvent(string(info.Event)); e != info.Event || d != hook.Claude || err != nil {
-			t.Errorf("%s: %s, %s, %v", info.Event, e, d, err)
+	for _, event := range hook.Events() {
+		name := event.Spelled("seed")
+		if name != string(event) {
+			seeds++
 		}
-		if info.Seed == "" {
-			continue
-		}
-		seeds++
-		if e, d, err := hook.ParseEvent(info.Seed); e != info.Event || d != hook.Seed || err != nil {
-			t.Errorf("%s: %s, %s, %v", info.Seed, e, d, err)
+		for _, name := range []string{name, event.Spelled("claude")} {
+			if e, err := hook.Event(name).Canonical(); e != event || err != nil {
+				t.Errorf("%s: %s, %v", name, e, err)
+			}
 		}
 	}
 	if seeds != 23 {
@@ -34,7 +33,7 @@ func TestParseEvent(t *testing.T) {
 		"Setups":         "did you mean Setup?",
 		"DirectoryAdded": "take the hook out",
 	} {
-		_, _, err := hook.ParseEvent(name)
+		_, err := hook.Event(name).Canonical()
 		e, ok := errors.AsType[*hook.Error](err)
 		if !ok || !errors.Is(err, hook.ErrInvalid) || !strings.HasPrefix(e.Hint(), hint) {
 			t.Errorf("%q: %v, %+v; want the hint %q", name, err, e, hint)
@@ -42,14 +41,10 @@ func TestParseEvent(t *testing.T) {
 	}
 }
 
-func TestInfo(t *testing.T) {
-	if _, ok := hook.Event("preToolUse").Info(); ok {
-		t.Error("an event is known by its name in seed 000")
-	}
-	for _, info := range hook.Events() {
-		got, ok := info.Event.Info()
-		if !ok || got.Timeout <= 0 {
-			t.Errorf("%s: %+v", info.Event, got)
+func TestTimeLimit(t *testing.T) {
+	for _, event := range hook.Events() {
+		if d := (hook.Definition{Event: event, Command: "true"}); d.TimeLimit() <= 0 {
+			t.Errorf("%s: %v", event, d.TimeLimit())
 		}
 	}
 }

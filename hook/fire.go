@@ -55,7 +55,7 @@ func (f *firing) pick(list []*entry) []*entry {
 // is only of turns that the model has ended, and its Setup only of a setup that was
 // asked for.
 func (e *entry) hears(in *Input) bool {
-	if e.kind == typeFunction || e.Dialect == Seed {
+	if e.kind == typeFunction || e.Dialect == dialectSeed {
 		return true
 	}
 	switch e.Event {
@@ -238,7 +238,7 @@ func shared(list []*entry) time.Duration {
 }
 
 func (e *entry) sharesTime() bool {
-	return e.Event == SessionEnd && e.Dialect == Claude && e.kind != typeFunction && !e.Async
+	return e.Event == SessionEnd && e.Dialect == dialectClaude && e.kind != typeFunction && !e.Async
 }
 
 func (f *firing) allowance(e *entry) time.Duration {

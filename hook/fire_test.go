@@ -55,7 +55,7 @@ func TestMatching(t *testing.T) {
 			}
 			r := registryOf(t, says, tt.d)
 			if tt.in.Event == "" {
-				tt.in.Event, _, _ = ParseEvent(string(tt.d.Event))
+				tt.in.Event, _, _ = parseEvent(string(tt.d.Event))
 			}
 			out := r.Fire(t.Context(), tt.in)
 			if got := len(out.Outputs) == 1; got != tt.want {
@@ -106,10 +106,10 @@ func TestSameHooksRunOnce(t *testing.T) {
 		"another":     {Definition{Command: "c"}, Definition{Command: "d"}, 2},
 		"arguments":   {Definition{Command: "c", Args: []string{"a b"}}, Definition{Command: "c", Args: []string{"a", "b"}}, 2},
 		"no shell":    {Definition{Command: "c"}, Definition{Command: "c", Args: []string{}}, 2},
-		"dialect":     {Definition{Command: "c"}, Definition{Command: "c", Dialect: Seed}, 2},
-		"access":      {Definition{Command: "c"}, Definition{Command: "c", Access: AccessOff}, 2},
-		"access said": {Definition{Command: "c"}, Definition{Command: "c", Access: AccessRead}, 1},
-		"guarding":    {Definition{Command: "c"}, Definition{Command: "c", OnFailure: FailBlock}, 2},
+		"dialect":     {Definition{Command: "c"}, Definition{Command: "c", Dialect: dialectSeed}, 2},
+		"access":      {Definition{Command: "c"}, Definition{Command: "c", Sandbox: sandboxOff}, 2},
+		"access said": {Definition{Command: "c"}, Definition{Command: "c", Sandbox: sandboxRead}, 1},
+		"guarding":    {Definition{Command: "c"}, Definition{Command: "c", OnFailure: failBlock}, 2},
 		"headers":     {Definition{URL: "http://a"}, Definition{URL: "http://a", Headers: map[string]string{"A": "b"}}, 2},
 		"condition":   {Definition{Command: "c", If: "Bash(git push:*)"}, Definition{Command: "c"}, 1},
 		"functions":   {Definition{Func: returns(&Output{Message: "x"})}, Definition{Func: returns(&Output{Message: "x"})}, 2},
@@ -178,7 +178,7 @@ func checkFold(t *testing.T, rt *rapid.T, event Event, set func(string) *Output,
 	})})
 	for i, kind := range kinds {
 		name := fmt.Sprintf("%d %s", i, kind)
-		d := Definition{Event: event, OnFailure: FailContinue}
+		d := Definition{Event: event, OnFailure: failContinue}
 		if strings.Contains(kind, "command") {
 			d.Command = name
 		} else {

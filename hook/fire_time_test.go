@@ -78,7 +78,7 @@ func TestTimeouts(t *testing.T) {
 			{Func: waits(5*time.Second, said("1")), Timeout: 10 * ms},
 		}, "", 10 * ms, true},
 		"a guard that may fail": {PreToolUse, []Definition{
-			{Func: waits(5*time.Second, said("1")), Timeout: 10 * ms, OnFailure: FailContinue},
+			{Func: waits(5*time.Second, said("1")), Timeout: 10 * ms, OnFailure: failContinue},
 		}, "", 10 * ms, false},
 		"a command": {Stop, []Definition{{Command: "1h", Timeout: ms}, {Command: "2ms"}}, "2ms", 2 * ms, false},
 		"commands side by side": {Stop, []Definition{
@@ -91,7 +91,7 @@ func TestTimeouts(t *testing.T) {
 			{Command: "300ms"}, {Command: "100ms"},
 		}, "300ms 100ms", 400 * ms, false},
 		"Claude Code's default": {PreToolUse, []Definition{{Command: "1h"}}, "", 10 * time.Minute, false},
-		"the seed's default":    {PreToolUse, []Definition{{Command: "1h", Dialect: Seed}}, "", 30 * time.Second, true},
+		"the seed's default":    {PreToolUse, []Definition{{Command: "1h", Dialect: dialectSeed}}, "", 30 * time.Second, true},
 		"the end's time is shared": {SessionEnd, []Definition{
 			{Command: "1s"}, {Func: quiet}, {Command: "900ms"}, {Command: "400ms"},
 		}, "1s 400ms", 1500 * ms, false},
@@ -142,7 +142,7 @@ func TestFailures(t *testing.T) {
 			bubble(t, func(t *testing.T) {
 				r := registryOf(t, says,
 					Definition{Event: PreToolUse, Name: "closed", Timeout: time.Millisecond, Func: fn},
-					Definition{Event: PreToolUse, Name: "open", Timeout: time.Millisecond, Func: fn, OnFailure: FailContinue},
+					Definition{Event: PreToolUse, Name: "open", Timeout: time.Millisecond, Func: fn, OnFailure: failContinue},
 					Definition{Event: PreToolUse, Func: returns(&Output{Message: "after"})},
 				)
 				out := r.Fire(t.Context(), Input{Event: PreToolUse, Tool: "Bash", ToolUseID: "u1"})
@@ -178,15 +178,15 @@ func TestFailuresOfCommands(t *testing.T) {
 	}{
 		"Claude's go on":        {fails, false, Definition{Event: PreToolUse}, false},
 		"strict":                {fails, true, Definition{Event: PreToolUse}, true},
-		"strict, to go on":      {fails, true, Definition{Event: PreToolUse, OnFailure: FailContinue}, false},
-		"Claude's, to block":    {fails, false, Definition{Event: PreToolUse, OnFailure: FailBlock}, true},
-		"the seed's block":      {fails, false, Definition{Event: PreToolUse, Dialect: Seed}, true},
+		"strict, to go on":      {fails, true, Definition{Event: PreToolUse, OnFailure: failContinue}, false},
+		"Claude's, to block":    {fails, false, Definition{Event: PreToolUse, OnFailure: failBlock}, true},
+		"the seed's block":      {fails, false, Definition{Event: PreToolUse, Dialect: dialectSeed}, true},
 		"prompt, strict":        {fails, true, Definition{Event: UserPromptSubmit}, true},
 		"request, strict":       {fails, true, Definition{Event: PermissionRequest}, true},
-		"request of the seed":   {fails, false, Definition{Event: PermissionRequest, Dialect: Seed}, true},
+		"request of the seed":   {fails, false, Definition{Event: PermissionRequest, Dialect: dialectSeed}, true},
 		"no guard, strict":      {fails, true, Definition{Event: PostToolUse}, false},
-		"no guard, seed":        {fails, true, Definition{Event: Stop, Dialect: Seed}, false},
-		"no guard, to block":    {fails, true, Definition{Event: PostToolUse, OnFailure: FailBlock}, true},
+		"no guard, seed":        {fails, true, Definition{Event: Stop, Dialect: dialectSeed}, false},
+		"no guard, to block":    {fails, true, Definition{Event: PostToolUse, OnFailure: failBlock}, true},
 		"panics of the runner":  {panics, true, Definition{Event: PreToolUse}, true},
 		"panics side by side":   {panics, true, Definition{Event: UserPromptSubmit}, true},
 		"async counts for none": {fails, true, Definition{Event: PreToolUse, Async: true}, false},
@@ -194,7 +194,7 @@ func TestFailuresOfCommands(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			tt.d.Command = "x"
 			r := New(&Options{Runner: tt.run, Strict: tt.strict})
-			if err := r.Register(tt.d, Definition{Event: tt.d.Event, Command: "y", OnFailure: FailContinue}); err != nil {
+			if err := r.Register(tt.d, Definition{Event: tt.d.Event, Command: "y", OnFailure: failContinue}); err != nil {
 				t.Fatal(err)
 			}
 			out := r.Fire(t.Context(), Input{Event: tt.d.Event, Tool: "Bash"})
@@ -211,7 +211,7 @@ func TestFailuresOfCommands(t *testing.T) {
 func TestCancel(t *testing.T) {
 	for name, d := range map[string]Definition{
 		"function": {Event: PreToolUse, Func: deaf(time.Hour, &Output{Message: "x"})},
-		"command":  {Event: PreToolUse, Command: "1h", OnFailure: FailBlock},
+		"command":  {Event: PreToolUse, Command: "1h", OnFailure: failBlock},
 	} {
 		t.Run(name, func(t *testing.T) {
 			bubble(t, func(t *testing.T) {

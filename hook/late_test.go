@@ -76,7 +76,7 @@ func TestLateDecidesNothing(t *testing.T) {
 func TestAsyncTimeout(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		r := registryOf(t, waitRun,
-			Definition{Event: PreToolUse, Command: "1h", Async: true, Timeout: time.Second, Dialect: Seed},
+			Definition{Event: PreToolUse, Command: "1h", Async: true, Timeout: time.Second, Dialect: dialectSeed},
 			Definition{Event: PreToolUse, Func: deaf(time.Hour, nil), Async: true, Timeout: 2 * time.Second},
 		)
 		out := r.Fire(t.Context(), Input{Event: PreToolUse, Tool: "Bash"})

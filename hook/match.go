@@ -35,8 +35,8 @@ func newMatcher(d *Definition) (*matcher, error) {
 // compileMatcher reads a matcher in the way of the dialect. The errors are *[Error]:
 // an expression that cannot be read, a matcher that names nothing, and one on an
 // event that has no field to compare.
-func compileMatcher(dialect Dialect, event Event, text string) (*matcher, error) {
-	info, _ := event.Info()
+func compileMatcher(dialect string, event Event, text string) (*matcher, error) {
+	info, _ := event.info()
 	m := &matcher{text: text, guards: info.Guards, base: event == FileChanged}
 	switch {
 	case text == "" || text == "*":
@@ -46,7 +46,7 @@ func compileMatcher(dialect Dialect, event Event, text string) (*matcher, error)
 		return nil, &Error{What: fmt.Sprintf("the matcher %q has nothing to compare: %s has no such field", text, event), Advice: "take the matcher out"}
 	case strings.ContainsRune(text, utf8.RuneError):
 		return nil, &Error{What: fmt.Sprintf("the matcher %q is not text in UTF-8", text), Advice: "write the character itself"}
-	case dialect == Seed:
+	case dialect == dialectSeed:
 		return m, m.compile(regexp2.None)
 	case isNames(event, text):
 		if m.names = splitNames(text); len(m.names) == 0 {

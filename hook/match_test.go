@@ -11,47 +11,47 @@ import (
 
 func TestMatcher(t *testing.T) {
 	for _, c := range []struct {
-		dialect Dialect
+		dialect string
 		event   Event
 		text    string
 		yes, no string // values, separated by spaces
 	}{
-		{Claude, PreToolUse, "", "Bash mcp__x", ""},
-		{Claude, PreToolUse, "*", "Bash Edit", ""},
-		{Claude, PreToolUse, "Bash", "Bash", "bash BashOutput NotebookBash"},
-		{Claude, PreToolUse, "Edit|Write", "Edit Write", "NotebookEdit Edit|Write MultiEdit"},
-		{Claude, PreToolUse, "Edit, Write", "Edit Write", "NotebookEdit"},
-		{Claude, PreToolUse, "Edit |Write|", "Edit Write", "NotebookEdit"},
-		{Claude, PreToolUse, "mcp__memory", "mcp__memory", "mcp__memory__read"},
-		{Claude, PreToolUse, "mcp__my-server__do-it", "mcp__my-server__do-it", "mcp__my"},
-		{Claude, PreToolUse, "mcp__memory__.*", "mcp__memory__read", "mcp__memory mcp__other__read"},
-		{Claude, PreToolUse, "Edit.*", "Edit NotebookEdit EditX", "edit Write"},
-		{Claude, PreToolUse, "^Edit", "Edit EditX", "NotebookEdit"},
-		{Claude, PreToolUse, "^(Edit|Write)$", "Edit Write", "NotebookEdit EditX"},
-		{Claude, PreToolUse, "Notebook.+", "NotebookEdit", "Notebook"},
-		{Claude, PreToolUse, "^(?!Read$).*", "Bash Edit ReadX", "Read"},
-		{Claude, PreToolUse, "^(?:a(b)\\1)$", "abb", "ab"},
-		{Claude, PreToolUse, "^\\w+$", "Bash", "mcp-x é"},
-		{Claude, PreToolUse, "^[A-Z]\\d{2}$", "A12", "A1 A٣٣"},
-		{Claude, SessionStart, "startup|resume", "startup resume", "compact"},
-		{Claude, SessionEnd, "other", "other", "logout"},
-		{Claude, Notification, "permission_prompt", "permission_prompt", "idle_prompt"},
-		{Claude, PreCompact, "auto", "auto", "manual"},
-		{Claude, StopFailure, "rate_limit|overloaded", "rate_limit overloaded", "server_error"},
-		{Claude, StopFailure, "rate-limit", "x-rate-limit-y", "rate_limit"},
-		{Claude, FileChanged, ".envrc|.env", "/p/.envrc /p/sub/.env", "/p/x.md /p/.env.d/x"},
-		{Claude, FileChanged, "package.json", "/p/package.json", "/p/package.json.d/x"},
-		{Claude, FileChanged, "a+b.txt|c", "/p/a+b.txt /p/c", "/p/x"},
-		{Claude, FileChanged, "\\.md$", "/p/x.md", "/p/x.mdx"},
-		{Claude, SubagentStart, "Explore", "Explore", "Explorer"},
-		{Seed, PreToolUse, "", "bash", ""},
-		{Seed, PreToolUse, "*", "Bash", ""},
-		{Seed, PreToolUse, "Edit", "Edit NotebookEdit", "edit"},
-		{Seed, PreToolUse, "bash", "bash", "Bash"},
-		{Seed, PreToolUse, "file.*", "file_read", "files_"[:3]},
-		{Seed, PreToolUse, "Edit, Write", "", "Edit Write"},
-		{Seed, PreToolUse, "(?i)bash", "Bash BASH", "zsh"},
-		{Seed, PreToolUse, "^Edit|Write$", "EditX NotebookWrite", "NotebookEdit"},
+		{dialectClaude, PreToolUse, "", "Bash mcp__x", ""},
+		{dialectClaude, PreToolUse, "*", "Bash Edit", ""},
+		{dialectClaude, PreToolUse, "Bash", "Bash", "bash BashOutput NotebookBash"},
+		{dialectClaude, PreToolUse, "Edit|Write", "Edit Write", "NotebookEdit Edit|Write MultiEdit"},
+		{dialectClaude, PreToolUse, "Edit, Write", "Edit Write", "NotebookEdit"},
+		{dialectClaude, PreToolUse, "Edit |Write|", "Edit Write", "NotebookEdit"},
+		{dialectClaude, PreToolUse, "mcp__memory", "mcp__memory", "mcp__memory__read"},
+		{dialectClaude, PreToolUse, "mcp__my-server__do-it", "mcp__my-server__do-it", "mcp__my"},
+		{dialectClaude, PreToolUse, "mcp__memory__.*", "mcp__memory__read", "mcp__memory mcp__other__read"},
+		{dialectClaude, PreToolUse, "Edit.*", "Edit NotebookEdit EditX", "edit Write"},
+		{dialectClaude, PreToolUse, "^Edit", "Edit EditX", "NotebookEdit"},
+		{dialectClaude, PreToolUse, "^(Edit|Write)$", "Edit Write", "NotebookEdit EditX"},
+		{dialectClaude, PreToolUse, "Notebook.+", "NotebookEdit", "Notebook"},
+		{dialectClaude, PreToolUse, "^(?!Read$).*", "Bash Edit ReadX", "Read"},
+		{dialectClaude, PreToolUse, "^(?:a(b)\\1)$", "abb", "ab"},
+		{dialectClaude, PreToolUse, "^\\w+$", "Bash", "mcp-x é"},
+		{dialectClaude, PreToolUse, "^[A-Z]\\d{2}$", "A12", "A1 A٣٣"},
+		{dialectClaude, SessionStart, "startup|resume", "startup resume", "compact"},
+		{dialectClaude, SessionEnd, "other", "other", "logout"},
+		{dialectClaude, Notification, "permission_prompt", "permission_prompt", "idle_prompt"},
+		{dialectClaude, PreCompact, "auto", "auto", "manual"},
+		{dialectClaude, StopFailure, "rate_limit|overloaded", "rate_limit overloaded", "server_error"},
+		{dialectClaude, StopFailure, "rate-limit", "x-rate-limit-y", "rate_limit"},
+		{dialectClaude, FileChanged, ".envrc|.env", "/p/.envrc /p/sub/.env", "/p/x.md /p/.env.d/x"},
+		{dialectClaude, FileChanged, "package.json", "/p/package.json", "/p/package.json.d/x"},
+		{dialectClaude, FileChanged, "a+b.txt|c", "/p/a+b.txt /p/c", "/p/x"},
+		{dialectClaude, FileChanged, "\\.md$", "/p/x.md", "/p/x.mdx"},
+		{dialectClaude, SubagentStart, "Explore", "Explore", "Explorer"},
+		{dialectSeed, PreToolUse, "", "bash", ""},
+		{dialectSeed, PreToolUse, "*", "Bash", ""},
+		{dialectSeed, PreToolUse, "Edit", "Edit NotebookEdit", "edit"},
+		{dialectSeed, PreToolUse, "bash", "bash", "Bash"},
+		{dialectSeed, PreToolUse, "file.*", "file_read", "files_"[:3]},
+		{dialectSeed, PreToolUse, "Edit, Write", "", "Edit Write"},
+		{dialectSeed, PreToolUse, "(?i)bash", "Bash BASH", "zsh"},
+		{dialectSeed, PreToolUse, "^Edit|Write$", "EditX NotebookWrite", "NotebookEdit"},
 	} {
 		m, err := compileMatcher(c.dialect, c.event, c.text)
 		if err != nil {
@@ -73,19 +73,19 @@ func TestMatcher(t *testing.T) {
 
 func TestMatcherRefuses(t *testing.T) {
 	for _, c := range []struct {
-		dialect    Dialect
+		dialect    string
 		event      Event
 		text, what string
 	}{
-		{Claude, PreToolUse, "Bash(", "no regular expression"},
-		{Claude, PreToolUse, "[a", "no regular expression"},
-		{Claude, PreToolUse, "+", "no regular expression"},
-		{Claude, PreToolUse, "**", "no regular expression"},
-		{Claude, PreToolUse, "|,", "names nothing"},
-		{Claude, PreToolUse, "a\xff", "UTF-8"},
-		{Seed, PreToolUse, "Bash(", "no regular expression"},
-		{Seed, Stop, "Bash", "nothing to compare"},
-		{Claude, UserPromptSubmit, "x", "nothing to compare"},
+		{dialectClaude, PreToolUse, "Bash(", "no regular expression"},
+		{dialectClaude, PreToolUse, "[a", "no regular expression"},
+		{dialectClaude, PreToolUse, "+", "no regular expression"},
+		{dialectClaude, PreToolUse, "**", "no regular expression"},
+		{dialectClaude, PreToolUse, "|,", "names nothing"},
+		{dialectClaude, PreToolUse, "a\xff", "UTF-8"},
+		{dialectSeed, PreToolUse, "Bash(", "no regular expression"},
+		{dialectSeed, Stop, "Bash", "nothing to compare"},
+		{dialectClaude, UserPromptSubmit, "x", "nothing to compare"},
 	} {
 		m, err := compileMatcher(c.dialect, c.event, c.text)
 		if e, ok := errors.AsType[*Error](err); !ok || !strings.Contains(e.What, c.what) || e.Advice == "" {
@@ -99,7 +99,7 @@ func TestMatcherRefuses(t *testing.T) {
 func TestMatcherThatNeverEnds(t *testing.T) {
 	long := strings.Repeat("a", 40) + "!"
 	for event, want := range map[Event]bool{PreToolUse: true, PermissionRequest: true, PostToolUse: false} {
-		m, err := compileMatcher(Claude, event, `^(?=a)([a]+)+$`)
+		m, err := compileMatcher(dialectClaude, event, `^(?=a)([a]+)+$`)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -194,7 +194,7 @@ func TestCondition(t *testing.T) {
 func BenchmarkMatcher(b *testing.B) {
 	for _, text := range []string{"*", "Bash|Edit", "mcp__.*", "^(?!Read$).*"} {
 		b.Run(text, func(b *testing.B) {
-			m, err := compileMatcher(Claude, PreToolUse, text)
+			m, err := compileMatcher(dialectClaude, PreToolUse, text)
 			if err != nil {
 				b.Fatal(err)
 			}

@@ -64,8 +64,8 @@ func (f *firing) notice(e *entry, what string) {
 	f.out.Notices = append(f.out.Notices, Said{By: e.by, What: what})
 }
 
-func (f *firing) info() Info {
-	info, _ := f.in.Event.Info()
+func (f *firing) info() eventInfo {
+	info, _ := f.in.Event.info()
 	return info
 }
 
@@ -281,7 +281,8 @@ func (m *merging) rest() {
 		o.Notes = append(o.Notes, n.normal())
 	}
 	for _, u := range out.Updates {
-		o.Updates = append(o.Updates, BySaid[Update]{By: m.e.by, What: u})
+		u.By = m.e.by
+		o.Updates = append(o.Updates, u)
 	}
 	o.Retry = o.Retry || out.Retry && m.can&canRetry != 0
 	switch seq := out.TerminalSequence; {

@@ -54,7 +54,7 @@ var effects = []struct {
 
 // abilities are the effects that an event has. Texts for the person, notifications,
 // changes of policy and terminal sequences are taken from every event.
-func abilities(info Info) ability {
+func abilities(info eventInfo) ability {
 	can := canTell | canStop
 	if info.Blocks || info.Guards {
 		can |= canBlock

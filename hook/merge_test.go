@@ -126,7 +126,7 @@ func TestMerge(t *testing.T) {
 		"stop":                   {PostToolUse, []*Output{{Stop: true, StopReason: "enough", Reason: "r"}, {Stop: true}}, Outcome{Stop: &Said{"a", "enough"}}, "stop"},
 		"stop for a reason":      {Stop, []*Output{{Stop: true, Reason: "r"}}, Outcome{Stop: &Said{"a", "r"}}, "stop"},
 		"notes":                  {PreCompact, []*Output{{Notification: note}, {Notification: &Note{Level: "error"}}}, Outcome{Notes: []Note{{"t", "b", "info"}, {Level: "error"}}}, ""},
-		"updates":                {Stop, []*Output{{Updates: []Update{{Mode: "plan"}}}}, Outcome{Updates: []BySaid[Update]{{"a", Update{Mode: "plan"}}}}, ""},
+		"updates":                {Stop, []*Output{{Updates: []Update{{Mode: "plan"}}}}, Outcome{Updates: []Update{{Mode: "plan", By: "a"}}}, ""},
 		"retry":                  {PermissionDenied, []*Output{{}, {Retry: true}}, Outcome{Retry: true}, ""},
 		"terminal":               {Notification, []*Output{{TerminalSequence: "\x07"}, {TerminalSequence: "\x1b]0;x\x07"}}, Outcome{Terminal: []string{"\x07", "\x1b]0;x\x07"}}, ""},
 		"start":                  {SessionStart, []*Output{{SessionTitle: "1", InitialMessage: "i"}, {SessionTitle: "2", WatchPaths: []string{"p"}}, {WatchPaths: []string{"q"}}}, Outcome{SessionTitle: "2", InitialMessage: "i", WatchPaths: []string{"p", "q"}}, ""},
@@ -190,7 +190,7 @@ func TestUnusable(t *testing.T) {
 		canAnswer:    {Action: "accept"},
 		canInterrupt: {Interrupt: true},
 	}
-	for _, info := range Events() {
+	for _, info := range events {
 		for _, x := range effects {
 			out := fired(t, info.Event, outputs[x.can])
 			vain := fmt.Sprintf("asked for %s, which %s cannot have", x.name, info.Event)
@@ -260,7 +260,7 @@ func TestRan(t *testing.T) {
 	out := registryOf(t, run, list...).Fire(t.Context(), Input{Event: PreToolUse, Tool: "Bash", ToolUseID: "u"})
 	want := &record.HookRan{Event: string(PreToolUse), Tool: "Bash", Use: "u", Quiet: 2, Hooks: []record.HookRun{
 		{Name: "c", Type: typeFunction, Effect: "context"},
-		{Name: "x …", Type: TypeCommand, Digest: "d", Source: "f.json:7", Exit: &code, Effect: "block", Reason: "x\ny"},
+		{Name: "x …", Type: typeCommand, Digest: "d", Source: "f.json:7", Exit: &code, Effect: "block", Reason: "x\ny"},
 	}}
 	for i := range out.Ran.Hooks {
 		out.Ran.Hooks[i].Millis = 0

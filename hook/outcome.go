@@ -22,7 +22,7 @@ type Outcome struct {
 	Context    []Said          // for the model: Context, SystemMessage, and plain text where that is context
 	Notices    []Said          // for the person: Message, Warning, failures, what had no effect
 	Notes      []Note          // notifications
-	Updates    []BySaid[Update]
+	Updates    []Update
 	Stop       *Said // end the turn
 	Interrupt  bool
 	Retry      bool
@@ -36,12 +36,9 @@ type Outcome struct {
 }
 
 // Said is a text and which hook it is from.
-type Said = BySaid[string]
-
-// BySaid is what one hook wants.
-type BySaid[T any] struct {
+type Said struct {
 	By   string
-	What T
+	What string
 }
 
 // Permission is an opinion about a call.

@@ -71,6 +71,7 @@ type Update struct {
 	Rules    []string // rules: "Bash", "Bash(ls:*)"
 	Behavior string   // of Rules: allow or deny
 	Mode     string
+	By       string `json:",omitempty"` // in an [Outcome]: the hook that asks for it
 }
 
 // Note is a notification. Level is info, warning or error; anything else is info.

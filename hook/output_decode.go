@@ -18,14 +18,14 @@ const maxText = 10_000
 // found by who merges outputs. What has no effect at all is in the notices; the
 // error says what has the wrong type, and then nothing of the answer counts but what
 // it refuses, if it does: then that is the output, and the error a notice.
-func decodeOutput(d Dialect, e Event, stdout []byte) (*Output, []string, error) {
+func decodeOutput(d string, e Event, stdout []byte) (*Output, []string, error) {
 	var fields map[string]json.RawMessage
 	if err := json.Unmarshal(stdout, &fields); err != nil {
 		return nil, nil, fmt.Errorf("the answer is no JSON object: %w", err)
 	}
 	a := &answer{dialect: d, event: e, out: &Output{}}
 	if d == "" {
-		a.dialect = Claude
+		a.dialect = dialectClaude
 	}
 	a.read("", fields, a.top())
 	a.out.Block = a.block
@@ -33,7 +33,7 @@ func decodeOutput(d Dialect, e Event, stdout []byte) (*Output, []string, error) 
 	case decisionBlock:
 		a.out.Block = true
 	case decisionApprove:
-		a.out.Block = a.block && a.dialect == Claude // seed 000: the decision is stronger
+		a.out.Block = a.block && a.dialect == dialectClaude // seed 000: the decision is stronger
 	}
 	switch out := a.out.refusal(); {
 	case a.err != nil && out != nil:
@@ -78,7 +78,7 @@ func isAsync(stdout []byte) (timeout time.Duration, ok bool) {
 
 // answer is an output while it is read.
 type answer struct {
-	dialect Dialect
+	dialect string
 	event   Event
 	out     *Output
 	block   bool
@@ -134,7 +134,7 @@ func (a *answer) top() map[string]taker {
 		"terminalSequence":         a.terminal,
 		"hookSpecificOutput":       a.specific,
 	}
-	if a.dialect == Claude {
+	if a.dialect == dialectClaude {
 		known["systemMessage"] = a.text(&o.Warning)
 		known["async"] = func(string, json.RawMessage) {}
 		known["asyncTimeout"] = func(string, json.RawMessage) {}
@@ -185,7 +185,7 @@ func shorten(raw json.RawMessage) string {
 
 func (a *answer) text(into *string) taker {
 	return func(path string, raw json.RawMessage) {
-		if a.into(path, raw, into, "a text") && a.dialect == Claude {
+		if a.into(path, raw, into, "a text") && a.dialect == dialectClaude {
 			*into = a.cut(path, *into)
 		}
 	}

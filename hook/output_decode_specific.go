@@ -13,7 +13,7 @@ func (a *answer) specific(path string, raw json.RawMessage) {
 	case !ok:
 		a.notice("%s of the answer has no hookEventName: it is taken for %s", path, a.event)
 	case !a.into(path+".hookEventName", said, &name, "the name of an event"):
-	case name != string(a.event) && (a.dialect == Claude || name != spell(a.event, Seed)):
+	case name != string(a.event) && (a.dialect == dialectClaude || name != a.event.Spelled(dialectSeed)):
 		a.fail("%s.hookEventName of the answer: it is about %q, and the event is %s", path, name, a.event)
 	}
 	o := a.out

@@ -15,36 +15,36 @@ import (
 func TestDecodeOutput(t *testing.T) {
 	raw := func(s string) json.RawMessage { return json.RawMessage(s) }
 	for _, c := range []struct {
-		dialect Dialect
+		dialect string
 		event   Event
 		stdout  string
 		want    Output
 		notices []string // parts of them, in order
 	}{
-		{Claude, PreToolUse, `{}`, Output{}, nil},
+		{dialectClaude, PreToolUse, `{}`, Output{}, nil},
 		{
-			Claude, PreToolUse, `{"continue": false, "stopReason": "enough", "suppressOutput": true, "systemMessage": "careful"}`,
+			dialectClaude, PreToolUse, `{"continue": false, "stopReason": "enough", "suppressOutput": true, "systemMessage": "careful"}`,
 			Output{Stop: true, StopReason: "enough", SuppressOutput: true, Warning: "careful"},
 			nil,
 		},
-		{Claude, PreToolUse, `{"continue": true, "reason": null, "decision": null}`, Output{}, nil},
-		{Claude, PreToolUse, `{"decision": "block", "reason": "no"}`, Output{Decision: "block", Block: true, Reason: "no"}, nil},
-		{Claude, PreToolUse, `{"decision": "approve", "reason": "fine"}`, Output{Decision: "approve", Reason: "fine"}, nil},
-		{Claude, PreToolUse, `{"decision": "approve", "block": true}`, Output{Decision: "approve", Block: true}, nil},
+		{dialectClaude, PreToolUse, `{"continue": true, "reason": null, "decision": null}`, Output{}, nil},
+		{dialectClaude, PreToolUse, `{"decision": "block", "reason": "no"}`, Output{Decision: "block", Block: true, Reason: "no"}, nil},
+		{dialectClaude, PreToolUse, `{"decision": "approve", "reason": "fine"}`, Output{Decision: "approve", Reason: "fine"}, nil},
+		{dialectClaude, PreToolUse, `{"decision": "approve", "block": true}`, Output{Decision: "approve", Block: true}, nil},
 		{
-			Claude, PreToolUse, `{"hookSpecificOutput": {"hookEventName": "PreToolUse", "permissionDecision": "deny", "permissionDecisionReason": "why",
+			dialectClaude, PreToolUse, `{"hookSpecificOutput": {"hookEventName": "PreToolUse", "permissionDecision": "deny", "permissionDecisionReason": "why",
 			"updatedInput": {"command": "ls"}, "additionalContext": "ctx"}}`,
 			Output{Permission: "deny", PermissionReason: "why", Input: raw(`{"command": "ls"}`), Context: "ctx"},
 			nil,
 		},
-		{Claude, PreToolUse, `{"hookSpecificOutput": {"permissionDecision": "defer"}}`, Output{Permission: "defer"}, []string{"has no hookEventName: it is taken for PreToolUse"}},
+		{dialectClaude, PreToolUse, `{"hookSpecificOutput": {"permissionDecision": "defer"}}`, Output{Permission: "defer"}, []string{"has no hookEventName: it is taken for PreToolUse"}},
 		{
-			Claude, PreToolUse, `{"permissionDecision": "allow", "hookSpecificOutput": {"hookEventName": "PreToolUse", "permissionDecision": "deny"}}`,
+			dialectClaude, PreToolUse, `{"permissionDecision": "allow", "hookSpecificOutput": {"hookEventName": "PreToolUse", "permissionDecision": "deny"}}`,
 			Output{Permission: "deny"},
 			nil,
 		},
 		{
-			Claude, PreToolUse, `{"message": "m", "block": true, "permissionDecision": "ask", "updatedInput": {}, "additionalContext": "c",
+			dialectClaude, PreToolUse, `{"message": "m", "block": true, "permissionDecision": "ask", "updatedInput": {}, "additionalContext": "c",
 			"notification": {"title": "t", "body": "b", "level": "warning"}, "permissionUpdate": {"tool": "Bash", "behavior": "deny"}}`,
 			Output{
 				Message: "m", Block: true, Permission: "ask", Input: raw(`{}`), Context: "c",
@@ -52,17 +52,17 @@ func TestDecodeOutput(t *testing.T) {
 			},
 			nil,
 		},
-		{Claude, PreToolUse, `{"desicion": "block"}`, Output{}, []string{`no field "desicion" in the answer; did you mean decision?`}},
-		{Claude, PreToolUse, `{"hookSpecificOutput": {"hookEventName": "PreToolUse", "frob": 1}}`, Output{}, []string{`"hookSpecificOutput.frob"`}},
+		{dialectClaude, PreToolUse, `{"desicion": "block"}`, Output{}, []string{`no field "desicion" in the answer; did you mean decision?`}},
+		{dialectClaude, PreToolUse, `{"hookSpecificOutput": {"hookEventName": "PreToolUse", "frob": 1}}`, Output{}, []string{`"hookSpecificOutput.frob"`}},
 		{
-			Claude, PostToolUse, `{"decision": "block", "reason": "r", "hookSpecificOutput": {"hookEventName": "PostToolUse", "additionalContext": "c",
+			dialectClaude, PostToolUse, `{"decision": "block", "reason": "r", "hookSpecificOutput": {"hookEventName": "PostToolUse", "additionalContext": "c",
 			"updatedToolOutput": {"a": 1}, "updatedMCPToolOutput": "x", "classifierContext": "y"}}`,
 			Output{Decision: "block", Block: true, Reason: "r", Context: "c", ToolOutput: raw(`{"a": 1}`)},
 			[]string{"no classifier", "updatedToolOutput is there as well"},
 		},
-		{Claude, PostToolUse, `{"hookSpecificOutput": {"hookEventName": "PostToolUse", "updatedMCPToolOutput": [1]}}`, Output{ToolOutput: raw(`[1]`)}, nil},
+		{dialectClaude, PostToolUse, `{"hookSpecificOutput": {"hookEventName": "PostToolUse", "updatedMCPToolOutput": [1]}}`, Output{ToolOutput: raw(`[1]`)}, nil},
 		{
-			Claude, PermissionRequest, `{"hookSpecificOutput": {"hookEventName": "PermissionRequest", "decision": {"behavior": "allow", "updatedInput": {"x": 1},
+			dialectClaude, PermissionRequest, `{"hookSpecificOutput": {"hookEventName": "PermissionRequest", "decision": {"behavior": "allow", "updatedInput": {"x": 1},
 			"updatedPermissions": [{"type": "addRules", "rules": [{"toolName": "Bash", "ruleContent": "ls:*"}, {"toolName": "Read"}], "behavior": "allow", "destination": "session"},
 			{"type": "setMode", "mode": "acceptEdits", "destination": "session"}]}}}`,
 			Output{
@@ -72,17 +72,17 @@ func TestDecodeOutput(t *testing.T) {
 			nil,
 		},
 		{
-			Claude, PermissionRequest, `{"hookSpecificOutput": {"hookEventName": "PermissionRequest", "decision": {"behavior": "deny", "message": "no", "interrupt": true}}}`,
+			dialectClaude, PermissionRequest, `{"hookSpecificOutput": {"hookEventName": "PermissionRequest", "decision": {"behavior": "deny", "message": "no", "interrupt": true}}}`,
 			Output{Permission: "deny", PermissionReason: "no", Interrupt: true},
 			nil,
 		},
 		{
-			Claude, PermissionRequest, `{"hookSpecificOutput": {"hookEventName": "PermissionRequest", "decision": {"behavior": "deny", "updatedInput": {}}}}`,
+			dialectClaude, PermissionRequest, `{"hookSpecificOutput": {"hookEventName": "PermissionRequest", "decision": {"behavior": "deny", "updatedInput": {}}}}`,
 			Output{Permission: "deny"},
 			[]string{"does not go with deny"},
 		},
 		{
-			Claude, PermissionRequest, `{"hookSpecificOutput": {"hookEventName": "PermissionRequest", "decision": {"behavior": "allow", "updatedPermissions": [
+			dialectClaude, PermissionRequest, `{"hookSpecificOutput": {"hookEventName": "PermissionRequest", "decision": {"behavior": "allow", "updatedPermissions": [
 			{"type": "addRules", "rules": [{"toolName": "Bash"}], "behavior": "allow", "destination": "userSettings"},
 			{"type": "replaceRules", "rules": [], "behavior": "allow", "destination": "session"},
 			{"type": "addDirectories", "directories": ["/x"], "destination": "session"},
@@ -92,59 +92,59 @@ func TestDecodeOutput(t *testing.T) {
 			Output{Permission: "allow"},
 			[]string{`not "userSettings"`, `"replaceRules" is not`, `"addDirectories" is not`, `behavior is "ask"`, "names no tool", `no mode "yolo"`},
 		},
-		{Claude, PermissionDenied, `{"hookSpecificOutput": {"hookEventName": "PermissionDenied", "retry": true}}`, Output{Retry: true}, nil},
+		{dialectClaude, PermissionDenied, `{"hookSpecificOutput": {"hookEventName": "PermissionDenied", "retry": true}}`, Output{Retry: true}, nil},
 		{
-			Claude, UserPromptSubmit, `{"decision": "block", "reason": "r", "hookSpecificOutput": {"hookEventName": "UserPromptSubmit", "sessionTitle": "t", "suppressOriginalPrompt": true}}`,
+			dialectClaude, UserPromptSubmit, `{"decision": "block", "reason": "r", "hookSpecificOutput": {"hookEventName": "UserPromptSubmit", "sessionTitle": "t", "suppressOriginalPrompt": true}}`,
 			Output{Decision: "block", Block: true, Reason: "r", SessionTitle: "t", HidePrompt: true},
 			nil,
 		},
 		{
-			Claude, SessionStart, `{"hookSpecificOutput": {"hookEventName": "SessionStart", "additionalContext": "c", "initialUserMessage": "hi", "watchPaths": ["/a", "b"], "reloadSkills": true}}`,
+			dialectClaude, SessionStart, `{"hookSpecificOutput": {"hookEventName": "SessionStart", "additionalContext": "c", "initialUserMessage": "hi", "watchPaths": ["/a", "b"], "reloadSkills": true}}`,
 			Output{Context: "c", InitialMessage: "hi", WatchPaths: []string{"/a", "b"}},
 			[]string{"there are no skills"},
 		},
-		{Claude, WorktreeCreate, `{"hookSpecificOutput": {"hookEventName": "WorktreeCreate", "worktreePath": "/w"}}`, Output{WorktreePath: "/w"}, nil},
-		{Claude, Stop, `{"async": false}`, Output{}, nil},
-		{Claude, Stop, `{"terminalSequence": "\u001b]0;title\u0007\u0007"}`, Output{TerminalSequence: "\x1b]0;title\a\a"}, nil},
-		{Claude, Stop, `{"terminalSequence": "\u001b[2J"}`, Output{}, []string{"is not sent"}},
-		{Claude, Stop, `{"reason": "` + strings.Repeat("é", 10_001) + `"}`, Output{Reason: strings.Repeat("é", 10_000)}, []string{"cut to 10000 characters"}},
-		{Claude, Stop, `{"reason": "` + strings.Repeat("é", 10_000) + `"}`, Output{Reason: strings.Repeat("é", 10_000)}, nil},
+		{dialectClaude, WorktreeCreate, `{"hookSpecificOutput": {"hookEventName": "WorktreeCreate", "worktreePath": "/w"}}`, Output{WorktreePath: "/w"}, nil},
+		{dialectClaude, Stop, `{"async": false}`, Output{}, nil},
+		{dialectClaude, Stop, `{"terminalSequence": "\u001b]0;title\u0007\u0007"}`, Output{TerminalSequence: "\x1b]0;title\a\a"}, nil},
+		{dialectClaude, Stop, `{"terminalSequence": "\u001b[2J"}`, Output{}, []string{"is not sent"}},
+		{dialectClaude, Stop, `{"reason": "` + strings.Repeat("é", 10_001) + `"}`, Output{Reason: strings.Repeat("é", 10_000)}, []string{"cut to 10000 characters"}},
+		{dialectClaude, Stop, `{"reason": "` + strings.Repeat("é", 10_000) + `"}`, Output{Reason: strings.Repeat("é", 10_000)}, nil},
 
 		{
-			Seed, PreToolUse, `{"message": "m", "systemMessage": "s", "reason": "r", "decision": "block", "updatedInput": {"a": 1}, "additionalContext": "c"}`,
+			dialectSeed, PreToolUse, `{"message": "m", "systemMessage": "s", "reason": "r", "decision": "block", "updatedInput": {"a": 1}, "additionalContext": "c"}`,
 			Output{Message: "m", SystemMessage: "s", Reason: "r", Decision: "block", Block: true, Input: raw(`{"a": 1}`), Context: "c"},
 			nil,
 		},
-		{Seed, PreToolUse, `{"block": true, "decision": "approve"}`, Output{Decision: "approve"}, nil},
-		{Seed, PreToolUse, `{"block": false, "decision": "block"}`, Output{Decision: "block", Block: true}, nil},
+		{dialectSeed, PreToolUse, `{"block": true, "decision": "approve"}`, Output{Decision: "approve"}, nil},
+		{dialectSeed, PreToolUse, `{"block": false, "decision": "block"}`, Output{Decision: "block", Block: true}, nil},
 		{
-			Seed, PreToolUse, `{"permissionDecision": "deny", "permissionUpdate": {"tool": "Bash", "behavior": "allow"}}`,
+			dialectSeed, PreToolUse, `{"permissionDecision": "deny", "permissionUpdate": {"tool": "Bash", "behavior": "allow"}}`,
 			Output{Permission: "deny", Updates: []Update{{Rules: []string{"Bash"}, Behavior: "allow"}}},
 			nil,
 		},
-		{Seed, PostToolUse, `{"updatedMCPToolOutput": {"result": "x"}}`, Output{ToolOutput: raw(`{"result": "x"}`)}, nil},
-		{Seed, PreToolUse, `{"notification": {"title": "t", "body": "b", "level": "bogus"}}`, Output{Notification: &Note{"t", "b", "info"}}, nil},
-		{Seed, PreToolUse, `{"message": "m", "notification": {"title": "t"}}`, Output{Message: "m"}, []string{"needs a title and a body"}},
-		{Seed, PreToolUse, `{"message": "m", "permissionUpdate": {"tool": "Bash"}}`, Output{Message: "m"}, []string{"not applied: permissionUpdate"}},
-		{Seed, PreToolUse, `{"permissionUpdate": {"tool": "Bash", "behavior": "maybe"}}`, Output{}, []string{`behavior is "maybe"`}},
-		{Seed, PreToolUse, `{"hookSpecificOutput": {}}`, Output{}, []string{`has no hookEventName`}},
+		{dialectSeed, PostToolUse, `{"updatedMCPToolOutput": {"result": "x"}}`, Output{ToolOutput: raw(`{"result": "x"}`)}, nil},
+		{dialectSeed, PreToolUse, `{"notification": {"title": "t", "body": "b", "level": "bogus"}}`, Output{Notification: &Note{"t", "b", "info"}}, nil},
+		{dialectSeed, PreToolUse, `{"message": "m", "notification": {"title": "t"}}`, Output{Message: "m"}, []string{"needs a title and a body"}},
+		{dialectSeed, PreToolUse, `{"message": "m", "permissionUpdate": {"tool": "Bash"}}`, Output{Message: "m"}, []string{"not applied: permissionUpdate"}},
+		{dialectSeed, PreToolUse, `{"permissionUpdate": {"tool": "Bash", "behavior": "maybe"}}`, Output{}, []string{`behavior is "maybe"`}},
+		{dialectSeed, PreToolUse, `{"hookSpecificOutput": {}}`, Output{}, []string{`has no hookEventName`}},
 		{
-			Seed, PreToolUse, `{"hookSpecificOutput": {"hookEventName": "PreToolUse", "permissionDecision": "deny", "permissionDecisionReason": "no"}}`,
+			dialectSeed, PreToolUse, `{"hookSpecificOutput": {"hookEventName": "PreToolUse", "permissionDecision": "deny", "permissionDecisionReason": "no"}}`,
 			Output{Permission: "deny", PermissionReason: "no"},
 			nil,
 		},
 		{
-			Seed, PreToolUse, `{"hookSpecificOutput": {"hookEventName": "preToolUse", "updatedInput": {"a": 1}, "additionalContext": "c"}}`,
+			dialectSeed, PreToolUse, `{"hookSpecificOutput": {"hookEventName": "preToolUse", "updatedInput": {"a": 1}, "additionalContext": "c"}}`,
 			Output{Input: raw(`{"a": 1}`), Context: "c"},
 			nil,
 		},
 		{
-			Seed, PermissionRequest, `{"systemMessage": "s", "hookSpecificOutput": {"hookEventName": "PermissionRequest", "decision": {"behavior": "deny", "message": "no", "interrupt": true}}}`,
+			dialectSeed, PermissionRequest, `{"systemMessage": "s", "hookSpecificOutput": {"hookEventName": "PermissionRequest", "decision": {"behavior": "deny", "message": "no", "interrupt": true}}}`,
 			Output{SystemMessage: "s", Permission: "deny", PermissionReason: "no", Interrupt: true},
 			nil,
 		},
-		{Seed, PostToolUse, `{"terminalSequence": "\u0007", "hookSpecificOutput": {"hookEventName": "PostToolUse", "updatedToolOutput": "x"}}`, Output{TerminalSequence: "\a", ToolOutput: raw(`"x"`)}, nil},
-		{Seed, PreToolUse, `{"message": "` + strings.Repeat("a", 200_000) + `"}`, Output{Message: strings.Repeat("a", 200_000)}, nil},
+		{dialectSeed, PostToolUse, `{"terminalSequence": "\u0007", "hookSpecificOutput": {"hookEventName": "PostToolUse", "updatedToolOutput": "x"}}`, Output{TerminalSequence: "\a", ToolOutput: raw(`"x"`)}, nil},
+		{dialectSeed, PreToolUse, `{"message": "` + strings.Repeat("a", 200_000) + `"}`, Output{Message: strings.Repeat("a", 200_000)}, nil},
 	} {
 		got, notices, err := decodeOutput(c.dialect, c.event, []byte(c.stdout))
 		if err != nil {
@@ -168,29 +168,29 @@ func TestDecodeOutput(t *testing.T) {
 
 func TestDecodeOutputRefuses(t *testing.T) {
 	for _, c := range []struct {
-		dialect     Dialect
+		dialect     string
 		stdout, say string
 	}{
-		{Claude, `{"decision": "allow"}`, `decision of the answer: "allow" is none of ["approve" "block"]`},
-		{Claude, `{"decision": 1}`, "1 stands where a text is needed"},
-		{Claude, `{"reason": ["` + strings.Repeat("é", 60) + `"]}`, "a text is needed"},
-		{Claude, `{"continue": "no"}`, "true or false is needed"},
-		{Claude, `{"block": 1}`, "true or false is needed"},
-		{Claude, `{"hookSpecificOutput": []}`, "an object is needed"},
-		{Claude, `{"hookSpecificOutput": {"hookEventName": "Stop"}}`, `it is about "Stop", and the event is PreToolUse`},
-		{Claude, `{"hookSpecificOutput": {"hookEventName": 5}}`, "the name of an event is needed"},
-		{Claude, `{"hookSpecificOutput": {"hookEventName": "PreToolUse", "permissionDecision": "yes"}}`, `"yes" is none of`},
-		{Claude, `{"hookSpecificOutput": {"hookEventName": "PreToolUse", "updatedInput": "x"}}`, "an object is needed"},
-		{Claude, `{"hookSpecificOutput": {"hookEventName": "PreToolUse", "watchPaths": "x"}}`, "a list of texts is needed"},
-		{Claude, `{"hookSpecificOutput": {"hookEventName": "PreToolUse", "decision": {}}}`, `behavior of the answer: "" is none of`},
-		{Claude, `{"hookSpecificOutput": {"hookEventName": "PreToolUse", "decision": {"behavior": "ask"}}}`, `"ask" is none of`},
-		{Claude, `{"hookSpecificOutput": {"hookEventName": "PreToolUse", "decision": {"behavior": "allow", "updatedPermissions": {}}}}`, "a list is needed"},
-		{Claude, `{"permissionUpdate": {"tool": 5}}`, "a change of permissions is needed"},
-		{Claude, `{"terminalSequence": 1}`, "a text is needed"},
-		{Seed, `{"decision": "maybe"}`, "is none of"},
-		{Seed, `{"notification": "x"}`, "an object is needed"},
-		{Seed, `[1]`, "no JSON object"},
-		{Seed, `{"a":`, "no JSON object"},
+		{dialectClaude, `{"decision": "allow"}`, `decision of the answer: "allow" is none of ["approve" "block"]`},
+		{dialectClaude, `{"decision": 1}`, "1 stands where a text is needed"},
+		{dialectClaude, `{"reason": ["` + strings.Repeat("é", 60) + `"]}`, "a text is needed"},
+		{dialectClaude, `{"continue": "no"}`, "true or false is needed"},
+		{dialectClaude, `{"block": 1}`, "true or false is needed"},
+		{dialectClaude, `{"hookSpecificOutput": []}`, "an object is needed"},
+		{dialectClaude, `{"hookSpecificOutput": {"hookEventName": "Stop"}}`, `it is about "Stop", and the event is PreToolUse`},
+		{dialectClaude, `{"hookSpecificOutput": {"hookEventName": 5}}`, "the name of an event is needed"},
+		{dialectClaude, `{"hookSpecificOutput": {"hookEventName": "PreToolUse", "permissionDecision": "yes"}}`, `"yes" is none of`},
+		{dialectClaude, `{"hookSpecificOutput": {"hookEventName": "PreToolUse", "updatedInput": "x"}}`, "an object is needed"},
+		{dialectClaude, `{"hookSpecificOutput": {"hookEventName": "PreToolUse", "watchPaths": "x"}}`, "a list of texts is needed"},
+		{dialectClaude, `{"hookSpecificOutput": {"hookEventName": "PreToolUse", "decision": {}}}`, `behavior of the answer: "" is none of`},
+		{dialectClaude, `{"hookSpecificOutput": {"hookEventName": "PreToolUse", "decision": {"behavior": "ask"}}}`, `"ask" is none of`},
+		{dialectClaude, `{"hookSpecificOutput": {"hookEventName": "PreToolUse", "decision": {"behavior": "allow", "updatedPermissions": {}}}}`, "a list is needed"},
+		{dialectClaude, `{"permissionUpdate": {"tool": 5}}`, "a change of permissions is needed"},
+		{dialectClaude, `{"terminalSequence": 1}`, "a text is needed"},
+		{dialectSeed, `{"decision": "maybe"}`, "is none of"},
+		{dialectSeed, `{"notification": "x"}`, "an object is needed"},
+		{dialectSeed, `[1]`, "no JSON object"},
+		{dialectSeed, `{"a":`, "no JSON object"},
 	} {
 		got, _, err := decodeOutput(c.dialect, PreToolUse, []byte(c.stdout))
 		if err == nil || got != nil || !strings.Contains(err.Error(), c.say) {
@@ -202,23 +202,23 @@ func TestDecodeOutputRefuses(t *testing.T) {
 // What an answer refuses counts, however wrong the rest of it is; the rest does not.
 func TestDecodeOutputKeepsRefusals(t *testing.T) {
 	for _, c := range []struct {
-		dialect     Dialect
+		dialect     string
 		stdout, say string
 		want        Output
 	}{
-		{Claude, `{"decision": "deny", "reason": "no"}`, `"deny" is none of`, Output{Block: true, Reason: "no"}},
-		{Claude, `{"decision": "BLOCK"}`, "is none of", Output{Block: true}},
-		{Claude, `{"decision": "block", "reason": 5, "updatedInput": {}, "additionalContext": "c"}`, "a text is needed", Output{Block: true}},
-		{Seed, `{"block": true, "message": "m", "notification": "x"}`, "an object is needed", Output{Block: true, Message: "m"}},
-		{Claude, `{"continue": false, "stopReason": "s", "suppressOutput": 1}`, "true or false", Output{Stop: true, StopReason: "s"}},
-		{Claude, `{"permissionDecision": "Deny"}`, "is none of", Output{Permission: "deny"}},
+		{dialectClaude, `{"decision": "deny", "reason": "no"}`, `"deny" is none of`, Output{Block: true, Reason: "no"}},
+		{dialectClaude, `{"decision": "BLOCK"}`, "is none of", Output{Block: true}},
+		{dialectClaude, `{"decision": "block", "reason": 5, "updatedInput": {}, "additionalContext": "c"}`, "a text is needed", Output{Block: true}},
+		{dialectSeed, `{"block": true, "message": "m", "notification": "x"}`, "an object is needed", Output{Block: true, Message: "m"}},
+		{dialectClaude, `{"continue": false, "stopReason": "s", "suppressOutput": 1}`, "true or false", Output{Stop: true, StopReason: "s"}},
+		{dialectClaude, `{"permissionDecision": "Deny"}`, "is none of", Output{Permission: "deny"}},
 		{
-			Claude, `{"hookSpecificOutput": {"hookEventName": "PermissionRequest", "permissionDecision": "deny", "permissionDecisionReason": "no"}}`,
+			dialectClaude, `{"hookSpecificOutput": {"hookEventName": "PermissionRequest", "permissionDecision": "deny", "permissionDecisionReason": "no"}}`,
 			`it is about "PermissionRequest"`,
 			Output{Permission: "deny", PermissionReason: "no"},
 		},
-		{Claude, `{"hookSpecificOutput": {"hookEventName": "PreToolUse", "permissionDecision": "block"}}`, "is none of", Output{Permission: "deny"}},
-		{Claude, `{"hookSpecificOutput": {"decision": {"behavior": "DENY", "message": "no"}}}`, "is none of", Output{Permission: "deny", PermissionReason: "no"}},
+		{dialectClaude, `{"hookSpecificOutput": {"hookEventName": "PreToolUse", "permissionDecision": "block"}}`, "is none of", Output{Permission: "deny"}},
+		{dialectClaude, `{"hookSpecificOutput": {"decision": {"behavior": "DENY", "message": "no"}}}`, "is none of", Output{Permission: "deny", PermissionReason: "no"}},
 	} {
 		got, notices, err := decodeOutput(c.dialect, PreToolUse, []byte(c.stdout))
 		if err != nil {
@@ -234,7 +234,7 @@ func TestDecodeOutputKeepsRefusals(t *testing.T) {
 		`{"permissionDecision": "Allow"}`,
 		`{"decision": "approve", "reason": 5}`,
 	} {
-		if out, _, err := decodeOutput(Claude, PreToolUse, []byte(stdout)); err == nil {
+		if out, _, err := decodeOutput(dialectClaude, PreToolUse, []byte(stdout)); err == nil {
 			t.Errorf("%s: %+v", stdout, out)
 		}
 	}
@@ -247,7 +247,7 @@ func TestDecodeOutputBoundsNotices(t *testing.T) {
 		fmt.Fprintf(&many, `"field%d":1,`, i)
 	}
 	for _, stdout := range []string{"{" + many.String() + `"block":true}`, `{"` + strings.Repeat("x", 1<<20) + `":1,"block":true}`} {
-		out, notices, err := decodeOutput(Claude, Stop, []byte(stdout))
+		out, notices, err := decodeOutput(dialectClaude, Stop, []byte(stdout))
 		if err != nil || !out.Block || len(notices) > maxNotices || len(strings.Join(notices, "")) > 20_000 {
 			t.Errorf("%v, %d notices, %v", out, len(notices), err)
 		}
@@ -281,7 +281,7 @@ func TestTerminalSequences(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		out, notices, err := decodeOutput(Claude, Stop, raw)
+		out, notices, err := decodeOutput(dialectClaude, Stop, raw)
 		if err != nil || (out.TerminalSequence == seq) != want || (len(notices) == 0) != want {
 			t.Errorf("%q: %+v, %q, %v", seq, out, notices, err)
 		}
@@ -332,9 +332,9 @@ func FuzzDecodeOutput(f *testing.F) {
 	f.Add(`{"message": "m", "notification": {"title": "t", "body": "b"}, "permissionUpdate": {"tool": "Bash", "behavior": "deny"}}`, true)
 	f.Add(`{"hookSpecificOutput": {"decision": {"behavior": "allow", "updatedPermissions": [{"type": "setMode", "mode": "plan"}]}}, "terminalSequence": "\u0007"}`, false)
 	f.Fuzz(func(t *testing.T, stdout string, seed bool) {
-		d := Claude
+		d := dialectClaude
 		if seed {
-			d = Seed
+			d = dialectSeed
 		}
 		isAsync([]byte(stdout))
 		out, _, err := decodeOutput(d, PermissionRequest, []byte(stdout))

@@ -28,7 +28,7 @@ type Options struct {
 }
 
 // Runner runs a hook that is no function. The error is a failure of the hook
-// (see [OnFailure]); a block by exit code 2 is an Answer. It returns soon after
+// (see [Definition].OnFailure); a block by exit code 2 is an Answer. It returns soon after
 // ctx has ended, with nothing left running, and neither changes d and in nor keeps
 // them. It may be called from several goroutines at once.
 type Runner interface {
@@ -131,7 +131,7 @@ func (r *Registry) Hooks() []Definition {
 // once, with [Input].Settled: an allow counts only for the input that its hook saw. A
 // block does not keep later hooks from being told. It never fails: what goes wrong
 // with a hook is in the outcome. Once ctx has ended no hook is started, which counts
-// as a failure of each, see [OnFailure]. A nil registry fires nothing.
+// as a failure of each, see [Definition].OnFailure. A nil registry fires nothing.
 func (r *Registry) Fire(ctx context.Context, in Input) Outcome {
 	if r == nil {
 		return Outcome{Event: in.Event}
@@ -139,7 +139,7 @@ func (r *Registry) Fire(ctx context.Context, in Input) Outcome {
 	list := r.of(in.Event)
 	f := &firing{r: r, in: in, out: Outcome{Event: in.Event}}
 	if len(list) == 0 {
-		if _, _, err := ParseEvent(string(in.Event)); err != nil {
+		if _, _, err := parseEvent(string(in.Event)); err != nil {
 			f.out.Notices = append(f.out.Notices, Said{What: err.Error()})
 		}
 		return f.out

@@ -69,24 +69,24 @@ func TestRegisterRefuses(t *testing.T) {
 		"misspelled event": {Definition{Event: "PreTolUse", Func: quiet}, `no event "PreTolUse"`, "did you mean PreToolUse?"},
 		"absent event":     {Definition{Event: "MessageDisplay", Func: quiet}, "never fired", "take the hook out"},
 		"spelling against dialect": {
-			Definition{Event: "preToolUse", Dialect: Claude, Func: quiet}, `in the dialect "claude"`, "write PreToolUse",
+			Definition{Event: "preToolUse", Dialect: dialectClaude, Func: quiet}, `in the dialect "claude"`, "write PreToolUse",
 		},
 		"dialect":                {Definition{Event: Stop, Dialect: "codex", Func: quiet}, `no dialect "codex"`, ""},
-		"event the seed has not": {Definition{Event: PostToolBatch, Dialect: Seed, Func: quiet}, "seed 000 has no event PostToolBatch", ""},
+		"event the seed has not": {Definition{Event: PostToolBatch, Dialect: dialectSeed, Func: quiet}, "seed 000 has no event PostToolBatch", ""},
 		"bad expression":         {Definition{Event: PreToolUse, Matcher: "Bash(", Func: quiet}, "no regular expression", ""},
 		"matcher without field":  {Definition{Event: Stop, Matcher: "Bash", Func: quiet}, "nothing to compare", "take the matcher out"},
 		"bad condition":          {Definition{Event: PreToolUse, If: "Bash(", Func: quiet}, "Bash(", ""},
 		"condition elsewhere":    {Definition{Event: Stop, If: "Bash(ls:*)", Func: quiet}, "If: Stop is not about a tool call", "take it out"},
 		"args of a function":     {Definition{Event: Stop, Func: quiet, Args: []string{"a"}}, "Args: a function hook", "take it out"},
-		"access of a URL":        {Definition{Event: Stop, URL: "http://localhost", Access: AccessRead}, "Access: a http hook", ""},
+		"access of a URL":        {Definition{Event: Stop, URL: "http://localhost", Sandbox: sandboxRead}, "Sandbox: a http hook", ""},
 		"headers of a command":   {Definition{Event: Stop, Command: "true", Headers: map[string]string{"A": "b"}}, "Headers: a command hook", ""},
 		"variables of function":  {Definition{Event: Stop, Func: quiet, Env: []string{"HOME"}}, "Env: a function hook", ""},
-		"access":                 {Definition{Event: Stop, Command: "true", Access: "all"}, `no access "all"`, "read, write or off"},
+		"access":                 {Definition{Event: Stop, Command: "true", Sandbox: "all"}, `no access "all"`, "read, write or off"},
 		"negative time":          {Definition{Event: Stop, Func: quiet, Timeout: -1}, "no time", "more than 0"},
 		"way of failing":         {Definition{Event: PreToolUse, Func: quiet, OnFailure: "panic"}, `no way "panic"`, ""},
-		"failure of async":       {Definition{Event: PreToolUse, Func: quiet, Async: true, OnFailure: FailBlock}, "nobody waits", ""},
-		"failure not blockable":  {Definition{Event: SessionStart, Func: quiet, OnFailure: FailBlock}, "cannot be blocked", ""},
-		"failure of stop":        {Definition{Event: Stop, Func: quiet, OnFailure: FailBlock}, "keep the agent going", `write "continue"`},
+		"failure of async":       {Definition{Event: PreToolUse, Func: quiet, Async: true, OnFailure: failBlock}, "nobody waits", ""},
+		"failure not blockable":  {Definition{Event: SessionStart, Func: quiet, OnFailure: failBlock}, "cannot be blocked", ""},
+		"failure of stop":        {Definition{Event: Stop, Func: quiet, OnFailure: failBlock}, "keep the agent going", `write "continue"`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := registryOf(t, says)
@@ -107,8 +107,8 @@ func TestRegisterRefuses(t *testing.T) {
 
 func TestRegisterAllOrNone(t *testing.T) {
 	r := registryOf(t, says, Definition{Event: Stop, Func: quiet})
-	err := r.Register(Definition{Event: PreToolUse, Func: quiet}, Definition{Event: PreToolUse, Func: quiet, Access: AccessRead})
-	if err == nil || !strings.HasPrefix(err.Error(), "[1].Access: ") {
+	err := r.Register(Definition{Event: PreToolUse, Func: quiet}, Definition{Event: PreToolUse, Func: quiet, Sandbox: sandboxRead})
+	if err == nil || !strings.HasPrefix(err.Error(), "[1].Sandbox: ") {
 		t.Errorf("got %v, want the place of the second", err)
 	}
 	if r.Has(PreToolUse) || len(r.Hooks()) != 1 {
@@ -137,16 +137,16 @@ func TestHooksAreFilledIn(t *testing.T) {
 	want := []struct {
 		name    string
 		event   Event
-		dialect Dialect
+		dialect string
 		timeout time.Duration
-		access  Access
+		access  string
 	}{
-		{"a", PreToolUse, Seed, 30 * time.Second, AccessRead},
-		{"b", PreToolUse, Claude, 10 * time.Minute, AccessRead},
-		{"http://localhost/x", UserPromptSubmit, Claude, 30 * time.Second, ""},
-		{"c", SessionEnd, Claude, 1500 * time.Millisecond, AccessRead},
-		{"d", SessionEnd, Claude, time.Minute, AccessRead},
-		{"hook.quiet", Stop, Claude, 30 * time.Second, ""},
+		{"a", PreToolUse, dialectSeed, 30 * time.Second, sandboxRead},
+		{"b", PreToolUse, dialectClaude, 10 * time.Minute, sandboxRead},
+		{"http://localhost/x", UserPromptSubmit, dialectClaude, 30 * time.Second, ""},
+		{"c", SessionEnd, dialectClaude, 1500 * time.Millisecond, sandboxRead},
+		{"d", SessionEnd, dialectClaude, time.Minute, sandboxRead},
+		{"hook.quiet", Stop, dialectClaude, 30 * time.Second, ""},
 	}
 	got := r.Hooks()
 	if len(got) != len(want) {
@@ -154,7 +154,7 @@ func TestHooksAreFilledIn(t *testing.T) {
 	}
 	for i, w := range want {
 		g := got[i]
-		if g.Name != w.name || g.Event != w.event || g.Dialect != w.dialect || g.Timeout != w.timeout || g.Access != w.access {
+		if g.Name != w.name || g.Event != w.event || g.Dialect != w.dialect || g.Timeout != w.timeout || g.Sandbox != w.access {
 			t.Errorf("%d: got %+v, want %+v", i, g, w)
 		}
 	}

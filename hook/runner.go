@@ -21,7 +21,7 @@ type CommandsOptions struct {
 	// Environ is what commands get to know of, with [Definition].Env; default
 	// os.Environ. Keys and tokens in it are not passed on unless they are named.
 	Environ []string
-	// Read and Write hold commands, by [Access]. A nil one refuses such hooks;
+	// Read and Write hold commands, by [Definition].Sandbox. A nil one refuses such hooks;
 	// Unheld lets them run without a sandbox instead.
 	Read, Write *sandbox.Sandbox
 	Unheld      bool
@@ -77,7 +77,7 @@ func (c *Commands) Run(ctx context.Context, d *Definition, in *Input) (Answer, e
 	switch d.Type() {
 	case typeHTTP:
 		return c.post(ctx, d, in)
-	case TypeCommand:
+	case typeCommand:
 		return c.command(ctx, d, in)
 	}
 	return Answer{}, errors.New("a function is not a command")

@@ -63,7 +63,7 @@ func TestMirrorForScripts(t *testing.T) {
 		`grep -c '"is_error":true' "$T"`: "1",
 	} {
 		script := `T=$(jq -r .transcriptPath); ` + script
-		a, err := f.do(t, Definition{Event: Stop, Dialect: Seed, Command: script}, Input{TranscriptPath: "/tmp/t.jsonl"})
+		a, err := f.do(t, Definition{Event: Stop, Dialect: dialectSeed, Command: script}, Input{TranscriptPath: "/tmp/t.jsonl"})
 		if err != nil || a.Output == nil || a.Output.Message != want {
 			t.Errorf("%s\nprints %+v, want %q; %v", script, a.Output, want, err)
 		}

@@ -15,7 +15,7 @@ func (r *Registry) WatchNames() []string {
 	for _, e := range r.of(FileChanged) {
 		for name := range strings.SplitSeq(e.Matcher, "|") {
 			name = strings.TrimSpace(name)
-			if e.Dialect == Seed {
+			if e.Dialect == dialectSeed {
 				name = strings.ReplaceAll(strings.TrimSuffix(strings.TrimPrefix(name, "^"), "$"), `\.`, ".")
 			}
 			if name == "" || name == "." || name == ".." || strings.ContainsAny(name, `/\*?+()[]{}^$`) || slices.Contains(names, name) {

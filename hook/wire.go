@@ -13,13 +13,13 @@ import (
 // wire is the input as a command in dialect d reads it: one JSON object in one
 // line, with exactly the fields that the event has in that dialect. The error says
 // which raw field is no JSON, or that the event is not known.
-func (in *Input) wire(d Dialect) ([]byte, error) {
+func (in *Input) wire(d string) ([]byte, error) {
 	if d == "" {
-		d = Claude
+		d = dialectClaude
 	}
-	info, ok := in.Event.Info()
+	info, ok := in.Event.info()
 	name, key := string(in.Event), claudeEvent
-	if d == Seed {
+	if d == dialectSeed {
 		name, key = info.Seed, seedEvent
 	}
 	if !ok || name == "" {
@@ -79,7 +79,7 @@ func (w *wireWriter) raw(name string, raw json.RawMessage) error {
 	return nil
 }
 
-func (w *wireWriter) part(in *Input, part *wirePart, d Dialect) error {
+func (w *wireWriter) part(in *Input, part *wirePart, d string) error {
 	switch at := part.at(in).(type) {
 	case *string:
 		if *at != "" || !part.optional {
@@ -110,7 +110,7 @@ func (w *wireWriter) part(in *Input, part *wirePart, d Dialect) error {
 		case at == &in.Response && len(raw) == 0:
 			w.field(part.name, in.ToolOutput)
 		case len(raw) == 0 && part.optional:
-		case at == &in.ToolInput && d == Claude:
+		case at == &in.ToolInput && d == dialectClaude:
 			return w.raw(part.name, absoluteInput(in.Tool, raw, in.CWD))
 		default:
 			return w.raw(part.name, raw)

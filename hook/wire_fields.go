@@ -166,11 +166,11 @@ type wirePart struct {
 }
 
 // wirePlans say what an event's JSON holds besides its name, by dialect.
-var wirePlans = sync.OnceValue(func() map[Dialect]map[Event][]wirePart {
-	return map[Dialect]map[Event][]wirePart{Claude: planWire(Claude, claudeBase, claudeOf), Seed: planWire(Seed, seedBase, seedOf)}
+var wirePlans = sync.OnceValue(func() map[string]map[Event][]wirePart {
+	return map[string]map[Event][]wirePart{dialectClaude: planWire(dialectClaude, claudeBase, claudeOf), dialectSeed: planWire(dialectSeed, seedBase, seedOf)}
 })
 
-func planWire(d Dialect, base string, of map[Event]string) map[Event][]wirePart {
+func planWire(d, base string, of map[Event]string) map[Event][]wirePart {
 	plan := map[Event][]wirePart{}
 	for _, info := range events {
 		own := strings.Fields(of[info.Event])
@@ -186,8 +186,10 @@ func planWire(d Dialect, base string, of map[Event]string) map[Event][]wirePart 
 	return plan
 }
 
-func newWirePart(d Dialect, name string) wirePart {
+func newWirePart(d, name string) wirePart {
 	name, optional := strings.CutSuffix(name, "?")
-	i := slices.IndexFunc(wireFields, func(f wireField) bool { return d == Claude && f.claude == name || d == Seed && f.seed == name })
+	i := slices.IndexFunc(wireFields, func(f wireField) bool {
+		return d == dialectClaude && f.claude == name || d == dialectSeed && f.seed == name
+	})
 	return wirePart{name: name, optional: optional, at: wireFields[i].at}
 }

@@ -11,24 +11,29 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/jsontree"
 )
 
-// ParseInput reads the JSON that a command would be given for an event, in either
-// dialect. The event's own name in it may be left out. Errors are *[Error]: unknown
-// fields, wrong types, an event that is another one.
-func ParseInput(event Event, raw []byte) (Input, error) {
-	in := Input{Event: event}
-	if _, ok := event.Info(); !ok {
-		return in, &Error{What: fmt.Sprintf("there is no event %q", event)}
-	}
+// UnmarshalJSON reads the JSON that a command is given for an event, in either dialect. The
+// event's name in it may be left out where Event is set, and must be that event otherwise.
+// Errors are *[Error]: unknown fields, wrong types, an event that is another one.
+func (in *Input) UnmarshalJSON(raw []byte) error {
 	root, err := parseTree(raw)
 	if err != nil {
-		return in, err
+		return err
 	}
 	if root.Kind != jsontree.Object {
-		return in, &Error{Offset: root.At, What: root.Show() + " stands where an object is needed"}
+		return &Error{Offset: root.At, What: root.Show() + " stands where an object is needed"}
 	}
 	var values map[string]json.RawMessage
 	if err := json.Unmarshal(raw, &values); err != nil {
-		return in, &Error{What: "not JSON: " + err.Error()}
+		return &Error{What: "not JSON: " + err.Error()}
+	}
+	if in.Event == "" {
+		if in.Event, err = eventOf(values); err != nil {
+			return err
+		}
+	}
+	event := in.Event
+	if _, ok := event.info(); !ok {
+		return &Error{What: fmt.Sprintf("there is no event %q", event)}
 	}
 	parts := inputParts(event, values)
 	for i := range root.Members {
@@ -37,10 +42,21 @@ func ParseInput(event Event, raw []byte) (Input, error) {
 			if e, ok := errors.AsType[*Error](err); ok {
 				e.Field, e.Offset = m.Key, m.At
 			}
-			return in, err
+			return err
 		}
 	}
-	return in, nil
+	return nil
+}
+
+// eventOf is the event that an input names.
+func eventOf(values map[string]json.RawMessage) (Event, error) {
+	var name string
+	for _, key := range [...]string{claudeEvent, seedEvent} {
+		if raw, ok := values[key]; ok && json.Unmarshal(raw, &name) == nil {
+			return Event(name).Canonical()
+		}
+	}
+	return "", &Error{What: "the name of an event is needed", Advice: `write "hook_event_name"`}
 }
 
 // inputParts are the fields that an input may have: those of Claude's dialect and,
@@ -50,11 +66,11 @@ func inputParts(event Event, values map[string]json.RawMessage) map[string]func(
 	_, claude := values[claudeEvent]
 	plans := wirePlans()
 	if !claude {
-		for _, p := range plans[Seed][event] {
+		for _, p := range plans[dialectSeed][event] {
 			parts[p.name] = p.at
 		}
 	}
-	for _, p := range plans[Claude][event] {
+	for _, p := range plans[dialectClaude][event] {
 		parts[p.name] = p.at
 	}
 	return parts
@@ -92,7 +108,7 @@ func isEventName(raw json.RawMessage) bool {
 	if json.Unmarshal(raw, &name) != nil {
 		return false
 	}
-	_, _, err := ParseEvent(name)
+	_, _, err := parseEvent(name)
 	return err == nil
 }
 
@@ -101,7 +117,7 @@ func (in *Input) checkEvent(raw json.RawMessage) error {
 	if err := json.Unmarshal(raw, &name); err != nil {
 		return &Error{What: "the name of an event is needed"}
 	}
-	event, _, err := ParseEvent(name)
+	event, _, err := parseEvent(name)
 	if err != nil {
 		return err
 	}

@@ -37,7 +37,7 @@ func full(e Event) Input {
 	}
 }
 
-func wireMap(t *testing.T, in Input, d Dialect) map[string]any {
+func wireMap(t *testing.T, in Input, d string) map[string]any {
 	t.Helper()
 	raw, err := in.wire(d)
 	if err != nil {
@@ -57,7 +57,7 @@ func wireMap(t *testing.T, in Input, d Dialect) map[string]any {
 // written down here a second time.
 func TestWireFieldsOfClaude(t *testing.T) {
 	base := "agent_id agent_type cwd hook_event_name model permission_mode session_id transcript_path turn_id "
-	for _, info := range Events() {
+	for _, info := range events {
 		own, ok := map[Event]string{
 			PreToolUse:         "tool_input tool_name tool_use_id",
 			PostToolUse:        "duration_ms tool_input tool_name tool_response tool_use_id",
@@ -97,7 +97,7 @@ func TestWireFieldsOfClaude(t *testing.T) {
 		}
 		want := strings.Fields(base + own)
 		slices.Sort(want)
-		got := wireMap(t, full(info.Event), Claude)
+		got := wireMap(t, full(info.Event), dialectClaude)
 		if d := cmp.Diff(want, slices.Sorted(maps.Keys(got))); d != "" {
 			t.Errorf("%s: %s", info.Event, d)
 		}
@@ -108,7 +108,7 @@ func TestWireFieldsOfClaude(t *testing.T) {
 }
 
 func TestWireValues(t *testing.T) {
-	got := wireMap(t, full(PostToolUse), Claude)
+	got := wireMap(t, full(PostToolUse), dialectClaude)
 	want := map[string]any{
 		"session_id": "s1", "transcript_path": "/t.jsonl", "cwd": "/p", "permission_mode": "default", "hook_event_name": "PostToolUse",
 		"agent_id": "a1", "agent_type": "Explore", "tool_name": "Bash", "tool_input": map[string]any{"command": "ls <x>"},
@@ -117,7 +117,7 @@ func TestWireValues(t *testing.T) {
 	if d := cmp.Diff(want, got); d != "" {
 		t.Error(d)
 	}
-	got = wireMap(t, full(PreToolUse), Seed)
+	got = wireMap(t, full(PreToolUse), dialectSeed)
 	want = map[string]any{
 		"event": "preToolUse", "toolName": "Bash", "toolInput": map[string]any{"command": "ls <x>"}, "toolOutput": "out", "toolUseId": "u1",
 		"sessionId": "s1", "cwd": "/p", "error": "failed", "transcriptPath": "/t.jsonl", "permissionMode": "default", "agentId": "a1",
@@ -133,15 +133,15 @@ func TestWireValues(t *testing.T) {
 func TestWireOfAnEmptyInput(t *testing.T) {
 	for _, c := range []struct {
 		event   Event
-		dialect Dialect
+		dialect string
 		want    string
 	}{
-		{PreToolUse, Seed, `{"event":"preToolUse"}`},
-		{Stop, Seed, `{"event":"stop","stopHookActive":false}`},
-		{Stop, Claude, `{"hook_event_name":"Stop","session_id":"","transcript_path":"","cwd":"","stop_hook_active":false}`},
+		{PreToolUse, dialectSeed, `{"event":"preToolUse"}`},
+		{Stop, dialectSeed, `{"event":"stop","stopHookActive":false}`},
+		{Stop, dialectClaude, `{"hook_event_name":"Stop","session_id":"","transcript_path":"","cwd":"","stop_hook_active":false}`},
 		{PreCompact, "", `{"hook_event_name":"PreCompact","session_id":"","transcript_path":"","cwd":"","trigger":"","custom_instructions":null}`},
-		{PostToolUse, Claude, `{"hook_event_name":"PostToolUse","session_id":"","transcript_path":"","cwd":"","tool_name":"","tool_input":null,"tool_response":"","tool_use_id":""}`},
-		{PostToolBatch, Claude, `{"hook_event_name":"PostToolBatch","session_id":"","transcript_path":"","cwd":"","tool_calls":[]}`},
+		{PostToolUse, dialectClaude, `{"hook_event_name":"PostToolUse","session_id":"","transcript_path":"","cwd":"","tool_name":"","tool_input":null,"tool_response":"","tool_use_id":""}`},
+		{PostToolBatch, dialectClaude, `{"hook_event_name":"PostToolBatch","session_id":"","transcript_path":"","cwd":"","tool_calls":[]}`},
 	} {
 		in := Input{Event: c.event}
 		if got, err := in.wire(c.dialect); err != nil || string(got) != c.want {
@@ -149,12 +149,12 @@ func TestWireOfAnEmptyInput(t *testing.T) {
 		}
 	}
 	for _, in := range []Input{{Event: "Nope"}, {Event: PostToolBatch, ToolInput: nil}} {
-		if _, err := in.wire(Seed); !errors.Is(err, ErrInvalid) {
+		if _, err := in.wire(dialectSeed); !errors.Is(err, ErrInvalid) {
 			t.Errorf("%s in the dialect of seed 000 gives %v", in.Event, err)
 		}
 	}
 	for _, in := range []Input{{Event: PreToolUse, ToolInput: []byte(`{"a"`)}, {Event: PostToolBatch, Calls: []ToolCall{{Response: []byte(`{`)}}}} {
-		if got, err := in.wire(Claude); !errors.Is(err, ErrInvalid) {
+		if got, err := in.wire(dialectClaude); !errors.Is(err, ErrInvalid) {
 			t.Errorf("%s, %v", got, err)
 		}
 	}
@@ -187,7 +187,7 @@ func TestWireMakesPathsAbsolute(t *testing.T) {
 		var got struct {
 			Input json.RawMessage `json:"tool_input"`
 		}
-		raw, err := in.wire(Claude)
+		raw, err := in.wire(dialectClaude)
 		if err != nil || json.Unmarshal(raw, &got) != nil || string(got.Input) != c.want {
 			t.Errorf("%s: %s, %v; want %s", c.in, got.Input, err, c.want)
 		}
@@ -195,7 +195,7 @@ func TestWireMakesPathsAbsolute(t *testing.T) {
 			t.Errorf("the input was changed: %s", in.ToolInput)
 		}
 	}
-	batch := wireMap(t, full(PostToolBatch), Claude)["tool_calls"]
+	batch := wireMap(t, full(PostToolBatch), dialectClaude)["tool_calls"]
 	want := []any{map[string]any{"tool_name": "Read", "tool_input": map[string]any{"file_path": "/p/a"}, "tool_use_id": "u1", "tool_response": "x"}}
 	if d := cmp.Diff(want, batch); d != "" {
 		t.Error(d)
@@ -230,10 +230,10 @@ func FuzzAbsoluteInput(f *testing.F) {
 }
 
 // What is written is read again, in both dialects.
-func TestParseInputReadsWhatIsWritten(t *testing.T) {
-	for _, info := range Events() {
-		for _, d := range []Dialect{Claude, Seed} {
-			if d == Seed && info.Seed == "" {
+func TestInputReadsWhatIsWritten(t *testing.T) {
+	for _, info := range events {
+		for _, d := range []string{dialectClaude, dialectSeed} {
+			if d == dialectSeed && info.Seed == "" {
 				continue
 			}
 			in := full(info.Event)
@@ -241,7 +241,7 @@ func TestParseInputReadsWhatIsWritten(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			back, err := ParseInput(info.Event, raw)
+			back, err := parseInput(info.Event, raw)
 			if err != nil {
 				t.Errorf("%s %s: %v", d, info.Event, err)
 				continue
@@ -252,18 +252,18 @@ func TestParseInputReadsWhatIsWritten(t *testing.T) {
 			}
 		}
 	}
-	in, err := ParseInput(PreToolUse, []byte(`{"tool_name": "Bash", "tool_input": {"command": "ls"}, "agent_id": null}`))
+	in, err := parseInput(PreToolUse, []byte(`{"tool_name": "Bash", "tool_input": {"command": "ls"}, "agent_id": null}`))
 	want := Input{Event: PreToolUse, Tool: "Bash", ToolInput: json.RawMessage(`{"command": "ls"}`)}
 	if d := cmp.Diff(want, in); d != "" || err != nil {
 		t.Error(err, d)
 	}
-	in, err = ParseInput(FileChanged, []byte(`{"file_path": "/x", "event": "unlink"}`))
+	in, err = parseInput(FileChanged, []byte(`{"file_path": "/x", "event": "unlink"}`))
 	if in.Change != "unlink" || err != nil {
 		t.Errorf("%+v, %v", in, err)
 	}
 }
 
-func TestParseInputRefuses(t *testing.T) {
+func TestInputRefuses(t *testing.T) {
 	for _, c := range []struct {
 		event                  Event
 		raw, field, what, hint string
@@ -282,7 +282,7 @@ func TestParseInputRefuses(t *testing.T) {
 		{PreToolUse, `{"hook_event_name": "PreToolUse", "toolName": "x"}`, "toolName", "has no field", "tool_name"},
 		{PreToolUse, `{"cwd": "a", "cwd": "b"}`, "", "stands here twice", ""},
 	} {
-		_, err := ParseInput(c.event, []byte(c.raw))
+		_, err := parseInput(c.event, []byte(c.raw))
 		e, ok := errors.AsType[*Error](err)
 		if !ok || e.Field != c.field || !strings.Contains(e.What, c.what) || !strings.Contains(e.Advice, c.hint) {
 			t.Errorf("%s: %+v, want %q %q %q", c.raw, err, c.field, c.what, c.hint)
@@ -303,12 +303,33 @@ func BenchmarkWire(b *testing.B) {
 		b.Run(name, func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				raw, err := in.wire(Claude)
+				raw, err := in.wire(dialectClaude)
 				if err != nil {
 					b.Fatal(err)
 				}
 				b.SetBytes(int64(len(raw)))
 			}
 		})
+	}
+}
+
+func parseInput(e Event, raw []byte) (Input, error) {
+	in := Input{Event: e}
+	err := in.UnmarshalJSON(raw)
+	return in, err
+}
+
+func TestInputReadsItsEvent(t *testing.T) {
+	for raw, want := range map[string]Event{
+		`{"hook_event_name": "PreToolUse", "tool_name": "Bash"}`: PreToolUse,
+		`{"event": "preToolUse", "toolName": "Bash"}`:            PreToolUse,
+		`{"tool_name": "Bash"}`:                                  "",
+		`{"hook_event_name": "Unheard"}`:                         "",
+	} {
+		var in Input
+		err := json.Unmarshal([]byte(raw), &in)
+		if (err == nil) != (want != "") || in.Event != want {
+			t.Errorf("%s: %v, %v", raw, in.Event, err)
+		}
 	}
 }

@@ -149,22 +149,22 @@ func (s *eventRoom) write(name, text string) {
 func (s *eventRoom) settings() string {
 	type handler map[string]any
 	hooks := map[string]any{}
-	for _, info := range hook.Events() {
+	for _, event := range hook.Events() {
 		// Process ids are those of a namespace, and so no names.
 		note := `f=$(mktemp events/.part.XXXXXX) && cat > "$f" && mv "$f" "events/$HOOK_EVENT.${f##*.}"`
 		group := map[string]any{}
-		if info.Event == hook.FileChanged {
+		if event == hook.FileChanged {
 			group["matcher"] = "watched.txt"
 		}
 		group["hooks"] = []handler{{"type": "command", "command": note, "sandbox": "off"}}
-		if info.Event == hook.FileChanged {
+		if event == hook.FileChanged {
 			more := `echo '{"permissions": {"deny": ["Read(secret)"]}}' > .holdfast/settings.json`
 			group["hooks"] = append(group["hooks"].([]handler), handler{"type": "command", "command": more, "sandbox": "off"})
 		}
-		hooks[string(info.Event)] = []any{group}
-		if info.Seed != "" {
+		hooks[string(event)] = []any{group}
+		if name := event.Spelled("seed"); name != string(event) {
 			flat := handler{"command": note, "sandbox": "off"}
-			hooks[info.Seed] = []handler{flat}
+			hooks[name] = []handler{flat}
 		}
 	}
 	raw, err := json.Marshal(map[string]any{"hooks": hooks, "permissions": map[string]any{"ask": []string{"Bash(touch asked)"}, "onAsk": "wait", "askTimeout": "100ms"}})
@@ -237,33 +237,33 @@ func TestEveryEventIsFired(t *testing.T) {
 			said[e] = out
 		}
 	}
-	for _, info := range hook.Events() {
-		out, ok := said[info.Event]
+	for _, event := range hook.Events() {
+		out, ok := said[event]
 		if !ok {
-			t.Errorf("%s has no scene that provokes it", info.Event)
+			t.Errorf("%s has no scene that provokes it", event)
 			continue
 		}
-		told := s.seen(string(info.Event))
+		told := s.seen(string(event))
 		if len(told) == 0 {
-			t.Errorf("%s was never fired. The run said:\n%s", info.Event, out)
+			t.Errorf("%s was never fired. The run said:\n%s", event, out)
 			continue
 		}
-		want := fields[string(info.Event)]
+		want := fields[string(event)]
 		if len(want) == 0 {
-			t.Errorf("%s is not in the table of fields", info.Event)
+			t.Errorf("%s is not in the table of fields", event)
 		}
 		for _, in := range told {
 			for _, f := range want {
 				if _, ok := in[f]; !ok {
-					t.Errorf("%s was fired without %s: %v", info.Event, f, in)
+					t.Errorf("%s was fired without %s: %v", event, f, in)
 				}
 			}
-			if in["hook_event_name"] != string(info.Event) || in["session_id"] == "" {
-				t.Errorf("%s was fired as %v", info.Event, in)
+			if in["hook_event_name"] != string(event) || in["session_id"] == "" {
+				t.Errorf("%s was fired as %v", event, in)
 			}
 		}
-		if info.Seed != "" && len(s.seen(info.Seed)) == 0 {
-			t.Errorf("%s was never fired in seed 000's dialect", info.Seed)
+		if name := event.Spelled("seed"); name != string(event) && len(s.seen(name)) == 0 {
+			t.Errorf("%s was never fired in seed 000's dialect", name)
 		}
 	}
 	for what, ok := range map[string]bool{

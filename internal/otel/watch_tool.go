@@ -125,13 +125,12 @@ func (w *watch) stopWaiting(now time.Time, s *span, answer string) {
 // hooks makes a span of each hook that ran. Those of an event that rewrites have run
 // one after another, the others side by side.
 func (w *watch) hooks(now time.Time, ran record.HookRan) {
-	info, _ := hook.Event(ran.Event).Info()
 	event := attribute.String(attrEvent, ran.Event)
 	ended := now
 	for _, r := range slices.Backward(ran.Hooks) {
 		began := ended.Add(-time.Duration(r.Millis) * time.Millisecond)
 		w.hook(began, ended, event, &ran, &r)
-		if info.Rewrites {
+		if hook.Event(ran.Event).Rewrites() {
 			ended = began
 		}
 	}

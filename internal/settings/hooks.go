@@ -44,8 +44,8 @@ type hooksSaid struct {
 	managedOnly *policy.Origin
 	urls        []Value[string]
 	env         []Value[string]
-	access      hook.Access // of the commands here that do not say
-	bound       bool        // env was said, if only as an empty list
+	access      string // of the commands here that do not say
+	bound       bool   // env was said, if only as an empty list
 }
 
 // brought reports whether a layer comes with the folder.
@@ -122,8 +122,8 @@ func (s *said) hookSandbox(path string, n jsontree.Node) {
 	if !s.want(path, n, jsontree.Text) {
 		return
 	}
-	all := []hook.Access{hook.AccessRead, hook.AccessWrite, hook.AccessOff}
-	if s.hooks.access = hook.Access(n.Text); !slices.Contains(all, s.hooks.access) {
+	all := []string{"read", "write", "off"}
+	if s.hooks.access = string(n.Text); !slices.Contains(all, s.hooks.access) {
 		s.fault(n.At, "write read, write or off", "%s: %q is no access to the project", path, n.Text)
 	}
 }
@@ -147,8 +147,8 @@ func (s *said) hookEnv(path string, n jsontree.Node) {
 func (m *merger) addHooks(s *said) {
 	h := &s.hooks
 	for _, d := range h.list {
-		if d.Access == "" && d.Type() == hook.TypeCommand {
-			d.Access = h.access
+		if d.Sandbox == "" && d.Type() == "command" {
+			d.Sandbox = h.access
 		}
 		m.out.Hooks = append(m.out.Hooks, Hook{Definition: d})
 	}

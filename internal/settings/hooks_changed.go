@@ -41,7 +41,7 @@ func (m *merger) missHooks() {
 		}
 		i := slices.IndexFunc(m.out.Hooks, func(h Hook) bool { return h.Status == HookUntrusted && string(h.Event) == t.Event })
 		if i < 0 {
-			if info, ok := hook.Event(t.Event).Info(); ok && info.Guards && !m.out.NoHooks.Value && m.out.ManagedHooksOnly == nil {
+			if hook.Event(t.Event).Guards() && !m.out.NoHooks.Value && m.out.ManagedHooksOnly == nil {
 				m.out.gone = append(m.out.gone, t)
 			}
 			continue

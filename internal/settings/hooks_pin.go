@@ -36,18 +36,18 @@ func (p *pinned) Close() error {
 
 // Run implements hook.Runner.
 func (p *pinned) Run(ctx context.Context, d *hook.Definition, in *hook.Input) (hook.Answer, error) {
-	info, _ := d.Event.Info()
+	guards := d.Event.Guards()
 	var err error
 	switch {
 	case brought(d.Origin.Layer):
 		err = p.changed(d, cmp.Or(in.Dir, in.CWD))
-	case info.Guards || d.Type() == hook.TypeCommand && d.Access == hook.AccessOff:
+	case guards || d.Type() == "command" && d.Sandbox == "off":
 		err = p.edited(d)
 	}
 	if err == nil {
 		return p.Runner.Run(ctx, d, in)
 	}
-	if info.Guards {
+	if guards {
 		return hook.Answer{Output: &hook.Output{Block: true, Reason: HookName(d) + ": " + err.Error()}}, nil
 	}
 	return hook.Answer{}, err

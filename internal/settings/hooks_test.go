@@ -225,7 +225,7 @@ func TestHooksSandbox(t *testing.T) {
 	before := p.load().Hooks
 	p.write("project/.holdfast/settings.json", block+`, "hooksSandbox": "write"}`)
 	after := p.load().Hooks
-	if got := []hook.Access{after[0].Access, after[1].Access, after[2].Access}; !slices.Equal(got, []hook.Access{hook.AccessWrite, hook.AccessRead, ""}) {
+	if got := []string{after[0].Sandbox, after[1].Sandbox, after[2].Sandbox}; !slices.Equal(got, []string{"write", "read", ""}) {
 		t.Errorf("access %q", got)
 	}
 	if before[0].Status != settings.HookTrusted || after[0].Status != settings.HookModified || after[1].Status != settings.HookTrusted {
@@ -369,7 +369,7 @@ func TestPinHooks(t *testing.T) {
 	if _, err := pinned.Run(t.Context(), &later, in); err != nil || len(inner.list) != n+1 {
 		t.Errorf("a hook of the user in the sandbox, which guards nothing: %v", err)
 	}
-	later.Access = hook.AccessOff
+	later.Sandbox = "off"
 	if _, err := pinned.Run(t.Context(), &later, in); err == nil || len(inner.list) != n+1 {
 		t.Error("what the agent wrote ran without a sandbox")
 	}

@@ -116,7 +116,7 @@ func newOutcomeDoc(out *hook.Outcome) outcomeDoc {
 	}
 	d.Context, d.Notices = texts(out.Context), texts(out.Notices)
 	for _, u := range out.Updates {
-		d.Updates = append(d.Updates, updateText(u.What))
+		d.Updates = append(d.Updates, updateText(u))
 	}
 	return d
 }

@@ -44,7 +44,7 @@ func (f *hooksFlags) load(p *command.Program) (*settings.Settings, error) {
 // hookDoc is a hook in JSON.
 type hookDoc struct {
 	Event     hook.Event          `json:"event"`
-	Dialect   hook.Dialect        `json:"dialect"`
+	Dialect   string              `json:"dialect"`
 	Matcher   string              `json:"matcher,omitempty"`
 	If        string              `json:"if,omitempty"`
 	Type      string              `json:"type"`
@@ -52,8 +52,8 @@ type hookDoc struct {
 	Args      []string            `json:"args,omitempty"`
 	URL       string              `json:"url,omitempty"`
 	Timeout   float64             `json:"timeout"` // seconds
-	OnFailure hook.OnFailure      `json:"on_failure"`
-	Sandbox   hook.Access         `json:"sandbox,omitempty"`
+	OnFailure string              `json:"on_failure"`
+	Sandbox   string              `json:"sandbox,omitempty"`
 	Async     bool                `json:"async,omitempty"`
 	Once      bool                `json:"once,omitempty"`
 	Status    settings.HookStatus `json:"status"`
@@ -65,38 +65,26 @@ type hookDoc struct {
 func newHookDoc(h *settings.Hook, strict bool) hookDoc {
 	d := hookDoc{
 		Event: h.Event, Dialect: h.Dialect, Matcher: h.Matcher, If: h.If, Type: h.Type(), Command: h.Command, Args: h.Args, URL: h.URL,
-		Timeout: hookTimeout(&h.Definition).Seconds(), OnFailure: onFailure(&h.Definition, strict), Async: h.Async, Once: h.Once,
+		Timeout: h.TimeLimit().Seconds(), OnFailure: onFailure(&h.Definition, strict), Async: h.Async, Once: h.Once,
 		Status: h.Status, Why: h.Why, Origin: h.Origin, Digest: h.Digest,
 	}
 	if d.Dialect == "" {
-		d.Dialect = hook.Claude
+		d.Dialect = "claude"
 	}
-	if d.Type == hook.TypeCommand {
-		if d.Sandbox = h.Access; d.Sandbox == "" {
-			d.Sandbox = hook.AccessRead
+	if d.Type == "command" {
+		if d.Sandbox = h.Sandbox; d.Sandbox == "" {
+			d.Sandbox = "read"
 		}
 	}
 	return d
 }
 
-// hookTimeout is how long a hook may take.
-func hookTimeout(d *hook.Definition) time.Duration {
-	if d.Timeout > 0 {
-		return d.Timeout
-	}
-	if d.Dialect == hook.Seed {
-		return hook.SeedTimeout
-	}
-	in, _ := d.Event.Info()
-	return in.Timeout
-}
-
 // onFailure is what a failure of a hook means.
-func onFailure(d *hook.Definition, strict bool) hook.OnFailure {
+func onFailure(d *hook.Definition, strict bool) string {
 	if d.Blocks(strict) {
-		return hook.FailBlock
+		return "block"
 	}
-	return hook.FailContinue
+	return "continue"
 }
 
 // listCmd is `holdfast hooks list`.
@@ -147,16 +135,13 @@ func printHook(p *term.Printer, h *settings.Hook, strict bool) {
 	style := map[settings.HookStatus]func(string) string{
 		settings.HookTrusted: t.Green, settings.HookUntrusted: t.Yellow, settings.HookModified: t.Yellow, settings.HookDisabled: t.Dim,
 	}[h.Status]
-	event := string(h.Event)
-	if info, ok := h.Event.Info(); ok && h.Dialect == hook.Seed {
-		event = info.Seed
-	}
+	event := h.Event.Spelled(h.Dialect)
 	if h.Matcher != "" {
 		event += " " + h.Matcher
 	}
 	p.Line("%s %s", style(term.Column(string(h.Status), 9)), t.Bold(term.Escape(term.OneLine(event))))
 	p.Line("          %s", term.Fit(settings.HookName(&h.Definition), t.Columns()-10))
-	facts := []string{d.Type, "at most " + spell(hookTimeout(&h.Definition)), "on failure " + string(d.OnFailure)}
+	facts := []string{d.Type, "at most " + spell(h.TimeLimit()), "on failure " + string(d.OnFailure)}
 	if d.Sandbox != "" {
 		facts = append(facts, "sandbox "+string(d.Sandbox))
 	}

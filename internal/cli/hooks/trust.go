@@ -105,14 +105,14 @@ func showHooks(p *command.Program, s *settings.Settings, list []*settings.Hook) 
 		}
 		p.Err.Line("%s%s  %s", t.Bold(term.EscapeStrict(event)), state, t.Dim(term.Escape(settings.Where(h.Origin))))
 		what := h.URL
-		if h.Type() == hook.TypeCommand {
+		if h.Type() == "command" {
 			what = commandText(&h.Definition)
 		}
 		for line := range strings.SplitSeq(what, "\n") {
 			p.Err.Line("    %s", term.EscapeStrict(line))
 		}
 		d := newHookDoc(h, s.StrictHooks.Value)
-		if d.Sandbox != "" && d.Sandbox != hook.AccessRead {
+		if d.Sandbox != "" && d.Sandbox != "read" {
 			p.Err.Line("    %s", t.Yellow("sandbox "+string(d.Sandbox)))
 		}
 		if len(h.Env) > 0 {

@@ -19,7 +19,7 @@ import (
 )
 
 func (c *testCmd) Run(ctx context.Context, p *command.Program) error {
-	event, _, err := hook.ParseEvent(c.Event)
+	event, err := hook.Event(c.Event).Canonical()
 	if err != nil {
 		return outcome.Invalid(err.Error(), outcome.Hint(err))
 	}
@@ -72,8 +72,8 @@ func (c *testCmd) input(ctx context.Context, p *command.Program, event hook.Even
 	if err != nil {
 		return hook.Input{}, outcome.Invalid("--input: "+err.Error(), "name a file of JSON, or - for standard input")
 	}
-	in, err := hook.ParseInput(event, raw)
-	if err != nil {
+	in := hook.Input{Event: event}
+	if err := in.UnmarshalJSON(raw); err != nil {
 		return in, outcome.Invalid("--input: "+err.Error(), cmp.Or(outcome.Hint(err), `write {"tool_name": "Bash", "tool_input": {"command": "ls"}}`))
 	}
 	if in.CWD == "" {

@@ -19,7 +19,7 @@ import (
 func ranHook(exit int, effect, failure string) event.HookRan {
 	return event.HookRan{
 		Ran: record.HookRan{Event: string(hook.PreToolUse), Use: "u1", Tool: "Bash", Hooks: []record.HookRun{{
-			Name: "./check.sh", Type: hook.TypeCommand, Source: "/w/s.json:3", Millis: 12, Exit: &exit, Effect: effect, Error: failure,
+			Name: "./check.sh", Type: "command", Source: "/w/s.json:3", Millis: 12, Exit: &exit, Effect: effect, Error: failure,
 		}}, Said: []record.HookNotice{{By: "./check.sh", Text: "mind\x1b[2J the gap"}}},
 	}
 }

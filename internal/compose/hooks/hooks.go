@@ -111,8 +111,7 @@ func (h *Hooks) Attach(o *agent.Options) func(*agent.Agent) {
 // variables makes the file in which hooks leave variables, when one of them can.
 func (h *Hooks) variables(list []hook.Definition) error {
 	if !slices.ContainsFunc(list, func(d hook.Definition) bool {
-		in, _ := d.Event.Info()
-		return in.EnvFile && d.Type() == hook.TypeCommand
+		return d.Event.SetsVariables() && d.Type() == "command"
 	}) {
 		return nil
 	}
@@ -148,13 +147,13 @@ func (h *Hooks) runner(need *Options, list []hook.Definition) (hook.Runner, erro
 	o.Unheld = false
 	for _, d := range list {
 		box := &o.Read
-		if d.Access == hook.AccessWrite {
+		if d.Sandbox == "write" {
 			box = &o.Write
 		}
 		if !wantsBox(d) || *box != nil {
 			continue
 		}
-		if *box, err = h.box(need, d.Access == hook.AccessWrite); err != nil {
+		if *box, err = h.box(need, d.Sandbox == "write"); err != nil {
 			return nil, err
 		}
 		r.inside = insideTemp(*box, h.temp)
@@ -177,7 +176,7 @@ func (h *Hooks) commands(o *hook.CommandsOptions) (*hook.Commands, error) {
 
 // wantsBox reports whether a hook runs in a sandbox.
 func wantsBox(d hook.Definition) bool {
-	return d.Type() == hook.TypeCommand && d.Access != hook.AccessOff
+	return d.Type() == "command" && d.Sandbox != "off"
 }
 
 // box opens a sandbox for hooks: as that of the agent's commands, and without write
