@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/holdfast-dev/holdfast/internal/history"
 	"github.com/holdfast-dev/holdfast/model"
 	"github.com/holdfast-dev/holdfast/transcript"
 )
@@ -255,8 +256,8 @@ func summarise(ctx context.Context, cur Cursor, items []transcript.Encoded) (tra
 func tellStory(ctx context.Context, cur Cursor, system string, items []transcript.Encoded) (string, error) {
 	budget := min(summaryMaxRender, size(cur)*bytesPerToken/2)
 	for tries := 0; ; tries++ {
-		history := transcript.Render(items, transcript.RenderOptions{MaxBytes: budget, MaxPartBytes: max(budget/40, 1000)})
-		ask, err := transcript.Encode(transcript.UserText("<history>\n" + history + "</history>\n\nSummarise this history as instructed."))
+		told := history.Render(items, history.RenderOptions{MaxBytes: budget, MaxPartBytes: max(budget/40, 1000)})
+		ask, err := transcript.Encode(transcript.UserText("<history>\n" + told + "</history>\n\nSummarise this history as instructed."))
 		if err != nil {
 			return "", err
 		}

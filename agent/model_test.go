@@ -297,7 +297,7 @@ func TestAMutationThatBreaksPairingIsRefused(t *testing.T) {
 		Tools: registry(t, says("T", "x")), Mutators: []agent.Mutator{breaks},
 	})
 	res := prompt(t, a, "go")
-	if res.Reason != event.ReasonFailed || !errors.Is(res.Err, transcript.ErrPairing) {
+	if _, pairing := errors.AsType[*transcript.PairingError](res.Err); res.Reason != event.ReasonFailed || !pairing {
 		t.Errorf("%s: %v", res.Reason, res.Err)
 	}
 	if got, err := s.Load(t.Context(), "one", nil); err != nil || len(got.Items) != 3 {

@@ -51,8 +51,8 @@ func (f *fake) Encode(e transcript.Encoded) (model.Wire, error) {
 func (f *fake) items(req *model.Request) []transcript.Encoded {
 	var items []transcript.Encoded
 	for _, w := range req.Messages {
-		e, err := transcript.ParseTrusted(w.JSON)
-		if err != nil {
+		var e transcript.Encoded
+		if err := e.IndexTrusted(w.JSON); err != nil {
 			f.t.Errorf("request holds a broken item: %v", err)
 		}
 		items = append(items, e)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/holdfast-dev/holdfast/event"
+	"github.com/holdfast-dev/holdfast/internal/history"
 	"github.com/holdfast-dev/holdfast/internal/record"
 	"github.com/holdfast-dev/holdfast/session"
 	"github.com/holdfast-dev/holdfast/tool"
@@ -234,7 +235,7 @@ func (a *Agent) startFrom(items []transcript.Item) (*loop, error) {
 // repaired loads items that no store has vouched for.
 func (l *loop) repaired(items []transcript.Encoded) error {
 	before := len(items)
-	items, notes, err := transcript.Repair(items, l.a.opt.NewID)
+	items, notes, err := history.Repair(items, l.a.opt.NewID)
 	if err != nil {
 		return err
 	}

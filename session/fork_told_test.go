@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/holdfast-dev/holdfast/internal/history"
 	"github.com/holdfast-dev/holdfast/internal/record"
 	"github.com/holdfast-dev/holdfast/session"
 	"github.com/holdfast-dev/holdfast/session/memory"
@@ -25,11 +26,11 @@ func told(t *testing.T, r *session.Restored) string {
 			}
 			text := res.Content[0].(transcript.Text).Text
 			switch {
-			case strings.HasPrefix(text, transcript.NotRun):
+			case strings.HasPrefix(text, history.NotRun):
 				text = "not run"
-			case strings.HasPrefix(text, transcript.OutcomeElsewhere):
+			case strings.HasPrefix(text, history.OutcomeElsewhere):
 				text = "elsewhere"
-			case strings.HasPrefix(text, transcript.OutcomeUnknown):
+			case strings.HasPrefix(text, history.OutcomeUnknown):
 				text = "unknown"
 			}
 			list = append(list, res.UseID+" "+text)

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"slices"
 
+	"github.com/holdfast-dev/holdfast/internal/jsonscan"
 	"github.com/holdfast-dev/holdfast/internal/record"
 	"github.com/holdfast-dev/holdfast/transcript"
 )
@@ -100,7 +101,7 @@ func withItems(payload json.RawMessage, change func(transcript.Encoded) transcri
 func fieldsOf(payload json.RawMessage, fields ...string) json.RawMessage {
 	kept := map[string]json.RawMessage{}
 	for _, f := range fields {
-		if v := transcript.RawPart(payload).Field(f); v != nil {
+		if v := jsonscan.Object(payload).Field(f); v != nil {
 			kept[f] = v
 		}
 	}
@@ -155,8 +156,8 @@ func maskedPayload(r *Record, mask func(json.RawMessage) json.RawMessage) json.R
 	out := mask(r.Payload)
 	needs := kindTexts()[r.Kind].Needs
 	for _, f := range needs { // what the session goes on by
-		was := transcript.RawPart(r.Payload).Field(f)
-		if !json.Valid(out) || !bytes.Equal(was, transcript.RawPart(out).Field(f)) {
+		was := jsonscan.Object(r.Payload).Field(f)
+		if !json.Valid(out) || !bytes.Equal(was, jsonscan.Object(out).Field(f)) {
 			switch r.Kind {
 			case KindRewrite:
 				return fieldsOf(r.Payload, "reason", "cut", "messages")

@@ -6,6 +6,7 @@ import (
 	"math"
 	"strconv"
 
+	"github.com/holdfast-dev/holdfast/internal/jsonscan"
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
@@ -25,13 +26,13 @@ func ReadItem(payload json.RawMessage) (StoredItem, error) {
 	var err error
 	if rest, ok := bytes.CutPrefix(payload, []byte(itemPrefix)); ok {
 		var n int
-		if s.Item, n, err = transcript.ParsePrefix(rest); err == nil {
+		if n, err = s.Item.IndexPrefix(rest); err == nil {
 			s.Queued = bytes.HasPrefix(rest[n:], []byte(`,"queued":true`))
 		}
 		return s, err
 	}
-	p := transcript.RawPart(payload)
-	s.Item, err = transcript.ParseTrusted(p.Field("item"))
+	p := jsonscan.Object(payload)
+	err = s.Item.IndexTrusted(p.Field("item"))
 	s.Queued = string(p.Field("queued")) == "true"
 	return s, err
 }
@@ -61,7 +62,7 @@ func (s StoredItem) Mark() *RequestMark {
 	if !s.marked() {
 		return nil
 	}
-	raw := transcript.RawPart(s.Raw).Field("request")
+	raw := jsonscan.Object(s.Raw).Field("request")
 	if raw == nil {
 		return nil
 	}
@@ -74,7 +75,7 @@ func (s StoredItem) Mark() *RequestMark {
 
 // usageOf reads the usage of an item, which stands before its parts.
 func usageOf(e transcript.Encoded) (u transcript.Usage) {
-	raw := transcript.RawPart(transcript.RawPart(e.JSON).Field("usage"))
+	raw := jsonscan.Object(jsonscan.Object(e.JSON).Field("usage"))
 	if raw == nil {
 		return u
 	}

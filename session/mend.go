@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/holdfast-dev/holdfast/internal/history"
 	"github.com/holdfast-dev/holdfast/internal/record"
 	"github.com/holdfast-dev/holdfast/transcript"
 )
@@ -193,7 +194,7 @@ func (m *mending) tellBehind(open []transcript.ToolUse) error {
 		if slices.ContainsFunc(open, func(u transcript.ToolUse) bool { return u.ID == t.Use }) {
 			continue
 		}
-		if err := m.queue(transcript.LostTask(t.Use, t.Tool), t.Use); err != nil {
+		if err := m.queue(history.LostTask(t.Use, t.Tool), t.Use); err != nil {
 			return err
 		}
 	}
@@ -201,7 +202,7 @@ func (m *mending) tellBehind(open []transcript.ToolUse) error {
 		if err := m.add(record.KindToolFinished, record.ToolFinished{Use: t.Use, Tool: t.Tool, IsError: true, Outcome: record.OutcomeUnknown}); err != nil {
 			return err
 		}
-		if err := m.queue(transcript.TaskElsewhere(t.Use, t.Tool), t.Use); err != nil {
+		if err := m.queue(history.TaskElsewhere(t.Use, t.Tool), t.Use); err != nil {
 			return err
 		}
 	}
@@ -226,17 +227,17 @@ func (m *mending) queue(it transcript.Item, use string) error {
 // answer is the result of a use that has none.
 func (m *mending) answer(use transcript.ToolUse) (transcript.Item, error) {
 	if m.f.begun[use.ID] {
-		return m.kept(transcript.UnknownOutcome(use.ID), use.ID)
+		return m.kept(history.UnknownOutcome(use.ID), use.ID)
 	}
 	since, err := m.since()
 	if err != nil {
 		return transcript.Item{}, err
 	}
 	if m.f.apart[use.ID] || since[use.ID] {
-		return m.kept(transcript.RanElsewhere(use.ID), use.ID)
+		return m.kept(history.RanElsewhere(use.ID), use.ID)
 	}
 	m.r.notice("tool use %s (%s) had not started when the session stopped: it was not run", use.Name, use.ID)
-	return transcript.NeverRan(use.ID), nil
+	return history.NeverRan(use.ID), nil
 }
 
 // cutAnswer is the payload of approval.resolved for a question whose tool use will
@@ -268,7 +269,7 @@ func (m *mending) closeQuestions() error {
 
 func (m *mending) repair() error {
 	r, f := m.r, m.f
-	items, notes, err := transcript.Repair(f.s.Items, r.Log.s.NewID)
+	items, notes, err := history.Repair(f.s.Items, r.Log.s.NewID)
 	if err != nil {
 		return err
 	}

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/holdfast-dev/holdfast/internal/jsonscan"
 	"github.com/holdfast-dev/holdfast/internal/record"
 	"github.com/holdfast-dev/holdfast/transcript"
 )
@@ -347,7 +348,7 @@ func readRewrite(payload json.RawMessage) (items []transcript.Encoded, cut strin
 	}
 	items = make([]transcript.Encoded, len(w.Items))
 	for i, raw := range w.Items {
-		if items[i], err = transcript.ParseTrusted(raw); err != nil {
+		if err := items[i].IndexTrusted(raw); err != nil {
 			return nil, "", err
 		}
 	}
@@ -368,6 +369,6 @@ func (f *folder) state() *State {
 // payloadText reads a text field of a payload; "" when there is none.
 func payloadText(payload json.RawMessage, field string) string {
 	var text string
-	_ = json.Unmarshal(transcript.RawPart(payload).Field(field), &text)
+	_ = json.Unmarshal(jsonscan.Object(payload).Field(field), &text)
 	return text
 }

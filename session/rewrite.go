@@ -10,7 +10,7 @@ import (
 
 // Rewrite replaces the transcript by one record; see [Rewrite]. w.Messages is
 // counted here. The pairing rule is checked first: ErrInvalid, which also wraps
-// [transcript.ErrPairing], and nothing is written; tool uses that wait for a
+// a [*transcript.PairingError], and nothing is written; tool uses that wait for a
 // result at the end are no fault. An unknown w.Cut is ErrInvalid with the
 // nearest ids in its Hint.
 func (l *Log) Rewrite(ctx context.Context, w Rewrite) error {

@@ -4,13 +4,13 @@ import (
 	"bytes"
 	"encoding/json"
 
+	"github.com/holdfast-dev/holdfast/internal/jsonscan"
 	"github.com/holdfast-dev/holdfast/internal/record"
-	"github.com/holdfast-dev/holdfast/transcript"
 )
 
 // saved notes where a content is kept.
 func (f *folder) saved(r *Record) {
-	if transcript.RawPart(r.Payload).Field("data") == nil {
+	if jsonscan.Object(r.Payload).Field("data") == nil {
 		return
 	}
 	if f.s.Saved == nil {

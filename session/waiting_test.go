@@ -9,6 +9,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/holdfast-dev/holdfast/internal/history"
 	"github.com/holdfast-dev/holdfast/internal/record"
 	"github.com/holdfast-dev/holdfast/session"
 	"github.com/holdfast-dev/holdfast/session/file"
@@ -235,7 +236,7 @@ func TestForkNeverWaits(t *testing.T) {
 			if got := kinds(t, r.Log, int(r.Log.Head()-before.Head)); got != "session.opened meta.changed item" {
 				t.Errorf("the fork holds %q", got)
 			}
-			if it := must(r.Transcript.Last().Decode())(t); it.Parts[0].(transcript.ToolResult).Text() != transcript.NotRun {
+			if it := must(r.Transcript.Last().Decode())(t); it.Parts[0].(transcript.ToolResult).Text() != history.NotRun {
 				t.Errorf("%+v", it)
 			}
 			if after := must(s.Get(t.Context(), "s"))(t); after != before {

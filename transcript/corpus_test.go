@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/holdfast-dev/holdfast/internal/corpus"
+	"github.com/holdfast-dev/holdfast/internal/history"
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
@@ -87,7 +88,7 @@ func checkInvariant(t *testing.T, c corpus.Case) {
 	case invalid && (err == nil || !strings.HasPrefix(err.Error(), want+" (")):
 		t.Errorf("have %v, want %s", err, want)
 	}
-	mended, notes, err := transcript.Repair(items, func() string { return "new" })
+	mended, notes, err := history.Repair(items, func() string { return "new" })
 	if err != nil || transcript.Validate(mended) != nil || (len(notes) > 0) != invalid {
 		t.Errorf("repair: %v %v", notes, err)
 	}

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"strconv"
 	"time"
+
+	"github.com/holdfast-dev/holdfast/internal/jsonscan"
 )
 
 // Decode unpacks the item. The raw JSON in it is copied, so the caller owns all
@@ -14,7 +16,7 @@ import (
 // known field of the wrong type, are errors.
 func (e Encoded) Decode() (Item, error) {
 	var it Item
-	err := uniqueFields(e.JSON, func(key, v []byte) (err error) {
+	err := jsonscan.UniqueFields(e.JSON, func(key, v []byte) (err error) {
 		switch string(key) {
 		case "role":
 			it.Role, err = decodeString[Role](v)
@@ -22,7 +24,7 @@ func (e Encoded) Decode() (Item, error) {
 			it.ID, err = decodeString[string](v)
 		case "time":
 			var s string
-			if s, err = unquote(v); err == nil {
+			if s, err = jsonscan.Unquote(v); err == nil {
 				it.Time, err = time.Parse(time.RFC3339Nano, s)
 			}
 		case "model":
@@ -37,7 +39,7 @@ func (e Encoded) Decode() (Item, error) {
 			it.Native, err = decodeNative(v)
 		case "metadata":
 			it.Metadata = map[string]json.RawMessage{}
-			err = uniqueFields(v, func(k, mv []byte) error {
+			err = jsonscan.UniqueFields(v, func(k, mv []byte) error {
 				it.Metadata[string(k)] = clone(mv)
 				return nil
 			})
@@ -72,13 +74,13 @@ func (it *Item) UnmarshalJSON(b []byte) error {
 func clone(v []byte) json.RawMessage { return append(json.RawMessage(nil), v...) }
 
 func decodeString[S ~string](v []byte) (S, error) {
-	s, err := unquote(v)
+	s, err := jsonscan.Unquote(v)
 	return S(s), err
 }
 
 func decodeUsage(b []byte) (*Usage, error) {
 	var u Usage
-	err := uniqueFields(b, func(key, v []byte) error {
+	err := jsonscan.UniqueFields(b, func(key, v []byte) error {
 		n, err := strconv.ParseInt(string(v), 10, 64)
 		switch string(key) {
 		case "input":
@@ -101,10 +103,10 @@ func decodeUsage(b []byte) (*Usage, error) {
 
 func decodeNative(b []byte) (*Native, error) {
 	var n Native
-	err := uniqueFields(b, func(key, v []byte) (err error) {
+	err := jsonscan.UniqueFields(b, func(key, v []byte) (err error) {
 		switch string(key) {
 		case "api":
-			n.API, err = unquote(v)
+			n.API, err = jsonscan.Unquote(v)
 		case "json":
 			n.JSON = clone(v)
 		}
@@ -115,7 +117,7 @@ func decodeNative(b []byte) (*Native, error) {
 
 func decodeParts(b []byte) ([]Part, error) {
 	var parts []Part
-	for v := range elements(b) {
+	for v := range jsonscan.Elements(b) {
 		p, err := decodePart(v)
 		if err != nil {
 			return nil, fmt.Errorf("part %d: %w", len(parts), err)
@@ -127,7 +129,7 @@ func decodeParts(b []byte) ([]Part, error) {
 
 func decodePart(b []byte) (Part, error) {
 	d := partDecoder{all: map[string][]byte{}}
-	if err := uniqueFields(b, func(key, v []byte) error {
+	if err := jsonscan.UniqueFields(b, func(key, v []byte) error {
 		d.all[string(key)] = v
 		return nil
 	}); err != nil {
@@ -184,7 +186,7 @@ func (d *partDecoder) str(name string) string {
 	if !ok {
 		return ""
 	}
-	s, err := unquote(v)
+	s, err := jsonscan.Unquote(v)
 	if err != nil {
 		d.fault(name, err)
 	}
@@ -199,7 +201,7 @@ func (d *partDecoder) bool(name string) bool {
 	case string(v) == "true":
 		return true
 	}
-	d.fault(name, fmt.Errorf("%w: want true or false", errSyntax))
+	d.fault(name, fmt.Errorf("%w: want true or false", jsonscan.ErrSyntax))
 	return false
 }
 
@@ -229,7 +231,7 @@ func (d *partDecoder) parts(name string) []Part {
 	case !ok:
 		return nil
 	case v[0] != '[':
-		d.fault(name, fmt.Errorf("%w: want an array", errSyntax))
+		d.fault(name, fmt.Errorf("%w: want an array", jsonscan.ErrSyntax))
 		return nil
 	}
 	parts, err := decodeParts(v)

@@ -17,7 +17,7 @@
 //
 // The pairing rule: every tool use has exactly one result, it comes later, and
 // nothing but results comes between. [Transcript.Append] keeps it as items
-// arrive, [Validate] checks a whole list, [Repair] mends one.
+// arrive, [Validate] checks a whole list.
 //
 //	var t transcript.Transcript
 //	e, err := transcript.Encode(transcript.UserText("hello"))

@@ -9,7 +9,8 @@ import (
 	"slices"
 	"strconv"
 	"time"
-	"unicode/utf8"
+
+	"github.com/holdfast-dev/holdfast/internal/jsonscan"
 )
 
 // Encode writes an item in its canonical form and indexes it. The form is
@@ -65,7 +66,7 @@ func (w *writer) str(name, s string) {
 		return
 	}
 	w.key(false, name)
-	w.b = AppendString(w.b, s)
+	w.b = jsonscan.AppendString(w.b, s)
 }
 
 func (w *writer) raw(name string, v json.RawMessage) {
@@ -103,7 +104,7 @@ func (w *writer) extra(x Extra, known ...string) {
 			w.fail(fmt.Errorf("extra has %q, which is a field of its own", k))
 		}
 		w.b = append(w.b, ',')
-		w.b = AppendString(w.b, k)
+		w.b = jsonscan.AppendString(w.b, k)
 		w.b = append(w.b, ':')
 		w.value(x[k])
 	}
@@ -141,7 +142,7 @@ func (w *writer) item(it Item) {
 	if n := it.Native; n != nil {
 		w.key(false, "native")
 		w.b = append(w.b, `{"api":`...)
-		w.b = AppendString(w.b, n.API)
+		w.b = jsonscan.AppendString(w.b, n.API)
 		w.raw("json", n.JSON)
 		w.b = append(w.b, '}')
 	}
@@ -152,7 +153,7 @@ func (w *writer) item(it Item) {
 			if i > 0 {
 				w.b = append(w.b, ',')
 			}
-			w.b = AppendString(w.b, k)
+			w.b = jsonscan.AppendString(w.b, k)
 			w.b = append(w.b, ':')
 			w.value(it.Metadata[k])
 		}
@@ -205,7 +206,7 @@ func (w *writer) part(p Part) {
 	switch p := p.(type) {
 	case Text:
 		w.key(false, "text")
-		w.b = AppendString(w.b, p.Text)
+		w.b = jsonscan.AppendString(w.b, p.Text)
 		w.extra(p.Extra, "type", "text")
 	case Thinking:
 		w.str("text", p.Text)
@@ -266,7 +267,7 @@ func (w *writer) unknown(u Unknown) {
 	if w.err != nil {
 		return
 	}
-	p := RawPart(w.b[start:])
+	p := jsonscan.Object(w.b[start:])
 	if p[0] != '{' {
 		w.fail(fmt.Errorf("an unknown part is no object"))
 	}
@@ -274,50 +275,4 @@ func (w *writer) unknown(u Unknown) {
 	case "text", "thinking", "tool_use", "tool_result", "media", "file", "structured", "custom":
 		w.fail(fmt.Errorf("an unknown part has the known type %q", typ))
 	}
-}
-
-const hexDigits = "0123456789abcdef"
-
-// AppendString appends s as a JSON string literal. Unlike encoding/json it does
-// not escape HTML, so text stays as long as it was; bytes that are not UTF-8
-// become U+FFFD.
-func AppendString(b []byte, s string) []byte {
-	b = append(b, '"')
-	start := 0
-	for i := 0; i < len(s); {
-		c := s[i]
-		if c >= utf8.RuneSelf {
-			r, size := utf8.DecodeRuneInString(s[i:])
-			if r == utf8.RuneError && size == 1 {
-				b = append(b, s[start:i]...)
-				b = append(b, "\uFFFD"...)
-				i++
-				start = i
-				continue
-			}
-			i += size
-			continue
-		}
-		if c >= ' ' && c != '"' && c != '\\' {
-			i++
-			continue
-		}
-		b = append(b, s[start:i]...)
-		switch c {
-		case '"', '\\':
-			b = append(b, '\\', c)
-		case '\n':
-			b = append(b, '\\', 'n')
-		case '\t':
-			b = append(b, '\\', 't')
-		case '\r':
-			b = append(b, '\\', 'r')
-		default:
-			b = append(b, '\\', 'u', '0', '0', hexDigits[c>>4], hexDigits[c&15])
-		}
-		i++
-		start = i
-	}
-	b = append(b, s[start:]...)
-	return append(b, '"')
 }

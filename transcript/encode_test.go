@@ -308,17 +308,17 @@ func TestUsage(t *testing.T) {
 	}
 }
 
-func TestParsePrefix(t *testing.T) {
+func TestIndexPrefix(t *testing.T) {
 	e := MustEncode(UserText("a } ] \" b"))
-	got, n, err := ParsePrefix(append(append([]byte(" "), e.JSON...), " trailing"...))
+	got, n, err := indexPrefix(append(append([]byte(" "), e.JSON...), " trailing"...))
 	if err != nil || n != len(e.JSON)+1 || string(got.JSON) != " "+string(e.JSON) {
 		t.Errorf("%d %v %s", n, err, got.JSON)
 	}
-	if _, err := ParseTrusted(append(slices.Clip(e.JSON), "x"...)); err == nil {
+	if _, err := index(append(slices.Clip(e.JSON), "x"...)); err == nil {
 		t.Error("bytes after an item were taken")
 	}
 	for n := range len(e.JSON) {
-		if _, err := ParseTrusted(e.JSON[:n]); err == nil {
+		if _, err := index(e.JSON[:n]); err == nil {
 			t.Errorf("an item that ends after %d bytes was taken", n)
 		}
 	}

@@ -45,16 +45,24 @@ func Parse(b []byte) (Encoded, error) {
 	return e, nil
 }
 
-// ParseTrusted indexes an item whose bytes this package wrote and a digest or a
+// IndexTrusted makes e the item in b, whose bytes this package wrote and a digest or a
 // checksum has vouched for. It keeps b and decodes nothing. Bytes that are cut
 // off or have no item's outline are an error; it does not look further.
-func ParseTrusted(b []byte) (Encoded, error) { return index(b) }
+func (e *Encoded) IndexTrusted(b []byte) (err error) {
+	*e, err = index(b)
+	return err
+}
 
-// ParsePrefix is [ParseTrusted] for an item that other bytes follow. It returns
+// IndexPrefix is [Encoded.IndexTrusted] for an item that other bytes follow. It returns
 // how many bytes the item has. It reads every byte once.
-func ParsePrefix(b []byte) (Encoded, int, error) {
+func (e *Encoded) IndexPrefix(b []byte) (n int, err error) {
+	*e, n, err = indexPrefix(b)
+	return n, err
+}
+
+func indexPrefix(b []byte) (Encoded, int, error) {
 	var e Encoded
-	end, err := members(b, func(key []byte, at int) (end int, err error) {
+	end, err := jsonscan.Members(b, func(key []byte, at int) (end int, err error) {
 		if string(key) == "parts" {
 			end, err = e.indexParts(b, at)
 		} else {
@@ -66,11 +74,11 @@ func ParsePrefix(b []byte) (Encoded, int, error) {
 		v := b[at:end]
 		switch string(key) {
 		case "id":
-			e.id, err = unquote(v)
+			e.id, err = jsonscan.Unquote(v)
 		case "role":
 			e.role, err = roleOf(v)
 		case "model":
-			e.model, err = unquote(v)
+			e.model, err = jsonscan.Unquote(v)
 		case "finish":
 			e.finish, err = decodeString[Finish](v)
 		case "native":
@@ -91,9 +99,9 @@ func ParsePrefix(b []byte) (Encoded, int, error) {
 }
 
 func index(b []byte) (Encoded, error) {
-	e, end, err := ParsePrefix(b)
+	e, end, err := indexPrefix(b)
 	if err == nil && jsonscan.SkipSpace(b, end) < len(b) {
-		err = fmt.Errorf("transcript: item %q: %w: bytes follow it", e.id, errSyntax)
+		err = fmt.Errorf("transcript: item %q: %w: bytes follow it", e.id, jsonscan.ErrSyntax)
 	}
 	if err != nil {
 		return Encoded{}, err
@@ -127,7 +135,7 @@ func (e *Encoded) indexParts(b []byte, i int) (int, error) {
 		if end < 0 {
 			return -1, nil
 		}
-		if err := e.indexPart(RawPart(b[i:end])); err != nil {
+		if err := e.indexPart(jsonscan.Object(b[i:end])); err != nil {
 			return -1, err
 		}
 		i = jsonscan.SkipSpace(b, end)
@@ -141,16 +149,16 @@ func (e *Encoded) indexParts(b []byte, i int) (int, error) {
 	return i + 1, nil
 }
 
-func (e *Encoded) indexPart(p RawPart) error {
+func (e *Encoded) indexPart(p jsonscan.Object) error {
 	switch p.Type() {
 	case "tool_use":
-		id, err := unquote(p.Field("id"))
+		id, err := jsonscan.Unquote(p.Field("id"))
 		if err != nil || id == "" {
 			return errors.New("a tool use has no id")
 		}
 		e.uses = append(e.uses, id)
 	case "tool_result":
-		id, err := unquote(p.Field("use_id"))
+		id, err := jsonscan.Unquote(p.Field("use_id"))
 		if err != nil || id == "" {
 			return errors.New("a tool result has no tool-use id")
 		}
@@ -187,18 +195,18 @@ func (e Encoded) Uses() []ToolUse {
 		if p.Type() != "tool_use" {
 			continue
 		}
-		id, _ := unquote(p.Field("id"))
-		name, _ := unquote(p.Field("name"))
+		id, _ := jsonscan.Unquote(p.Field("id"))
+		name, _ := jsonscan.Unquote(p.Field("name"))
 		uses = append(uses, ToolUse{ID: id, Name: name, Input: json.RawMessage(p.Field("input"))})
 	}
 	return uses
 }
 
 // Parts yields the item's parts as raw slices of its JSON.
-func (e Encoded) Parts() iter.Seq[RawPart] {
-	return func(yield func(RawPart) bool) {
-		for v := range elements(e.parts) {
-			if !yield(RawPart(v)) {
+func (e Encoded) Parts() iter.Seq[jsonscan.Object] {
+	return func(yield func(jsonscan.Object) bool) {
+		for v := range jsonscan.Elements(e.parts) {
+			if !yield(jsonscan.Object(v)) {
 				return
 			}
 		}
@@ -211,8 +219,8 @@ func (e Encoded) Native(api string) json.RawMessage {
 	if e.native == nil {
 		return nil
 	}
-	n := RawPart(e.native)
-	if got, _ := unquote(n.Field("api")); got != api {
+	n := jsonscan.Object(e.native)
+	if got, _ := jsonscan.Unquote(n.Field("api")); got != api {
 		return nil
 	}
 	return json.RawMessage(n.Field("json"))
@@ -226,65 +234,9 @@ func (e Encoded) Text() string {
 			if b.Len() > 0 {
 				b.WriteByte('\n')
 			}
-			s, _ := unquote(p.Field("text"))
+			s, _ := jsonscan.Unquote(p.Field("text"))
 			b.WriteString(s)
 		}
 	}
 	return b.String()
-}
-
-// RawPart is the JSON object of one part (or of any object) as stored.
-type RawPart []byte
-
-// Type returns the part's "type", or "".
-func (p RawPart) Type() string {
-	// The encoder writes the type first, so the common case is a prefix.
-	const prefix = `{"type":"`
-	if bytes.HasPrefix(p, []byte(prefix)) {
-		rest := p[len(prefix):]
-		if before, _, ok := bytes.Cut(rest, []byte{'"'}); ok {
-			switch string(before) { // no copies of the usual names
-			case "text":
-				return "text"
-			case "thinking":
-				return "thinking"
-			case "tool_use":
-				return "tool_use"
-			case "tool_result":
-				return "tool_result"
-			}
-			if isPlain(before) {
-				return string(before)
-			}
-		}
-	}
-	s, _ := unquote(p.Field("type"))
-	return s
-}
-
-var errFound = errors.New("found")
-
-// Field returns the raw JSON of one member, or nil. A string keeps its quotes
-// and escapes, so it can be copied into another document as it is.
-func (p RawPart) Field(name string) []byte {
-	var found []byte
-	_ = fields(p, func(key, v []byte) error {
-		if string(key) == name {
-			found = v
-			return errFound
-		}
-		return nil
-	})
-	return found
-}
-
-// Elements yields the elements of an array member.
-func (p RawPart) Elements(name string) iter.Seq[RawPart] {
-	return func(yield func(RawPart) bool) {
-		for v := range elements(p.Field(name)) {
-			if !yield(RawPart(v)) {
-				return
-			}
-		}
-	}
 }

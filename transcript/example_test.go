@@ -63,39 +63,6 @@ func ExampleValidate() {
 	// Output: tool_use without matching tool_result u1 (item 1)
 }
 
-func ExampleRepair() {
-	items := []transcript.Encoded{
-		transcript.MustEncode(transcript.UserText("delete the file")),
-		transcript.MustEncode(transcript.Item{Role: transcript.RoleAssistant, Parts: []transcript.Part{
-			transcript.ToolUse{ID: "u1", Name: "Bash"},
-		}}),
-	}
-	mended, notes, err := transcript.Repair(items, func() string { return "new" })
-	if err != nil {
-		log.Fatal(err)
-	}
-	fmt.Println(notes[0])
-	fmt.Println(len(mended), transcript.Validate(mended))
-	// Output:
-	// tool use u1 had no result: answered with "interrupted, outcome unknown"
-	// 3 <nil>
-}
-
-func ExampleRender() {
-	items := []transcript.Encoded{
-		transcript.MustEncode(transcript.UserText("is 1 < 2?</user>")),
-		transcript.MustEncode(transcript.Item{Role: transcript.RoleAssistant, Parts: []transcript.Part{transcript.Text{Text: "yes"}}}),
-	}
-	fmt.Print(transcript.Render(items, transcript.RenderOptions{}))
-	// Output:
-	// <user>
-	// is 1 &lt; 2?&lt;/user&gt;
-	// </user>
-	// <assistant>
-	// yes
-	// </assistant>
-}
-
 func ExampleTranscript() {
 	var t transcript.Transcript
 	add := func(it transcript.Item) {

@@ -51,7 +51,7 @@ func (t *Transcript) Append(e Encoded) error {
 // Admits reports, as an error, why e could not be appended now.
 func (t *Transcript) Admits(e Encoded) error {
 	at := len(t.items)
-	fault := func(f PairingFault, ids ...string) error { return &PairingError{Fault: f, IDs: ids, Item: at} }
+	fault := func(f string, ids ...string) error { return &PairingError{Fault: f, IDs: ids, Item: at} }
 	for i, id := range e.results {
 		if slices.Contains(e.results[:i], id) {
 			return fault(faultDuplicateResult, id)

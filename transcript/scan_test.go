@@ -58,7 +58,7 @@ func compareView(t interface {
 	t.Helper()
 	keys, first := view(b)
 	i := 0
-	err := fields(b, func(k, v []byte) error {
+	err := jsonscan.Fields(b, func(k, v []byte) error {
 		if i >= len(keys) || string(k) != keys[i] || !json.Valid(v) {
 			t.Fatalf("member %d of %q is %q: %q, want %q", i, b, k, v, keys)
 		}
@@ -69,14 +69,14 @@ func compareView(t interface {
 		t.Fatalf("%q has %d members, encoding/json sees %d (%v)", b, i, len(keys), err)
 	}
 	for k, want := range first {
-		if got := RawPart(b).Field(k); !bytes.Equal(got, want) {
+		if got := jsonscan.Object(b).Field(k); !bytes.Equal(got, want) {
 			t.Fatalf("field %q of %q is %q, want %q", k, b, got, want)
 		}
 	}
 	var list []json.RawMessage
 	if json.Unmarshal(b, &list) == nil && len(list) > 0 {
 		var got [][]byte
-		for v := range elements(b) {
+		for v := range jsonscan.Elements(b) {
 			got = append(got, v)
 		}
 		if len(got) != len(list) {
@@ -195,7 +195,7 @@ func exactKeys(b []byte) bool {
 	if !exact(b) {
 		return false
 	}
-	for p := range RawPart(b).Elements("parts") {
+	for p := range jsonscan.Object(b).Elements("parts") {
 		if !exact(p) {
 			return false
 		}
@@ -224,7 +224,7 @@ func FuzzScan(f *testing.F) {
 	f.Fuzz(func(t *testing.T, b []byte, cut int) {
 		b = slices.Clip(b)
 		scanAll(b)
-		e, err := ParseTrusted(b)
+		e, err := index(b)
 		if err != nil {
 			return
 		}
@@ -237,7 +237,7 @@ func FuzzScan(f *testing.F) {
 			t.Fatalf("%q was taken for an item", b)
 		}
 		if json.Valid(b) && cut >= 0 && cut < len(whole) {
-			if _, err := ParseTrusted(whole[:cut]); err == nil {
+			if _, err := index(whole[:cut]); err == nil {
 				t.Fatalf("%q was taken for an item", whole[:cut])
 			}
 		}
@@ -250,15 +250,15 @@ func scanAll(b []byte) {
 			panic("past the end")
 		}
 	}
-	_ = fields(b, func(k, v []byte) error {
-		_ = RawPart(v).Type()
-		_, _ = unquote(v)
+	_ = jsonscan.Fields(b, func(k, v []byte) error {
+		_ = jsonscan.Object(v).Type()
+		_, _ = jsonscan.Unquote(v)
 		return nil
 	})
-	for v := range elements(b) {
-		_ = RawPart(v).Field("id")
+	for v := range jsonscan.Elements(b) {
+		_ = jsonscan.Object(v).Field("id")
 	}
-	ParsePrefix(b)
+	indexPrefix(b)
 	_, _ = decodePart(b)
 	_, _ = decodeUsage(b)
 	_, _ = decodeNative(b)
@@ -268,11 +268,11 @@ func TestAppendString(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := texts.Draw(t, "text")
 		var got string
-		if err := json.Unmarshal(AppendString(nil, s), &got); err != nil || got != string([]rune(s)) {
-			t.Fatalf("%q is written as %s and read as %q: %v", s, AppendString(nil, s), got, err)
+		if err := json.Unmarshal(jsonscan.AppendString(nil, s), &got); err != nil || got != string([]rune(s)) {
+			t.Fatalf("%q is written as %s and read as %q: %v", s, jsonscan.AppendString(nil, s), got, err)
 		}
 	})
-	b := AppendString([]byte("x"), "a\x00\x1f\"\\\n\r\t<\u2028é")
+	b := jsonscan.AppendString([]byte("x"), "a\x00\x1f\"\\\n\r\t<\u2028é")
 	if string(b) != `x"a\u0000\u001f\"\\\n\r\t<`+"\u2028"+`é"` {
 		t.Errorf("%s", b)
 	}

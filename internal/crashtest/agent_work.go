@@ -124,8 +124,7 @@ func (m *strict) Stream(_ context.Context, req *model.Request) iter.Seq2[model.E
 func (m *strict) check(req *model.Request) ([]transcript.Encoded, error) {
 	items := make([]transcript.Encoded, len(req.Messages))
 	for i, w := range req.Messages {
-		var err error
-		if items[i], err = transcript.ParseTrusted(w.JSON); err != nil {
+		if err := items[i].IndexTrusted(w.JSON); err != nil {
 			return nil, err
 		}
 	}

@@ -13,8 +13,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/holdfast-dev/holdfast/internal/history"
 	"github.com/holdfast-dev/holdfast/session"
-	"github.com/holdfast-dev/holdfast/transcript"
 )
 
 // The daemon itself is killed at random moments of runs that ask, while one client
@@ -401,7 +401,7 @@ func (s *daemonSeries) close(t *testing.T) {
 		s.ran += a.Runs.Times
 		switch {
 		case a.Started == 0 || strings.HasPrefix(a.Result, "ran"):
-		case a.Result == transcript.OutcomeUnknown:
+		case a.Result == history.OutcomeUnknown:
 			s.unknown++
 		default:
 			t.Errorf("%s started, and the model was told %q", a.Question.Use, a.Result)

@@ -20,6 +20,7 @@ import (
 	"time"
 
 	"github.com/holdfast-dev/holdfast/approval"
+	"github.com/holdfast-dev/holdfast/internal/history"
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
@@ -385,7 +386,7 @@ func (r *awayRun) unknown() (list []string) {
 			if !ok || len(result.Content) != 1 {
 				continue
 			}
-			if text, ok := result.Content[0].(transcript.Text); ok && text.Text == transcript.OutcomeUnknown {
+			if text, ok := result.Content[0].(transcript.Text); ok && text.Text == history.OutcomeUnknown {
 				list = append(list, commands[result.UseID])
 			}
 		}

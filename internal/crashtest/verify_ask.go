@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/holdfast-dev/holdfast/approval"
+	"github.com/holdfast-dev/holdfast/internal/history"
 	"github.com/holdfast-dev/holdfast/internal/record"
 	"github.com/holdfast-dev/holdfast/session"
 	"github.com/holdfast-dev/holdfast/transcript"
@@ -165,7 +166,7 @@ func (r *asking) item(rec session.Record) error {
 		case !ok:
 		case r.byUse[res.UseID] != nil:
 			r.byUse[res.UseID].Result = res.Text()
-		case res.Text() == transcript.NotRun:
+		case res.Text() == history.NotRun:
 			r.unasked = append(r.unasked, res.UseID)
 		}
 	}
@@ -193,7 +194,7 @@ func (a *Asked) Check(over bool) error {
 		return fmt.Errorf("%s was denied and started", use)
 	case over && a.Result == "":
 		return fmt.Errorf("%s has no result", use)
-	case over && a.Answers[0].Decision.Allows() && a.Runs.Times == 0 && a.Result != transcript.OutcomeUnknown:
+	case over && a.Answers[0].Decision.Allows() && a.Runs.Times == 0 && a.Result != history.OutcomeUnknown:
 		return fmt.Errorf("%s was allowed and never ran; the model was told %q", use, a.Result)
 	}
 	return nil

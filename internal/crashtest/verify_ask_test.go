@@ -6,9 +6,9 @@ import (
 	"testing"
 
 	"github.com/holdfast-dev/holdfast/approval"
+	"github.com/holdfast-dev/holdfast/internal/history"
 	"github.com/holdfast-dev/holdfast/session"
 	"github.com/holdfast-dev/holdfast/session/memory"
-	"github.com/holdfast-dev/holdfast/transcript"
 )
 
 // Check has to see each fault, or a green run says nothing.
@@ -36,8 +36,8 @@ func TestAskedCheck(t *testing.T) {
 		{"denied", Asked{Answers: no, Result: "permission denied"}, true, "done", ""},
 		{"ran", Asked{Answers: yes, Started: 1, Runs: once, Result: "ran"}, true, "done", ""},
 		{"no result", Asked{Answers: yes, Started: 1, Runs: once}, true, "running", "no result"},
-		{"never ran", Asked{Answers: yes, Result: transcript.NotRun}, true, "done", "allowed and never ran"},
-		{"cut off", Asked{Answers: yes, Started: 1, Result: transcript.OutcomeUnknown}, true, "done", ""},
+		{"never ran", Asked{Answers: yes, Result: history.NotRun}, true, "done", "allowed and never ran"},
+		{"cut off", Asked{Answers: yes, Started: 1, Result: history.OutcomeUnknown}, true, "done", ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			if got := tt.asked.Stage(); got != tt.stage {

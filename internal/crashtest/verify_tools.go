@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"strings"
 
+	"github.com/holdfast-dev/holdfast/internal/history"
 	"github.com/holdfast-dev/holdfast/internal/record"
 	"github.com/holdfast-dev/holdfast/session"
 	"github.com/holdfast-dev/holdfast/transcript"
@@ -57,9 +58,9 @@ func (f *Finding) results(id string, r session.Record, ran map[string]Runs) erro
 			continue
 		}
 		switch r := ran[res.UseID]; res.Text() {
-		case transcript.OutcomeUnknown:
+		case history.OutcomeUnknown:
 			f.Unknown++
-		case transcript.NotRun:
+		case history.NotRun:
 			if r.Times > 0 && !r.Late {
 				f.wrong("session %s: the model was told that %s did not run, and it did", id, res.UseID)
 			}

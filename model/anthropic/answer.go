@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/holdfast-dev/holdfast/internal/jsonscan"
 	"github.com/holdfast-dev/holdfast/model"
 	"github.com/holdfast-dev/holdfast/model/internal/call"
 	"github.com/holdfast-dev/holdfast/transcript"
@@ -256,7 +257,7 @@ func (b *block) finish(cut bool) (transcript.Part, []byte) {
 		if len(b.text) == 0 {
 			return nil, nil
 		}
-		w := transcript.AppendString([]byte(`{"type":"text","text":`), string(b.text))
+		w := jsonscan.AppendString([]byte(`{"type":"text","text":`), string(b.text))
 		if len(b.citations) > 0 {
 			if c, err := json.Marshal(b.citations); err == nil {
 				w = append(append(w, `,"citations":`...), c...)
@@ -267,11 +268,11 @@ func (b *block) finish(cut bool) (transcript.Part, []byte) {
 		if len(b.text) == 0 && len(b.signature) == 0 {
 			return nil, nil
 		}
-		w := transcript.AppendString([]byte(`{"type":"thinking","thinking":`), string(b.text))
-		w = transcript.AppendString(append(w, `,"signature":`...), string(b.signature))
+		w := jsonscan.AppendString([]byte(`{"type":"thinking","thinking":`), string(b.text))
+		w = jsonscan.AppendString(append(w, `,"signature":`...), string(b.signature))
 		return transcript.Thinking{Text: string(b.text), Signature: string(b.signature)}, append(w, '}')
 	case "redacted_thinking":
-		w := transcript.AppendString([]byte(`{"type":"redacted_thinking","data":`), b.data)
+		w := jsonscan.AppendString([]byte(`{"type":"redacted_thinking","data":`), b.data)
 		return transcript.Thinking{Data: b.data, Redacted: true}, append(w, '}')
 	case "tool_use":
 		return b.toolUse(cut)
@@ -289,7 +290,7 @@ func (b *block) toolUse(cut bool) (transcript.Part, []byte) {
 		use.Input = json.RawMessage(`""`)
 	}
 	w := appendID([]byte(`{"type":"tool_use","id":"`), []byte(b.id))
-	w = transcript.AppendString(append(w, `","name":`...), b.name)
+	w = jsonscan.AppendString(append(w, `","name":`...), b.name)
 	w = call.AppendInput(append(w, `,"input":`...), use.Input)
 	return use, append(w, '}')
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/holdfast-dev/holdfast/internal/jsonscan"
 	"github.com/holdfast-dev/holdfast/model"
 	"github.com/holdfast-dev/holdfast/model/internal/call"
 	"github.com/holdfast-dev/holdfast/transcript"
@@ -102,11 +103,11 @@ func (b *blocks) text(inner []byte) {
 
 // note is text that stands for what the wire cannot carry.
 func (b *blocks) note(format string, args ...any) {
-	lit := transcript.AppendString(nil, fmt.Sprintf(format, args...))
+	lit := jsonscan.AppendString(nil, fmt.Sprintf(format, args...))
 	b.text(call.Inner(lit))
 }
 
-func (b *blocks) answerPart(p transcript.RawPart) {
+func (b *blocks) answerPart(p jsonscan.Object) {
 	switch p.Type() {
 	case "text":
 		b.text(call.Inner(p.Field("text")))
@@ -119,7 +120,7 @@ func (b *blocks) answerPart(p transcript.RawPart) {
 	}
 }
 
-func (b *blocks) part(p transcript.RawPart) {
+func (b *blocks) part(p jsonscan.Object) {
 	if inner, ok := call.PlainText(p); ok {
 		b.text(inner)
 		return
@@ -138,7 +139,7 @@ func (b *blocks) part(p transcript.RawPart) {
 	}
 }
 
-func (b *blocks) result(p transcript.RawPart) {
+func (b *blocks) result(p jsonscan.Object) {
 	b.open(`{"type":"tool_result","tool_use_id":"`)
 	if id, text, isError, ok := call.PlainResult(p); ok && len(text) > 0 {
 		b.json = appendID(b.json, id)
@@ -177,7 +178,7 @@ func (b *blocks) endResult(isError bool) {
 }
 
 // media adds an image of a type that the wire knows; other media are named only.
-func (b *blocks) media(p transcript.RawPart) {
+func (b *blocks) media(p jsonscan.Object) {
 	mime, data, uri := p.Field("mime"), p.Field("data"), p.Field("uri")
 	switch string(mime) {
 	case `"image/png"`, `"image/jpeg"`, `"image/gif"`, `"image/webp"`:
@@ -196,7 +197,7 @@ func (b *blocks) media(p transcript.RawPart) {
 }
 
 // file adds a PDF or a plain text as a document; other files are named only.
-func (b *blocks) file(p transcript.RawPart) {
+func (b *blocks) file(p jsonscan.Object) {
 	name, mime, data, uri := p.Field("name"), p.Field("mime"), p.Field("data"), p.Field("uri")
 	title := func() {
 		if len(name) > 2 {
@@ -219,7 +220,7 @@ func (b *blocks) file(p transcript.RawPart) {
 	case strings.HasPrefix(string(mime), `"text/`) && len(data) > 2:
 		if text, err := base64.StdEncoding.DecodeString(string(call.Inner(data))); err == nil && len(text) > 0 {
 			b.open(`{"type":"document","source":{"type":"text","media_type":"text/plain","data":`)
-			b.json = transcript.AppendString(b.json, string(text))
+			b.json = jsonscan.AppendString(b.json, string(text))
 			b.json = append(b.json, '}')
 			title()
 			return

@@ -5,9 +5,9 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/holdfast-dev/holdfast/internal/jsonscan"
 	"github.com/holdfast-dev/holdfast/model"
 	"github.com/holdfast-dev/holdfast/model/internal/call"
-	"github.com/holdfast-dev/holdfast/transcript"
 )
 
 const cacheMark = `,"cache_control":{"type":"ephemeral"}`
@@ -98,7 +98,7 @@ func markedWires(wires []model.Wire) []int {
 func addMarked(b *call.Body, wire []byte) {
 	at := -1 // of the brace that ends the block
 	for start, block := range call.Objects(wire) {
-		p := transcript.RawPart(block)
+		p := jsonscan.Object(block)
 		switch p.Type() {
 		case "text", "image", "document", "tool_use", "tool_result":
 			at = start + len(block) - 1
@@ -139,14 +139,14 @@ func (m *Model) settings(req *model.Request) []byte {
 	}
 	s := make([]byte, 0, 320)
 	s = append(s, `{"model":`...)
-	s = transcript.AppendString(s, m.info.Model)
+	s = jsonscan.AppendString(s, m.info.Model)
 	s = append(s, `,"max_tokens":`...)
 	s = strconv.AppendInt(s, int64(maxTokens), 10)
 	s = append(s, `,"stream":true`...)
 	return append(s, thinking...)
 }
 
-func quoted(s string) string { return string(transcript.AppendString(nil, s)) }
+func quoted(s string) string { return string(jsonscan.AppendString(nil, s)) }
 
 // canThink reports whether the request may ask for thinking by budget. Within a
 // tool round the provider wants the answer that began it to begin with thinking,
@@ -177,7 +177,7 @@ func encodeHead(req *model.Request) []byte {
 	var b []byte
 	if req.System != "" {
 		b = append(b, `,"system":[{"type":"text","text":`...)
-		b = transcript.AppendString(b, req.System)
+		b = jsonscan.AppendString(b, req.System)
 		b = append(b, cacheMark+`}]`...)
 	}
 	for i, t := range req.Tools {
@@ -187,10 +187,10 @@ func encodeHead(req *model.Request) []byte {
 			b = append(b, ',')
 		}
 		b = append(b, `{"name":`...)
-		b = transcript.AppendString(b, t.Name)
+		b = jsonscan.AppendString(b, t.Name)
 		if t.Description != "" {
 			b = append(b, `,"description":`...)
-			b = transcript.AppendString(b, t.Description)
+			b = jsonscan.AppendString(b, t.Description)
 		}
 		b = append(b, `,"input_schema":`...)
 		if len(t.Input) == 0 {

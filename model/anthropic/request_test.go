@@ -158,8 +158,8 @@ func TestPrefixIsStable(t *testing.T) {
 			m := open(t, "claude-haiku-4-5", nil)
 			req := &model.Request{System: "be brief", Tools: tools}
 			for _, e := range items {
-				stored, err := transcript.ParseTrusted(bytes.Clone(e.JSON))
-				if err != nil {
+				var stored transcript.Encoded
+				if err := stored.IndexTrusted(bytes.Clone(e.JSON)); err != nil {
 					t.Fatal(err)
 				}
 				wire, err := m.Encode(stored)

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/holdfast-dev/holdfast/internal/jsonscan"
 	"github.com/holdfast-dev/holdfast/model"
 	"github.com/holdfast-dev/holdfast/model/internal/call"
 	"github.com/holdfast-dev/holdfast/transcript"
@@ -279,12 +280,12 @@ func (a *answer) message(uses []byte) []byte {
 	}
 	b := []byte(`{"role":"assistant","content":`)
 	if a.text.Len() > 0 {
-		b = transcript.AppendString(b, a.text.String())
+		b = jsonscan.AppendString(b, a.text.String())
 	} else {
 		b = append(b, "null"...)
 	}
 	if a.refusal.Len() > 0 {
-		b = transcript.AppendString(append(b, `,"refusal":`...), a.refusal.String())
+		b = jsonscan.AppendString(append(b, `,"refusal":`...), a.refusal.String())
 	}
 	if len(uses) > 0 {
 		b = append(append(append(b, `,"tool_calls":[`...), uses...), ']')
@@ -335,7 +336,7 @@ func (c *toolCall) extraContent() []byte {
 	return nil
 }
 
-func literal(s string) []byte { return transcript.AppendString(nil, s) }
+func literal(s string) []byte { return jsonscan.AppendString(nil, s) }
 
 // partial is what of a broken answer can be kept: text and thinking. It is nil
 // when there is neither.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/holdfast-dev/holdfast/internal/jsonscan"
 	"github.com/holdfast-dev/holdfast/model"
 	"github.com/holdfast-dev/holdfast/model/internal/call"
 	"github.com/holdfast-dev/holdfast/transcript"
@@ -172,7 +173,7 @@ type content struct {
 
 func (c *content) empty() bool { return len(c.text) == 0 && len(c.array) == 0 }
 
-func (c *content) part(p transcript.RawPart) {
+func (c *content) part(p jsonscan.Object) {
 	if inner, ok := call.PlainText(p); ok {
 		c.addText(inner)
 		return
@@ -224,7 +225,7 @@ func (c *content) next() {
 
 // addMedia adds an image, a sound or a PDF; what the wire cannot carry is named
 // in the text.
-func (c *content) addMedia(p transcript.RawPart) {
+func (c *content) addMedia(p jsonscan.Object) {
 	mime, data, uri := word(p.Field("mime")), call.Inner(p.Field("data")), call.Inner(p.Field("uri"))
 	name := p.Field("name")
 	var b []byte
@@ -263,7 +264,7 @@ func (c *content) addMedia(p transcript.RawPart) {
 }
 
 func (c *content) note(format string, args ...any) {
-	c.addText(call.Inner(transcript.AppendString(nil, fmt.Sprintf(format, args...))))
+	c.addText(call.Inner(jsonscan.AppendString(nil, fmt.Sprintf(format, args...))))
 }
 
 func (c *content) appendTo(b []byte) []byte {

@@ -4,9 +4,9 @@ import (
 	"bytes"
 	"strconv"
 
+	"github.com/holdfast-dev/holdfast/internal/jsonscan"
 	"github.com/holdfast-dev/holdfast/model"
 	"github.com/holdfast-dev/holdfast/model/internal/call"
-	"github.com/holdfast-dev/holdfast/transcript"
 )
 
 var (
@@ -60,7 +60,7 @@ func (m *Model) body(req *model.Request) *call.Body {
 func (m *Model) settings(req *model.Request) []byte {
 	s := make([]byte, 0, 160)
 	s = append(s, `{"model":`...)
-	s = transcript.AppendString(s, m.info.Model)
+	s = jsonscan.AppendString(s, m.info.Model)
 	s = append(s, `,"stream":true,"stream_options":{"include_usage":true}`...)
 	if m.accounts {
 		s = append(s, `,"usage":{"include":true}`...)
@@ -78,7 +78,7 @@ func (m *Model) settings(req *model.Request) []byte {
 		s = strconv.AppendInt(append(s, name...), int64(maxTokens), 10)
 	}
 	if req.Effort != "" {
-		s = transcript.AppendString(append(s, `,"reasoning_effort":`...), req.Effort)
+		s = jsonscan.AppendString(append(s, `,"reasoning_effort":`...), req.Effort)
 	}
 	return s
 }
@@ -93,10 +93,10 @@ func encodeHead(req *model.Request) []byte {
 			b = append(b, ',')
 		}
 		b = append(b, `{"type":"function","function":{"name":`...)
-		b = transcript.AppendString(b, t.Name)
+		b = jsonscan.AppendString(b, t.Name)
 		if t.Description != "" {
 			b = append(b, `,"description":`...)
-			b = transcript.AppendString(b, t.Description)
+			b = jsonscan.AppendString(b, t.Description)
 		}
 		b = append(b, `,"parameters":`...)
 		if len(t.Input) == 0 {
@@ -112,7 +112,7 @@ func encodeHead(req *model.Request) []byte {
 	b = append(b, `,"messages":[`...)
 	if req.System != "" {
 		b = append(b, `{"role":"system","content":`...)
-		b = transcript.AppendString(b, req.System)
+		b = jsonscan.AppendString(b, req.System)
 		b = append(b, '}')
 	}
 	return b

@@ -102,8 +102,8 @@ func TestPrefixIsStable(t *testing.T) {
 			m := open(t, "gpt-5.1", nil)
 			req := &model.Request{System: "be brief", Tools: tools}
 			for _, e := range items {
-				stored, err := transcript.ParseTrusted(bytes.Clone(e.JSON))
-				if err != nil {
+				var stored transcript.Encoded
+				if err := stored.IndexTrusted(bytes.Clone(e.JSON)); err != nil {
 					t.Fatal(err)
 				}
 				wire, err := m.Encode(stored)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/goccy/go-yaml"
 
+	"github.com/holdfast-dev/holdfast/internal/jsonscan"
 	"github.com/holdfast-dev/holdfast/model"
 	"github.com/holdfast-dev/holdfast/transcript"
 )
@@ -224,7 +225,7 @@ func appendJSON(b []byte, v any) (_ []byte, err error) {
 			if i > 0 {
 				b = append(b, ',')
 			}
-			b = append(transcript.AppendString(b, fmt.Sprint(item.Key)), ':')
+			b = append(jsonscan.AppendString(b, fmt.Sprint(item.Key)), ':')
 			if b, err = appendJSON(b, item.Value); err != nil {
 				return nil, err
 			}
@@ -242,7 +243,7 @@ func appendJSON(b []byte, v any) (_ []byte, err error) {
 		}
 		return append(b, ']'), nil
 	case string:
-		return transcript.AppendString(b, v), nil
+		return jsonscan.AppendString(b, v), nil
 	}
 	buf := bytes.NewBuffer(b)
 	enc := json.NewEncoder(buf)

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/holdfast-dev/holdfast/internal/jsonscan"
 	"github.com/holdfast-dev/holdfast/model"
 	"github.com/holdfast-dev/holdfast/transcript"
 )
@@ -40,8 +41,8 @@ func newScene(req *model.Request) (*scene, error) {
 		if w.Role == "" {
 			continue
 		}
-		e, err := transcript.ParseTrusted(w.JSON)
-		if err != nil {
+		var e transcript.Encoded
+		if err := e.IndexTrusted(w.JSON); err != nil {
 			return nil, fmt.Errorf("message %d: %w", i, err)
 		}
 		s.bytes += len(w.JSON)
@@ -149,7 +150,7 @@ func quote(s string) string {
 // stepOf reads the mark that [Model.Stream] put into an answer.
 func stepOf(wire []byte) string {
 	var s string
-	if json.Unmarshal(transcript.RawPart(wire).Field("step"), &s) != nil {
+	if json.Unmarshal(jsonscan.Object(wire).Field("step"), &s) != nil {
 		return ""
 	}
 	return s

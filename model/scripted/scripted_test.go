@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/holdfast-dev/holdfast/internal/history"
 	"github.com/holdfast-dev/holdfast/model"
 	"github.com/holdfast-dev/holdfast/transcript"
 )
@@ -140,7 +141,7 @@ func TestANewProcessGoesOn(t *testing.T) {
 	k := &talk{t: t}
 	k.user("mend it")
 	for _, want := range []struct{ tool, result string }{
-		{"Bash", "fine"}, {"Edit", transcript.OutcomeUnknown}, {"Read", "y"}, {"", ""},
+		{"Bash", "fine"}, {"Edit", history.OutcomeUnknown}, {"Read", "y"}, {"", ""},
 	} {
 		it := k.next(modelOf(t, mending, nil))
 		if want.tool == "" {

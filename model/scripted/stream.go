@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/holdfast-dev/holdfast/internal/jsonscan"
 	"github.com/holdfast-dev/holdfast/model"
 	"github.com/holdfast-dev/holdfast/transcript"
 )
@@ -112,7 +113,7 @@ func (p *performance) item(req *model.Request) (transcript.Item, error) {
 	if err != nil {
 		return it, err
 	}
-	parts := transcript.RawPart(e.JSON).Field("parts")
+	parts := jsonscan.Object(e.JSON).Field("parts")
 	if it.Finish == "" {
 		it.Finish = transcript.FinishStop
 		if len(p.step.uses) > 0 {
@@ -124,7 +125,7 @@ func (p *performance) item(req *model.Request) (transcript.Item, error) {
 		usage = *p.step.Usage
 	}
 	it.Usage = &usage
-	native := append([]byte(`{"role":"assistant","step":`), transcript.AppendString(nil, p.step.mark)...)
+	native := append([]byte(`{"role":"assistant","step":`), jsonscan.AppendString(nil, p.step.mark)...)
 	native = append(append(append(native, `,"parts":`...), parts...), '}')
 	it.Native = &transcript.Native{API: apiName, JSON: native}
 	return it, nil

@@ -115,15 +115,11 @@ func (c *replayCmd) moments(ctx context.Context, p *command.Program, s *session.
 }
 
 func readItem(rec session.Record) (transcript.Encoded, error) {
-	var item session.ItemPayload
-	err := json.Unmarshal(rec.Payload, &item)
-	if err == nil {
-		var e transcript.Encoded
-		if e, err = transcript.ParseTrusted(item.Item); err == nil {
-			return e, nil
-		}
+	it, err := session.ReadItem(rec.Payload)
+	if err != nil {
+		return transcript.Encoded{}, fmt.Errorf("record %d (%s): %w", rec.Seq, rec.Kind, err)
 	}
-	return transcript.Encoded{}, fmt.Errorf("record %d (%s): %w", rec.Seq, rec.Kind, err)
+	return it.Item, nil
 }
 
 // replay tells the hooks of every moment.

@@ -165,15 +165,11 @@ func (r *replay) record(ctx context.Context, rec session.Record) (*replayDoc, bo
 	bad := func(err error) error { return fmt.Errorf("record %d (%s): %w", rec.Seq, rec.Kind, err) }
 	switch rec.Kind {
 	case session.KindItem:
-		var item session.ItemPayload
-		if err := json.Unmarshal(rec.Payload, &item); err != nil {
-			return nil, false, bad(err)
-		}
-		e, err := transcript.ParseTrusted(item.Item)
+		it, err := session.ReadItem(rec.Payload)
 		if err != nil {
 			return nil, false, bad(err)
 		}
-		for _, u := range e.Uses() {
+		for _, u := range it.Item.Uses() {
 			r.uses[u.ID] = u
 		}
 	case record.KindApprovalAsked:

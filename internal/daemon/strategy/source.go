@@ -4,24 +4,24 @@ import (
 	"bytes"
 	"encoding/json"
 
-	"github.com/holdfast-dev/holdfast/transcript"
+	"github.com/holdfast-dev/holdfast/internal/jsonscan"
 )
 
 // source is the strategy as canonical JSON: keys in a fixed order, agents in that of
 // the file, everything filled in.
 func (s *Strategy) source() json.RawMessage {
 	b := []byte(`{"name":`)
-	b = transcript.AppendString(b, s.Name)
-	b = transcript.AppendString(append(b, `,"version":`...), s.Version)
+	b = jsonscan.AppendString(b, s.Name)
+	b = jsonscan.AppendString(append(b, `,"version":`...), s.Version)
 	if s.Description != "" {
-		b = transcript.AppendString(append(b, `,"description":`...), s.Description)
+		b = jsonscan.AppendString(append(b, `,"description":`...), s.Description)
 	}
 	b = append(b, `,"agents":{`...)
 	for i, a := range s.Agents {
 		if i > 0 {
 			b = append(b, ',')
 		}
-		b = append(transcript.AppendString(b, a.Name), ':')
+		b = append(jsonscan.AppendString(b, a.Name), ':')
 		b = append(b, compact(a.written())...)
 	}
 	b = append(b, `},"flow":`...)

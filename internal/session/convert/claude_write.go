@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/holdfast-dev/holdfast/internal/jsonscan"
 	"github.com/holdfast-dev/holdfast/session"
 	"github.com/holdfast-dev/holdfast/transcript"
 )
@@ -65,7 +66,7 @@ func (c *claudeWriter) begin(m session.Meta, _ int) error {
 		return nil
 	}
 	b := append([]byte(nil), `{"type":"custom-title","customTitle":`...)
-	b = transcript.AppendString(b, m.Title)
+	b = jsonscan.AppendString(b, m.Title)
 	b = append(b, `,"sessionId":"`+c.session+"\"}\n"...)
 	_, err := c.w.Write(b)
 	return err
@@ -104,7 +105,7 @@ func (c *claudeWriter) answer(it transcript.Item) error {
 		m = append(m, derived("message", c.m.ID, it.ID)[:8]...)
 		m = strconv.AppendInt(m, int64(c.n-i), 10)
 		m = append(m, `","type":"message","role":"assistant","model":`...)
-		m = transcript.AppendString(m, it.Model)
+		m = jsonscan.AppendString(m, it.Model)
 		m = append(append(append(m, `,"content":[`...), b...), `],"stop_reason":`...)
 		m = append(m, stopOf(it.Finish, i == len(all)-1)...)
 		m = append(m, `,"stop_sequence":null,"usage":`...)
@@ -148,12 +149,12 @@ func (c *claudeWriter) entry(typ string, it transcript.Item, part int, message, 
 	if c.parent == "" {
 		b = append(b, "null"...)
 	} else {
-		b = transcript.AppendString(b, c.parent)
+		b = jsonscan.AppendString(b, c.parent)
 	}
 	b = append(b, `,"isSidechain":false,"userType":"external","cwd":`...)
-	b = transcript.AppendString(b, c.m.CWD)
+	b = jsonscan.AppendString(b, c.m.CWD)
 	b = append(b, `,"sessionId":"`+c.session+`","version":"`+claudeVersion+`","gitBranch":`...)
-	b = transcript.AppendString(b, c.m.GitBranch)
+	b = jsonscan.AppendString(b, c.m.GitBranch)
 	b = append(b, `,"type":"`+typ+`","message":`...)
 	b = append(append(b, message...), more...)
 	b = append(b, `,"uuid":"`+id+`","timestamp":"`...)
@@ -174,7 +175,7 @@ const isoMillis = "2006-01-02T15:04:05.000Z"
 func contentOf(it transcript.Item) []byte {
 	if len(it.Parts) == 1 {
 		if t, ok := it.Parts[0].(transcript.Text); ok {
-			return transcript.AppendString(nil, t.Text)
+			return jsonscan.AppendString(nil, t.Text)
 		}
 	}
 	var b []byte
@@ -264,11 +265,11 @@ func object(fields ...any) []byte {
 		if i > 0 {
 			b = append(b, ',')
 		}
-		b = transcript.AppendString(b, fields[i].(string)) //nolint:forcetypeassert // names and values take turns
+		b = jsonscan.AppendString(b, fields[i].(string)) //nolint:forcetypeassert // names and values take turns
 		b = append(b, ':')
 		switch v := fields[i+1].(type) {
 		case string:
-			b = transcript.AppendString(b, v)
+			b = jsonscan.AppendString(b, v)
 		case json.RawMessage:
 			b = append(b, v...)
 		}

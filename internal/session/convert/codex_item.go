@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"strings"
 
+	"github.com/holdfast-dev/holdfast/internal/jsonscan"
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
@@ -142,13 +143,13 @@ func imagePart(url string) (part, bool) {
 	mime, data, inline := strings.Cut(strings.TrimPrefix(url, "data:"), ";base64,")
 	if !inline || !strings.HasPrefix(url, "data:") {
 		b = append(b, `,"uri":`...)
-		return part{json: append(transcript.AppendString(b, url), '}')}, true
+		return part{json: append(jsonscan.AppendString(b, url), '}')}, true
 	}
-	lit := transcript.AppendString(nil, data)
+	lit := jsonscan.AppendString(nil, data)
 	if !isBase64(lit) {
 		return part{}, false
 	}
-	b = appendField(b, `,"mime":`, transcript.AppendString(nil, mime))
+	b = appendField(b, `,"mime":`, jsonscan.AppendString(nil, mime))
 	return part{json: append(appendField(b, `,"data":`, lit), '}')}, true
 }
 
@@ -165,7 +166,7 @@ func reasoningPart(summary, content, encrypted []byte) part {
 	b := []byte(`{"type":"thinking"`)
 	if len(texts) > 0 {
 		b = append(b, `,"text":`...)
-		b = transcript.AppendString(b, strings.Join(texts, "\n\n"))
+		b = jsonscan.AppendString(b, strings.Join(texts, "\n\n"))
 	}
 	b = appendField(b, `,"data":`, encrypted)
 	if len(texts) == 0 && isString(encrypted) && len(encrypted) > 2 {
@@ -188,7 +189,7 @@ func argumentsOf(lit []byte) []byte {
 		_ = json.Compact(&b, []byte(s)) // it was checked
 		return b.Bytes()
 	}
-	return wrapped("input", transcript.AppendString(nil, s))
+	return wrapped("input", jsonscan.AppendString(nil, s))
 }
 
 func wrapped(name string, value []byte) []byte {

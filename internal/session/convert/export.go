@@ -9,6 +9,7 @@ import (
 	"io"
 	"math"
 
+	"github.com/holdfast-dev/holdfast/internal/history"
 	"github.com/holdfast-dev/holdfast/session"
 	"github.com/holdfast-dev/holdfast/transcript"
 )
@@ -87,7 +88,7 @@ func (x *exporter) people(f Format) error {
 	case HTML:
 		return writeHTML(x.w, loaded)
 	}
-	_, err = x.w.WriteString(transcript.Render(loaded.Items, transcript.RenderOptions{MaxBytes: math.MaxInt, MaxPartBytes: math.MaxInt}))
+	_, err = x.w.WriteString(history.Render(loaded.Items, history.RenderOptions{MaxBytes: math.MaxInt, MaxPartBytes: math.MaxInt}))
 	return err
 }
 

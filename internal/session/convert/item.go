@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/holdfast-dev/holdfast/internal/jsonscan"
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
@@ -55,13 +56,13 @@ func (p *part) append(b []byte) []byte {
 		b = append(b, p.json...)
 	case useKind:
 		b = append(b, `{"type":"tool_use","id":`...)
-		b = transcript.AppendString(b, p.use)
+		b = jsonscan.AppendString(b, p.use)
 		b = appendField(b, `,"name":`, p.name)
 		b = append(b, `,"input":`...)
 		b = append(b, p.json...)
 	case resultKind:
 		b = append(b, `{"type":"tool_result","use_id":`...)
-		b = transcript.AppendString(b, p.result)
+		b = jsonscan.AppendString(b, p.result)
 		b = append(b, `,"content":[`...)
 		b = append(appendParts(b, p.content), ']')
 		if p.isError {
@@ -116,7 +117,7 @@ func (it *item) head(b []byte) []byte {
 	b = append(b, `{"role":"`...)
 	b = append(b, it.role...)
 	b = append(b, `","id":`...)
-	b = transcript.AppendString(b, it.id)
+	b = jsonscan.AppendString(b, it.id)
 	if !it.time.IsZero() {
 		b = append(b, `,"time":"`...)
 		b = it.time.AppendFormat(b, time.RFC3339Nano)
@@ -165,7 +166,7 @@ func textPart(lit []byte) part { return part{kind: textKind, json: lit} }
 // customPart keeps what models are not shown.
 func customPart(kind string, value []byte) part {
 	b := append(make([]byte, 0, len(value)+64), `{"type":"custom","kind":`...)
-	b = transcript.AppendString(b, kind)
+	b = jsonscan.AppendString(b, kind)
 	b = append(b, `,"value":`...)
 	return part{json: append(append(b, value...), '}')}
 }

@@ -13,7 +13,6 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/jsonscan"
 	"github.com/holdfast-dev/holdfast/internal/record"
 	"github.com/holdfast-dev/holdfast/session"
-	"github.com/holdfast-dev/holdfast/transcript"
 )
 
 // metadataKey is where an imported item keeps the lines that it was made of.
@@ -72,7 +71,7 @@ func appendKept(b []byte, k kept, s *stock) []byte {
 		b = s.appendLine(b, k.raw)
 	case isText:
 		b = append(b, `,"text":`...)
-		b = transcript.AppendString(b, string(k.raw))
+		b = jsonscan.AppendString(b, string(k.raw))
 	default:
 		b = append(b, `,"base64":"`...)
 		b = base64.StdEncoding.AppendEncode(b, k.raw)

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/holdfast-dev/holdfast/internal/history"
+	"github.com/holdfast-dev/holdfast/internal/jsonscan"
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
@@ -89,7 +91,7 @@ func (p *pairer) close(line int, ids []string) error {
 	for _, id := range slices.Clone(ids) {
 		p.warn(line, "the tool use %s has no result: it is answered with \"outcome unknown\"", id)
 		p.made++
-		content := textPart(transcript.AppendString(nil, transcript.OutcomeElsewhere))
+		content := textPart(jsonscan.AppendString(nil, history.OutcomeElsewhere))
 		err := p.emit(&item{
 			id: fmt.Sprintf("unknown-%d", p.made), role: transcript.RoleTool, line: line,
 			parts: []part{resultPart(id, []part{content}, true, nil)},

@@ -13,7 +13,6 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/jsonscan"
 	"github.com/holdfast-dev/holdfast/internal/record"
 	"github.com/holdfast-dev/holdfast/session"
-	"github.com/holdfast-dev/holdfast/transcript"
 )
 
 // appendRecord writes a record as one line of our JSONL, without the line break. The
@@ -22,11 +21,11 @@ func appendRecord(b []byte, r *session.Record) []byte {
 	b = append(b, `{"seq":`...)
 	b = strconv.AppendInt(b, r.Seq, 10)
 	b = append(b, `,"id":`...)
-	b = transcript.AppendString(b, r.ID)
+	b = jsonscan.AppendString(b, r.ID)
 	b = append(b, `,"time":"`...)
 	b = r.Time.UTC().AppendFormat(b, time.RFC3339Nano)
 	b = append(b, `","kind":`...)
-	b = transcript.AppendString(b, string(r.Kind))
+	b = jsonscan.AppendString(b, string(r.Kind))
 	b = append(b, `,"payload":`...)
 	if r.Payload == nil {
 		b = append(b, "null"...)

@@ -5,8 +5,8 @@ import (
 	"hash/maphash"
 	"strconv"
 
+	"github.com/holdfast-dev/holdfast/internal/jsonscan"
 	"github.com/holdfast-dev/holdfast/session"
-	"github.com/holdfast-dev/holdfast/transcript"
 )
 
 // The long strings of an item are kept once: in the lines that it was made of, what
@@ -118,7 +118,7 @@ func (s *said) fill(line []byte, of int) []byte {
 		at = to
 		n, err := strconv.Atoi(string(bytes.TrimSuffix(v, []byte(standInEnd))))
 		if err != nil || n < 0 || n >= len(s.lits) || of != len(s.lits) {
-			b = transcript.AppendString(b, session.Erased)
+			b = jsonscan.AppendString(b, session.Erased)
 			return true
 		}
 		s.uses[n]++

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/holdfast-dev/holdfast/internal/jsonscan"
 	"github.com/holdfast-dev/holdfast/internal/record"
 	"github.com/holdfast-dev/holdfast/session"
 	"github.com/holdfast-dev/holdfast/transcript"
@@ -168,7 +169,7 @@ func addTool(tools []Entry, tool string, part int, text string) []Entry {
 }
 
 // toolOf is the tool that a part is of, or "".
-func (rd *Reader) toolOf(p transcript.RawPart) string {
+func (rd *Reader) toolOf(p jsonscan.Object) string {
 	switch p.Type() {
 	case "tool_use":
 		name := text(p.Field("name"))
@@ -185,7 +186,7 @@ func (rd *Reader) toolOf(p transcript.RawPart) string {
 
 // addPart adds what can be searched of a part, on lines of its own: text, the values of
 // a tool's input, the text of its result, the name of a file.
-func addPart(b *strings.Builder, p transcript.RawPart) {
+func addPart(b *strings.Builder, p jsonscan.Object) {
 	switch p.Type() {
 	case "text":
 		addLine(b, text(p.Field("text")))

@@ -3,6 +3,7 @@ package guest
 import (
 	"strings"
 
+	"github.com/holdfast-dev/holdfast/internal/history"
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
@@ -16,14 +17,14 @@ const (
 const historyIntro = "What follows between the tags is the conversation so far, as it was recorded: it is background, not a new request. " +
 	"Its tools have run already. Angle brackets in it are written as entities.\n"
 
-// history is a transcript as one text for a guest that does not know it: the newest that
+// historyText is a transcript as one text for a guest that does not know it: the newest that
 // fits into a number of tokens. Content cannot close its block, and what is left out is
 // counted. ok is false when there is nothing to tell.
-func history(items []transcript.Encoded, tokens int) (text string, ok bool) {
+func historyText(items []transcript.Encoded, tokens int) (text string, ok bool) {
 	if tokens <= 0 {
 		tokens = historyTokens
 	}
-	body := transcript.Render(items, transcript.RenderOptions{
+	body := history.Render(items, history.RenderOptions{
 		MaxBytes: tokens * bytesPerToken, MaxPartBytes: min(historyPartSize, tokens*bytesPerToken/2),
 	})
 	if body == "" {

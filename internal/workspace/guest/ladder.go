@@ -54,7 +54,7 @@ func (g *Guest) begin(ctx context.Context, items []transcript.Encoded, system st
 	if err := g.renew(ctx, &t, why); err != nil {
 		return nil, err
 	}
-	if text, ok := history(before, g.opt.History); ok {
+	if text, ok := historyText(before, g.opt.History); ok {
 		t.Input = append([]transcript.Part{transcript.Text{Text: text}}, t.Input...)
 	}
 	x, _, err := g.attempt(ctx, t, taken)

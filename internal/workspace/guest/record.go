@@ -6,6 +6,7 @@ import (
 	"errors"
 	"maps"
 
+	"github.com/holdfast-dev/holdfast/internal/jsonscan"
 	"github.com/holdfast-dev/holdfast/internal/record"
 	"github.com/holdfast-dev/holdfast/session"
 	"github.com/holdfast-dev/holdfast/transcript"
@@ -120,7 +121,7 @@ func (m mark) stamp(it *transcript.Item) {
 
 // markOf reads an item's mark; the zero one when it has none.
 func markOf(e transcript.Encoded) (m mark) {
-	raw := transcript.RawPart(transcript.RawPart(e.JSON).Field("metadata")).Field(metadataKey)
+	raw := jsonscan.Object(jsonscan.Object(e.JSON).Field("metadata")).Field(metadataKey)
 	if raw == nil || json.Unmarshal(raw, &m) != nil {
 		return mark{}
 	}

@@ -49,8 +49,7 @@ func (g *Guest) Stream(ctx context.Context, req *model.Request) iter.Seq2[model.
 func itemsOf(wires []model.Wire) ([]transcript.Encoded, error) {
 	items := make([]transcript.Encoded, len(wires))
 	for i, w := range wires {
-		var err error
-		if items[i], err = transcript.ParseTrusted(w.JSON); err != nil {
+		if err := items[i].IndexTrusted(w.JSON); err != nil {
 			return nil, fmt.Errorf("guest: item %d: %w", i, err)
 		}
 	}

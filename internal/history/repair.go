@@ -1,10 +1,12 @@
-package transcript
+package history
 
 import (
 	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/holdfast-dev/holdfast/transcript"
 )
 
 // OutcomeUnknown is what a model is told about a tool call whose result never
@@ -21,29 +23,37 @@ const OutcomeElsewhere = "outcome unknown: the call may have run, and its result
 // NotRun is what a model is told about a tool call that was never started.
 const NotRun = "interrupted before it ran: the session stopped first, and the call was not run."
 
-// RepairNote says one thing that [Repair] did.
-type RepairNote struct {
-	Fault PairingFault
+// The faults of a [Note].
+const (
+	duplicateUse    = "duplicate tool_use"
+	orphanResult    = "orphaned tool_result"
+	duplicateResult = "duplicate tool_result"
+	unanswered      = "tool_use without matching tool_result"
+)
+
+// Note says one thing that [Repair] did.
+type Note struct {
+	Fault string
 	UseID string
 	Item  int // index in the list that was given
 }
 
-func (n RepairNote) String() string {
+func (n Note) String() string {
 	switch n.Fault {
-	case faultUnanswered:
+	case unanswered:
 		return fmt.Sprintf("tool use %s had no result: answered with %q", n.UseID, "interrupted, outcome unknown")
-	case faultDuplicateUse:
+	case duplicateUse:
 		return fmt.Sprintf("tool use %s appeared twice: the second was set aside", n.UseID)
 	}
 	return fmt.Sprintf("%s %s: set aside", n.Fault, n.UseID)
 }
 
-// Repair returns a list that [Validate] accepts, and what it changed; no notes
+// Repair returns a list that [transcript.Validate] accepts, and what it changed; no notes
 // means that the list was sound and is returned as it was. A use without a
 // result is answered with [OutcomeUnknown]; a result without a use, a second
 // result and a second use of one id are set aside, each with a notification
 // item that carries their text. newID names the items it adds.
-func Repair(items []Encoded, newID func() string) ([]Encoded, []RepairNote, error) {
+func Repair(items []transcript.Encoded, newID func() string) ([]transcript.Encoded, []Note, error) {
 	r := repair{newID: newID}
 	for i, e := range items {
 		if err := r.take(i, e); err != nil {
@@ -59,34 +69,34 @@ func Repair(items []Encoded, newID func() string) ([]Encoded, []RepairNote, erro
 	if len(r.notes) == 0 {
 		return items, nil, nil
 	}
-	return r.t.items, r.notes, nil
+	return r.t.Items(), r.notes, nil
 }
 
 // repair builds the mended list.
 type repair struct {
-	t       Transcript
-	notes   []RepairNote
+	t       transcript.Transcript
+	notes   []Note
 	newID   func() string
-	usedAt  int    // index, in the list that was given, of the item with the open uses
-	notices []Item // that wait for the open uses to be answered
+	usedAt  int               // index, in the list that was given, of the item with the open uses
+	notices []transcript.Item // that wait for the open uses to be answered
 }
 
-func (r *repair) take(i int, e Encoded) error {
+func (r *repair) take(i int, e transcript.Encoded) error {
 	if r.t.Admits(e) != nil {
-		mended, removed, err := r.t.mend(e)
+		mended, removed, err := r.mend(e)
 		if err != nil {
 			return err
 		}
 		for _, s := range removed {
 			s.note.Item = i
 			r.notes = append(r.notes, s.note)
-			r.notices = append(r.notices, Item{Role: RoleNotification, Parts: []Part{Text{Text: s.notice()}}})
+			r.notices = append(r.notices, transcript.Item{Role: transcript.RoleNotification, Parts: []transcript.Part{transcript.Text{Text: s.notice()}}})
 		}
 		if e = mended; e.IsZero() {
 			return r.flush()
 		}
-		if len(e.results) == 0 || len(e.uses) > 0 {
-			if err := r.close(r.t.openAfter(e)); err != nil {
+		if len(e.ResultIDs()) == 0 || len(e.UseIDs()) > 0 {
+			if err := r.close(slices.DeleteFunc(r.t.Open(), func(id string) bool { return slices.Contains(e.ResultIDs(), id) })); err != nil {
 				return err
 			}
 		}
@@ -94,7 +104,7 @@ func (r *repair) take(i int, e Encoded) error {
 	if err := r.t.Append(e); err != nil {
 		return err
 	}
-	if len(e.uses) > 0 {
+	if len(e.UseIDs()) > 0 {
 		r.usedAt = i
 	}
 	return r.flush()
@@ -103,7 +113,7 @@ func (r *repair) take(i int, e Encoded) error {
 // close answers open uses whose result never came.
 func (r *repair) close(ids []string) error {
 	for _, id := range ids {
-		r.notes = append(r.notes, RepairNote{faultUnanswered, id, r.usedAt})
+		r.notes = append(r.notes, Note{unanswered, id, r.usedAt})
 		if err := r.add(UnknownOutcome(id)); err != nil {
 			return err
 		}
@@ -113,7 +123,7 @@ func (r *repair) close(ids []string) error {
 
 // flush adds the notices: they may not stand between a use and its result.
 func (r *repair) flush() error {
-	if len(r.t.open) > 0 {
+	if len(r.t.Open()) > 0 {
 		return nil
 	}
 	for _, n := range r.notices {
@@ -125,9 +135,9 @@ func (r *repair) flush() error {
 	return nil
 }
 
-func (r *repair) add(it Item) error {
+func (r *repair) add(it transcript.Item) error {
 	it.ID = r.newID()
-	e, err := Encode(it)
+	e, err := transcript.Encode(it)
 	if err != nil {
 		return err
 	}
@@ -136,40 +146,40 @@ func (r *repair) add(it Item) error {
 
 // UnknownOutcome is the tool item that answers an interrupted call. Its
 // metadata marks it, so that hosts can show it as what it is.
-func UnknownOutcome(useID string) Item { return unknown(useID, OutcomeUnknown) }
+func UnknownOutcome(useID string) transcript.Item { return unknown(useID, OutcomeUnknown) }
 
 // RanElsewhere is the tool item that answers a call that may have run where this transcript
 // does not go. It is marked as that of [UnknownOutcome] is.
-func RanElsewhere(useID string) Item { return unknown(useID, OutcomeElsewhere) }
+func RanElsewhere(useID string) transcript.Item { return unknown(useID, OutcomeElsewhere) }
 
-func unknown(useID, text string) Item {
-	it := ResultItem(ToolResult{UseID: useID, IsError: true, Content: []Part{Text{Text: text}}})
+func unknown(useID, text string) transcript.Item {
+	it := transcript.ResultItem(transcript.ToolResult{UseID: useID, IsError: true, Content: []transcript.Part{transcript.Text{Text: text}}})
 	it.Metadata = map[string]json.RawMessage{"outcome": json.RawMessage(`"unknown"`)}
 	return it
 }
 
 // NeverRan is the tool item that answers a call that had not started.
-func NeverRan(useID string) Item {
-	return ResultItem(ToolResult{UseID: useID, IsError: true, Content: []Part{Text{Text: NotRun}}})
+func NeverRan(useID string) transcript.Item {
+	return transcript.ResultItem(transcript.ToolResult{UseID: useID, IsError: true, Content: []transcript.Part{transcript.Text{Text: NotRun}}})
 }
 
 // LostTask is the notification that tells of a call that ran in the background when the
 // program stopped.
-func LostTask(useID, tool string) Item {
-	return Item{Role: RoleNotification, Parts: []Part{Text{Text: fmt.Sprintf(
+func LostTask(useID, tool string) transcript.Item {
+	return transcript.Item{Role: transcript.RoleNotification, Parts: []transcript.Part{transcript.Text{Text: fmt.Sprintf(
 		"The task %s (%s) ran in the background when the program stopped: its outcome is unknown, and it was not run again.", useID, tool)}}}
 }
 
 // TaskElsewhere is the notification that tells a fork of a call that runs in the background
 // of the session that it was forked from.
-func TaskElsewhere(useID, tool string) Item {
-	return Item{Role: RoleNotification, Parts: []Part{Text{Text: fmt.Sprintf(
+func TaskElsewhere(useID, tool string) transcript.Item {
+	return transcript.Item{Role: transcript.RoleNotification, Parts: []transcript.Part{transcript.Text{Text: fmt.Sprintf(
 		"The task %s (%s) goes on in the session that this one was forked from: here it does not run, and its end is not told.", useID, tool)}}}
 }
 
 // setAside is a part that was taken out, and its text.
 type setAside struct {
-	note RepairNote
+	note Note
 	text string
 }
 
@@ -184,39 +194,40 @@ func (s setAside) notice() string {
 
 // mend takes out of e the results and uses that cannot be admitted. The result
 // is zero when nothing is left.
-func (t *Transcript) mend(e Encoded) (Encoded, []setAside, error) {
+func (r *repair) mend(e transcript.Encoded) (transcript.Encoded, []setAside, error) {
 	it, err := e.Decode()
 	if err != nil {
-		return Encoded{}, nil, err
+		return transcript.Encoded{}, nil, err
 	}
 	var (
-		kept    []Part
+		kept    []transcript.Part
 		removed []setAside
 		results = map[string]bool{}
 		uses    = map[string]bool{}
+		open    = r.t.Open()
 	)
 	for _, p := range it.Parts {
-		var fault PairingFault
+		var fault string
 		var id, text string
 		switch p := p.(type) {
-		case ToolResult:
-			id, text = p.UseID, p.said()
+		case transcript.ToolResult:
+			id, text = p.UseID, said(p)
 			switch {
-			case t.Answered(id) || results[id]:
-				fault = faultDuplicateResult
-			case !slices.Contains(t.open, id):
-				fault = faultOrphanResult
+			case r.t.Answered(id) || results[id]:
+				fault = duplicateResult
+			case !slices.Contains(open, id):
+				fault = orphanResult
 			}
 			results[id] = true
-		case ToolUse:
+		case transcript.ToolUse:
 			id, text = p.ID, p.Name+" "+string(p.Input)
-			if t.Answered(id) || slices.Contains(t.open, id) || uses[id] {
-				fault = faultDuplicateUse
+			if r.t.Answered(id) || slices.Contains(open, id) || uses[id] {
+				fault = duplicateUse
 			}
 			uses[id] = true
 		}
 		if fault != "" {
-			removed = append(removed, setAside{RepairNote{Fault: fault, UseID: id}, text})
+			removed = append(removed, setAside{Note{Fault: fault, UseID: id}, text})
 			continue
 		}
 		kept = append(kept, p)
@@ -225,19 +236,19 @@ func (t *Transcript) mend(e Encoded) (Encoded, []setAside, error) {
 	case len(removed) == 0:
 		return e, nil, nil
 	case len(kept) == 0:
-		return Encoded{}, removed, nil
+		return transcript.Encoded{}, removed, nil
 	}
 	it.Parts, it.Native = kept, nil // the provider's own form still holds what was taken out
-	mended, err := Encode(it)
+	mended, err := transcript.Encode(it)
 	return mended, removed, err
 }
 
 // said is the result's text, or its content as it is stored when it has none.
-func (r ToolResult) said() string {
+func said(r transcript.ToolResult) string {
 	if text := r.Text(); text != "" || len(r.Content) == 0 {
 		return text
 	}
-	e, err := Encode(ResultItem(r))
+	e, err := transcript.Encode(transcript.ResultItem(r))
 	if err != nil {
 		return ""
 	}

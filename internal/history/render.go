@@ -1,4 +1,4 @@
-package transcript
+package history
 
 import (
 	"fmt"
@@ -6,6 +6,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/holdfast-dev/holdfast/transcript"
 )
 
 // RenderOptions bounds what [Render] writes.
@@ -19,7 +21,7 @@ type RenderOptions struct {
 // does not fit is left out from the old end and counted. Angle brackets and
 // ampersands of the content are escaped, control characters made visible, so
 // that content cannot close an element or pose as another speaker.
-func Render(items []Encoded, o RenderOptions) string {
+func Render(items []transcript.Encoded, o RenderOptions) string {
 	if o.MaxBytes <= 0 {
 		o.MaxBytes = 64 << 10
 	}
@@ -67,7 +69,7 @@ func shorten(block string, limit int) string {
 	return head + "\n" + rest + tail
 }
 
-func renderItem(e Encoded, maxPart int) string {
+func renderItem(e transcript.Encoded, maxPart int) string {
 	it, err := e.Decode()
 	if err != nil {
 		return ""
@@ -82,14 +84,14 @@ func renderItem(e Encoded, maxPart int) string {
 	return fmt.Sprintf("<%s>\n%s</%s>\n", it.Role, b.String(), it.Role)
 }
 
-func renderPart(b *strings.Builder, p Part, maxPart int) {
+func renderPart(b *strings.Builder, p transcript.Part, maxPart int) {
 	switch p := p.(type) {
-	case Text:
+	case transcript.Text:
 		b.WriteString(escape(p.Text, maxPart))
 		b.WriteByte('\n')
-	case ToolUse:
+	case transcript.ToolUse:
 		fmt.Fprintf(b, "[tool use %s %s] %s\n", escape(p.Name, 100), escape(p.ID, 100), escape(string(p.Input), maxPart))
-	case ToolResult:
+	case transcript.ToolResult:
 		state := "result"
 		if p.IsError {
 			state = "error"
@@ -102,12 +104,12 @@ func renderPart(b *strings.Builder, p Part, maxPart int) {
 		if b.Len() == before {
 			b.WriteByte('\n')
 		}
-	case Structured:
+	case transcript.Structured:
 		b.WriteString(escape(string(p.Value), maxPart))
 		b.WriteByte('\n')
-	case Media:
+	case transcript.Media:
 		fmt.Fprintf(b, "[%s %d bytes %s]\n", escape(p.MIME, 100), len(p.Data), escape(p.URI, 200))
-	case File:
+	case transcript.File:
 		fmt.Fprintf(b, "[file %s %s %d bytes %s]\n", escape(p.Name, 200), escape(p.MIME, 100), len(p.Data), escape(p.URI, 200))
 	}
 }

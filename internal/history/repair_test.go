@@ -1,4 +1,4 @@
-package transcript
+package history
 
 import (
 	"fmt"
@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"github.com/holdfast-dev/holdfast/transcript"
 )
 
 // counter names new items.
@@ -65,7 +67,7 @@ func TestRepair(t *testing.T) {
 			switch {
 			case !strings.HasPrefix(e.ID(), "new-"):
 				got = append(got, e.ID())
-			case e.Role() == RoleNotification:
+			case e.Role() == transcript.RoleNotification:
 				got = append(got, "notice")
 			default:
 				got = append(got, "unknown "+e.ResultIDs()[0])
@@ -77,7 +79,7 @@ func TestRepair(t *testing.T) {
 		if strings.Join(got, ", ") != tt.want || strings.Join(noted, "; ") != tt.notes {
 			t.Errorf("%s:\nhave %s\nwant %s\nnotes %s", tt.name, strings.Join(got, ", "), tt.want, strings.Join(noted, "; "))
 		}
-		if err := Validate(out); err != nil {
+		if err := transcript.Validate(out); err != nil {
 			t.Errorf("%s: %v", tt.name, err)
 		}
 	}
@@ -85,15 +87,15 @@ func TestRepair(t *testing.T) {
 
 func TestRepairProperties(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		in := anyTranscript(t)
+		in := anyItems(t)
 		out, notes, err := Repair(in, counter())
 		if err != nil {
 			t.Fatalf("%v of\n%s", err, show(in))
 		}
-		if err := Validate(out); err != nil || !sound(out) {
+		if err := transcript.Validate(out); err != nil {
 			t.Fatalf("%v: mended\n%sinto\n%s", err, show(in), show(out))
 		}
-		if ok := Validate(in) == nil; ok != (len(notes) == 0) || ok && !slices.EqualFunc(in, out, same) {
+		if ok := transcript.Validate(in) == nil; ok != (len(notes) == 0) || ok && !slices.EqualFunc(in, out, same) {
 			t.Fatalf("notes %v for\n%s", notes, show(in))
 		}
 		if again, notes, err := Repair(out, counter()); err != nil || len(notes) > 0 || !slices.EqualFunc(out, again, same) {
@@ -103,14 +105,14 @@ func TestRepairProperties(t *testing.T) {
 	})
 }
 
-func same(a, b Encoded) bool { return string(a.JSON) == string(b.JSON) }
+func same(a, b transcript.Encoded) bool { return string(a.JSON) == string(b.JSON) }
 
 // nothingLost: every part is still there, or there are a note with its id and a
 // notice with its text.
-func nothingLost(t *rapid.T, in, out []Encoded, notes []RepairNote) {
+func nothingLost(t *rapid.T, in, out []transcript.Encoded, notes []Note) {
 	var kept, notices []string
 	for _, e := range out {
-		if e.Role() == RoleNotification {
+		if e.Role() == transcript.RoleNotification {
 			notices = append(notices, e.Text())
 			continue
 		}
@@ -119,25 +121,27 @@ func nothingLost(t *rapid.T, in, out []Encoded, notes []RepairNote) {
 		}
 	}
 	for i, e := range in {
+		at := -1
 		for p := range e.Parts() {
+			at++
 			if k := slices.Index(kept, string(p)); k >= 0 {
 				kept = slices.Delete(kept, k, k+1)
 				continue
 			}
-			part, err := decodePart(p)
+			it, err := in[i].Decode()
 			if err != nil {
 				t.Fatal(err)
 			}
 			var id, text string
-			switch part := part.(type) {
-			case ToolUse:
+			switch part := it.Parts[at].(type) {
+			case transcript.ToolUse:
 				id, text = part.ID, string(part.Input)
-			case ToolResult:
-				id, text = part.UseID, part.said()
+			case transcript.ToolResult:
+				id, text = part.UseID, said(part)
 			default:
 				t.Fatalf("part %s of item %d is gone", p, i)
 			}
-			if !slices.ContainsFunc(notes, func(n RepairNote) bool { return n.UseID == id && n.Item == i }) {
+			if !slices.ContainsFunc(notes, func(n Note) bool { return n.UseID == id && n.Item == i }) {
 				t.Fatalf("part %s of item %d is gone without a note: %v", p, i, notes)
 			}
 			quoted := fmt.Sprintf("%q", text)
@@ -152,13 +156,13 @@ func nothingLost(t *rapid.T, in, out []Encoded, notes []RepairNote) {
 
 func TestRepairNotices(t *testing.T) {
 	long := strings.Repeat("ü", 300)
-	native := &Native{API: "x", JSON: []byte(`["all of it"]`)}
-	in := []Encoded{
-		MustEncode(ResultItem(ToolResult{UseID: "z", Content: []Part{Text{Text: long}}})),
-		MustEncode(ResultItem(ToolResult{UseID: "y", Content: []Part{Structured{Value: []byte(`{"v":1}`)}}})),
-		MustEncode(ResultItem(ToolResult{UseID: "x"})),
-		MustEncode(Item{Role: RoleAssistant, Native: native, Parts: []Part{
-			Text{Text: "I call twice"}, ToolUse{ID: "a", Name: "First"}, ToolUse{ID: "a", Name: "Second", Input: []byte(`{"p":1}`)},
+	native := &transcript.Native{API: "x", JSON: []byte(`["all of it"]`)}
+	in := []transcript.Encoded{
+		transcript.MustEncode(transcript.ResultItem(transcript.ToolResult{UseID: "z", Content: []transcript.Part{transcript.Text{Text: long}}})),
+		transcript.MustEncode(transcript.ResultItem(transcript.ToolResult{UseID: "y", Content: []transcript.Part{transcript.Structured{Value: []byte(`{"v":1}`)}}})),
+		transcript.MustEncode(transcript.ResultItem(transcript.ToolResult{UseID: "x"})),
+		transcript.MustEncode(transcript.Item{Role: transcript.RoleAssistant, Native: native, Parts: []transcript.Part{
+			transcript.Text{Text: "I call twice"}, transcript.ToolUse{ID: "a", Name: "First"}, transcript.ToolUse{ID: "a", Name: "Second", Input: []byte(`{"p":1}`)},
 		}}),
 	}
 	out, notes, err := Repair(in, counter())
@@ -185,14 +189,14 @@ func TestRepairNotices(t *testing.T) {
 
 func TestOutcomes(t *testing.T) {
 	for name, tt := range map[string]struct {
-		it   Item
+		it   transcript.Item
 		text string
 		meta string
 	}{
 		"unknown":   {UnknownOutcome("u"), OutcomeUnknown, `"unknown"`},
 		"never ran": {NeverRan("u"), NotRun, ""},
 	} {
-		r, ok := tt.it.Parts[0].(ToolResult)
+		r, ok := tt.it.Parts[0].(transcript.ToolResult)
 		if !ok || r.UseID != "u" || !r.IsError || r.Text() != tt.text || string(tt.it.Metadata["outcome"]) != tt.meta {
 			t.Errorf("%s: %+v", name, tt.it)
 		}

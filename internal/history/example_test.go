@@ -1,0 +1,42 @@
+package history_test
+
+import (
+	"fmt"
+	"log"
+
+	"github.com/holdfast-dev/holdfast/internal/history"
+	"github.com/holdfast-dev/holdfast/transcript"
+)
+
+func ExampleRepair() {
+	list := []transcript.Encoded{
+		transcript.MustEncode(transcript.UserText("delete the file")),
+		transcript.MustEncode(transcript.Item{Role: transcript.RoleAssistant, Parts: []transcript.Part{
+			transcript.ToolUse{ID: "u1", Name: "Bash"},
+		}}),
+	}
+	mended, notes, err := history.Repair(list, func() string { return "new" })
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(notes[0])
+	fmt.Println(len(mended), transcript.Validate(mended))
+	// Output:
+	// tool use u1 had no result: answered with "interrupted, outcome unknown"
+	// 3 <nil>
+}
+
+func ExampleRender() {
+	list := []transcript.Encoded{
+		transcript.MustEncode(transcript.UserText("is 1 < 2?</user>")),
+		transcript.MustEncode(transcript.Item{Role: transcript.RoleAssistant, Parts: []transcript.Part{transcript.Text{Text: "yes"}}}),
+	}
+	fmt.Print(history.Render(list, history.RenderOptions{}))
+	// Output:
+	// <user>
+	// is 1 &lt; 2?&lt;/user&gt;
+	// </user>
+	// <assistant>
+	// yes
+	// </assistant>
+}
