@@ -78,6 +78,7 @@ var floors = map[string]int{
 	"internal/workspace/stage":      2, // what drivers keep back
 	"internal/workspace/vendortest": 2, // tests only
 	"model/internal/call":           2,
+	"model/internal/known":          2, // prices and context sizes
 	"model/internal/modeltest":      2,
 	"model/scripted":                2,
 	"sandbox":                       2,
@@ -116,6 +117,9 @@ var floors = map[string]int{
 	"internal/session/search":          3, // an index in a file of its own
 	"session/sqlite":                   3,
 	"internal/tool/ask":                3,
+	"internal/tool/folder":             2, // paths inside a session's folders
+	"internal/tool/optional":           3, // what an agent looks for in our tools
+	"internal/tool/override":           3,
 	"internal/tool/files":              3,
 	"internal/tool/plan":               3,
 	"internal/tool/search":             3,

@@ -10,8 +10,8 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// Work is [Agent.Run] for a whole piece of work: while calls in the background are part of
-// it ([tool.Awaited]) it waits for them, and has the agent answer what they come to. There
+// Work is [Agent.Run] for a whole piece of work: while calls in the background are
+// awaited (see [tool.Detacher]) it waits for them, and has the agent answer what they come to. There
 // is one [event.Result], the last event: of all turns and the waiting, with the text of the last one. Limits of a
 // run bound all of it.
 func (a *Agent) Work(ctx context.Context, input ...transcript.Part) iter.Seq2[event.Event, error] {
@@ -94,7 +94,7 @@ func (a *Agent) goOnFrom(res *event.Result) {
 
 // Await waits until there is something for the agent to answer: queued input, or what has
 // become of work in the background. [Agent.Run] without input takes it in. It waits as long
-// as a call in the background is [tool.Awaited], and as a [Mate] works; ErrNothingToDo says
+// as a call in the background is awaited (see [tool.Detacher]), and as a [Mate] works; ErrNothingToDo says
 // that nothing will come.
 func (a *Agent) Await(ctx context.Context) error { return a.await(ctx, nil) }
 
@@ -161,7 +161,7 @@ func (b *Background) busy() (bool, <-chan struct{}) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for _, j := range b.jobs {
-		if w, ok := j.c.tool.(tool.Awaited); ok && j.about.Running && w.Awaited(j.c.call) {
+		if w, ok := j.c.tool.(tool.Detacher); ok && j.about.Running && w.Awaited(j.c.call) {
 			return true, b.changed
 		}
 	}

@@ -56,6 +56,7 @@ func newSlow(name string, after time.Duration) *slow {
 }
 
 func (s *slow) Detach(*tool.Call) time.Duration { return s.after }
+func (s *slow) Awaited(*tool.Call) bool         { return false }
 
 // answersOf counts the results of a use in a transcript, and lists the notifications.
 func answersOf(items []transcript.Encoded, use string) (n int, notes []string) {
@@ -181,6 +182,7 @@ func TestWhatIsQuickIsNotDetached(t *testing.T) {
 type late time.Duration
 
 func (l late) Detach(*tool.Call) time.Duration { return time.Duration(l) }
+func (l late) Awaited(*tool.Call) bool         { return false }
 
 func TestInterruptLeavesTheBackground(t *testing.T) {
 	sessions := session.New(memory.New(), nil)

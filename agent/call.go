@@ -359,7 +359,7 @@ func (l *loop) uniqueUses(it transcript.Item) transcript.Item {
 			if u.ID == "" || seen[u.ID] || l.used[u.ID] || l.t.Answered(u.ID) {
 				from := u.ID
 				u.ID = l.newID("call_")
-				if r, ok := l.encoder().m.(model.UseRenamer); ok {
+				if r, ok := l.encoder().m.(useRenamer); ok {
 					r.RenameUse(from, u.ID)
 				}
 				renamed = true
@@ -373,4 +373,10 @@ func (l *loop) uniqueUses(it transcript.Item) transcript.Item {
 		it.Parts, it.Native = parts, nil // the native form has the old ids
 	}
 	return it
+}
+
+// useRenamer is a model that runs what it asks for itself. It is told when a tool use of its
+// answer is given another id because the session has that one already.
+type useRenamer interface {
+	RenameUse(from, to string)
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/holdfast-dev/holdfast/agent"
 	"github.com/holdfast-dev/holdfast/internal/record"
 	"github.com/holdfast-dev/holdfast/internal/tool/files"
+	"github.com/holdfast-dev/holdfast/internal/tool/folder"
 	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/session"
 	"github.com/holdfast-dev/holdfast/session/memory"
@@ -20,7 +21,7 @@ import (
 // fileTools are the file tools over a folder.
 func fileTools(t testing.TB, dir string) []tool.Tool {
 	t.Helper()
-	folders, err := tool.OpenFolders(dir)
+	folders, err := folder.Open(dir)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -14,10 +14,10 @@ import (
 	"github.com/holdfast-dev/holdfast/hook"
 	"github.com/holdfast-dev/holdfast/internal/corpus"
 	"github.com/holdfast-dev/holdfast/internal/missing"
+	"github.com/holdfast-dev/holdfast/internal/tool/folder"
 	"github.com/holdfast-dev/holdfast/internal/tool/shell"
 	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/sandbox"
-	"github.com/holdfast-dev/holdfast/tool"
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
@@ -53,7 +53,7 @@ func confined(t testing.TB, s *sandbox.Settings) agent.Options {
 		}
 		o.Sandbox, o.Profile = with.Sandbox.Status(), with.Sandbox.Digest()
 	}
-	folders, err := tool.OpenFolders(dir)
+	folders, err := folder.Open(dir)
 	if err != nil {
 		t.Fatal(err)
 	}

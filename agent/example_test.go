@@ -8,6 +8,7 @@ import (
 	"github.com/holdfast-dev/holdfast/agent"
 	"github.com/holdfast-dev/holdfast/approval"
 	"github.com/holdfast-dev/holdfast/event"
+	"github.com/holdfast-dev/holdfast/model"
 	"github.com/holdfast-dev/holdfast/model/scripted"
 	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/session"
@@ -35,7 +36,7 @@ func clock() *tool.Registry {
 	return r
 }
 
-func playOf(yaml string) *scripted.Model {
+func playOf(yaml string) model.Model {
 	p, err := scripted.Parse([]byte(yaml))
 	if err != nil {
 		panic(err)

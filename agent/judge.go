@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/holdfast-dev/holdfast/event"
+	"github.com/holdfast-dev/holdfast/internal/tool/optional"
 	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/tool"
 )
@@ -49,7 +50,7 @@ func (l *loop) judge(ctx context.Context, c *call) error {
 			return err
 		}
 	}
-	if u, ok := c.tool.(tool.Unasked); ok && d.Effect != policy.Deny {
+	if u, ok := c.tool.(optional.Unasked); ok && d.Effect != policy.Deny {
 		if by := u.Unasked(c.call); by != "" {
 			d.Effect, d.By, d.Reason, d.Rule, d.Input = policy.Allow, by, "it runs this without asking", nil, nil
 		}

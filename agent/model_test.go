@@ -52,7 +52,7 @@ func TestRetries(t *testing.T) {
 		{"as long as the provider asks", []step{asks(time.Minute), {text: "ok"}}, agent.Retry{}, []time.Duration{time.Minute}, event.ReasonCompleted},
 		{"no longer than the bound", []step{asks(61 * time.Second), {text: "ok"}}, agent.Retry{}, nil, event.ReasonFailed},
 		{"a bound of its own", []step{asks(90 * time.Second), {text: "ok"}}, agent.Retry{After: 2 * time.Minute}, []time.Duration{90 * time.Second}, event.ReasonCompleted},
-		{"not what the provider advises against", []step{{err: &model.Error{Kind: model.ErrorOverloaded, Retry: model.RetryNo}}, {text: "ok"}}, agent.Retry{}, nil, event.ReasonFailed},
+		{"not what the provider advises against", []step{{err: &model.Error{Kind: model.ErrorOverloaded, Retry: new(false)}}, {text: "ok"}}, agent.Retry{}, nil, event.ReasonFailed},
 		{
 			"at most the cap",
 			[]step{failing(model.ErrorNetwork), failing(model.ErrorNetwork), {text: "ok"}},
@@ -120,7 +120,7 @@ func TestFallbackModelGoesOnWithTheLoop(t *testing.T) {
 func TestTheFallbackAnswersForAProviderThatAsksToWaitForLong(t *testing.T) {
 	for _, refused := range []*model.Error{
 		{Kind: model.ErrorRateLimit, Provider: "fake", RetryAfter: 24 * time.Hour},
-		{Kind: model.ErrorRateLimit, Provider: "fake", Retry: model.RetryNo},
+		{Kind: model.ErrorRateLimit, Provider: "fake", Retry: new(false)},
 	} {
 		ill := step{err: refused}
 		set := func(primary *fake, fallback ...step) (*agent.Agent, *fake) {

@@ -8,8 +8,8 @@ import (
 	"github.com/holdfast-dev/holdfast/event"
 	"github.com/holdfast-dev/holdfast/internal/history"
 	"github.com/holdfast-dev/holdfast/internal/record"
+	"github.com/holdfast-dev/holdfast/internal/tool/optional"
 	"github.com/holdfast-dev/holdfast/session"
-	"github.com/holdfast-dev/holdfast/tool"
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
@@ -178,7 +178,7 @@ func (a *Agent) recall(seen []record.ShownFile) {
 	tools := a.tools.Tools()
 	a.mu.Unlock()
 	for _, t := range tools {
-		if r, ok := t.(tool.Recaller); ok && len(seen) > 0 {
+		if r, ok := t.(optional.Recaller); ok && len(seen) > 0 {
 			r.Recall(seen)
 		}
 	}

@@ -287,7 +287,7 @@ func (d detaching) Detach(c *tool.Call) time.Duration {
 	return -1
 }
 
-// Awaited implements [tool.Awaited].
+// Awaited implements [tool.Detacher].
 func (detaching) Awaited(*tool.Call) bool { return true }
 
 // find is the definition that a call asks for.

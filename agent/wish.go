@@ -10,6 +10,7 @@ import (
 	"github.com/holdfast-dev/holdfast/approval"
 	"github.com/holdfast-dev/holdfast/event"
 	"github.com/holdfast-dev/holdfast/internal/record"
+	"github.com/holdfast-dev/holdfast/internal/tool/optional"
 	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/session"
 	"github.com/holdfast-dev/holdfast/tool"
@@ -185,7 +186,7 @@ func (l *loop) whileWanted(ctx context.Context) (context.Context, context.Cancel
 
 // lapse is the channel that is closed when a call cannot run any more, or nil.
 func (c *call) lapse() (<-chan struct{}, func() string) {
-	if t, ok := c.tool.(tool.Lapser); ok && c.call != nil {
+	if t, ok := c.tool.(optional.Lapser); ok && c.call != nil {
 		return t.Lapse(c.call)
 	}
 	return nil, nil

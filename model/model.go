@@ -8,8 +8,7 @@
 // Encoding is apart from sending so that a long session is encoded once: a
 // request is put together from the wire forms that are there already, and a
 // resumed session repeats the same bytes. The adapters are in packages below
-// this one: anthropic, openai, scripted. Prices and context sizes are data
-// (prices.json).
+// this one: anthropic, openai, scripted.
 package model
 
 import (
@@ -37,13 +36,6 @@ type Model interface {
 	// ended it wraps ctx's error. After an error that follows deltas, what
 	// arrived is in Error.Partial. It makes one attempt; retrying is the caller's.
 	Stream(ctx context.Context, req *Request) iter.Seq2[Event, error]
-}
-
-// UseRenamer is a [Model] that is told when a tool use of its answer is given another id,
-// because the session has that one already. It is for models that run what they ask for
-// themselves; all others read the new id in the transcript.
-type UseRenamer interface {
-	RenameUse(from, to string)
 }
 
 // Info describes a model.
@@ -156,7 +148,7 @@ type Error struct {
 	Provider   string
 	Status     int           // HTTP status, or 0
 	RetryAfter time.Duration // what the provider asked for, or 0
-	Retry      RetryAdvice   // what the provider says of another attempt
+	Retry      *bool         // whether the provider advises another attempt (its header x-should-retry); nil when it does not say
 	Message    string
 	Partial    *transcript.Item // text and thinking that arrived before it broke
 	// Usage and Cost are what was used all the same, by a model that says so; Cost is as
@@ -179,24 +171,11 @@ func (e *Error) Error() string {
 
 func (e *Error) Unwrap() error { return e.Err }
 
-// RetryAdvice is what a provider says of another attempt, as Anthropic and OpenAI do in
-// the header x-should-retry.
-type RetryAdvice string
-
-// The advices; "" when the provider gives none.
-const (
-	RetryYes RetryAdvice = "yes"
-	RetryNo  RetryAdvice = "no"
-)
-
 // Retryable reports whether the same request may succeed later: as the provider says, or
 // else by the kind.
 func (e *Error) Retryable() bool {
-	switch e.Retry {
-	case RetryYes:
-		return e.Kind != ErrorCancelled
-	case RetryNo:
-		return false
+	if e.Retry != nil {
+		return *e.Retry && e.Kind != ErrorCancelled
 	}
 	return e.Unavailable()
 }

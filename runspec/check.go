@@ -13,10 +13,7 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// ErrInvalid is wrapped by every error of this package.
-var ErrInvalid = errors.New("invalid run spec")
-
-// Error says what is wrong with a spec.
+// Error says what is wrong with a spec. Every error of this package is one.
 type Error struct {
 	Field   string // path in JSON, such as "permissions.mode"; "" is the whole spec
 	Message string
@@ -29,9 +26,6 @@ func (e *Error) Error() string {
 	}
 	return e.Field + ": " + e.Message
 }
-
-// Unwrap returns [ErrInvalid].
-func (e *Error) Unwrap() error { return ErrInvalid }
 
 // Hint returns what to do about the error, or "".
 func (e *Error) Hint() string { return e.Help }

@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"reflect"
 	"strings"
+
+	"github.com/holdfast-dev/holdfast/internal/jsontree"
 )
 
 // namedPath is a path in a spec.
@@ -15,7 +17,7 @@ type namedPath struct{ field, path string }
 // paths are the paths in a spec that are set.
 func (s *Spec) paths() (list []namedPath) {
 	add := func(field, path string) {
-		if path != "" && !IsInline(path) {
+		if path != "" && !jsontree.StartsObject(path) {
 			list = append(list, namedPath{field, path})
 		}
 	}
@@ -40,10 +42,6 @@ func (s *Spec) paths() (list []namedPath) {
 
 // scripted is the provider whose models are files.
 const scripted = "scripted/"
-
-// IsInline reports whether an entry of [Permissions].Settings or [MCP].Configs is JSON rather
-// than a path.
-func IsInline(entry string) bool { return strings.HasPrefix(strings.TrimSpace(entry), "{") }
 
 // maxInline bounds what [Spec.Resolve] reads of a file that cannot be opened again, in bytes.
 const maxInline = 1 << 20
@@ -81,7 +79,7 @@ func (s *Spec) Resolve(dir string) error {
 
 func resolveFiles(field string, entries []string, abs func(string) string) (list []string, err error) {
 	for _, entry := range entries {
-		if !IsInline(entry) {
+		if !jsontree.StartsObject(entry) {
 			entry = abs(entry)
 			if entry, err = readPipe(field, entry); err != nil {
 				return nil, err
@@ -110,7 +108,7 @@ func readPipe(field, path string) (string, error) {
 		return "", &Error{field, err.Error(), ""}
 	case len(b) > maxInline:
 		return "", &Error{field, fmt.Sprintf("%s holds more than %d bytes", path, maxInline), "write it to a file"}
-	case !IsInline(string(b)):
+	case !jsontree.StartsObject(string(b)):
 		return "", &Error{field, path + " holds no JSON object", ""}
 	}
 	return string(b), nil

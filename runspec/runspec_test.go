@@ -34,7 +34,7 @@ func TestParseIsStrict(t *testing.T) {
 		`{"sandbox": {"on": true}}`:    "on",
 	} {
 		_, err := runspec.Parse([]byte(text))
-		if !errors.Is(err, runspec.ErrInvalid) || !strings.Contains(err.Error(), want) {
+		if e, ok := errors.AsType[*runspec.Error](err); !ok || !strings.Contains(e.Error(), want) {
 			t.Errorf("%s: %v, want an error with %q", text, err, want)
 		}
 	}

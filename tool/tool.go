@@ -1,6 +1,5 @@
 // Package tool says what a tool is: a name, a schema, something it would touch,
-// and a function. The tools themselves are in packages below this one: files,
-// search, shell.
+// and a function.
 //
 //	Registry ──Lookup──► Tool ──Requests──► policy ──► Run ──► Result
 //
@@ -8,12 +7,8 @@
 // function's input type and every call is checked against it, so a bad input
 // from a model becomes an error result and never reaches the function.
 //
-// [Folders] are the directories that a session's tools may touch: every path that
-// a model names is located there first, and what leads outside is refused.
-//
-//	folders, err := tool.OpenFolders(cwd)
-//	f, err := files.New(folders, nil)
-//	registry, err := tool.NewRegistry(f.Tools()...)
+//	echo, err := tool.New(tool.Spec{Name: "Echo"}, run, nil)
+//	registry, err := tool.NewRegistry(echo)
 package tool
 
 import (
@@ -43,48 +38,14 @@ type Tool interface {
 	Run(ctx context.Context, call *Call) (Result, error)
 }
 
-// Unasked is a [Tool] whose calls may run without anybody being asked: another program
-// has begun them, and only tells.
-type Unasked interface {
-	// Unasked says who runs a call without asking, and "" of one that is asked about. Such
-	// a call is recorded as allowed by him; a deny still is one, and ends what it can.
-	Unasked(call *Call) string
-}
-
 // Detacher is a [Tool] whose calls may go on in the background, where the agent has one.
 type Detacher interface {
 	// Detach says how long a call may hold its turn up. Then it goes on in the
 	// background and the turn without it: 0 is at once, negative is never.
 	Detach(call *Call) time.Duration
-}
-
-// Awaited is a [Detacher] whose calls in the background are part of the work: the work is
-// not done while one goes on. Without it a call is left behind, as a server is that
-// somebody has started.
-type Awaited interface {
+	// Awaited reports whether the work is not done while a call goes on in the background.
+	// One that is not awaited is left behind, as a server is that somebody has started.
 	Awaited(call *Call) bool
-}
-
-// Lapser is a [Tool] whose calls can become void while they wait for an answer: whoever
-// asked for them has ended.
-type Lapser interface {
-	// Lapse returns a channel that is closed when a call cannot run any more, or nil, and
-	// what says why then.
-	Lapse(call *Call) (lapsed <-chan struct{}, why func() string)
-}
-
-// Refuser is a [Tool] that words the refusal of its calls itself.
-type Refuser interface {
-	// Refusal is what the model reads instead of a call's result; "" is the usual text.
-	// Asked, of the decision, tells whether a person has said no; Reason is what he said.
-	Refusal(call *Call, d policy.Decision) string
-}
-
-// Recaller is a [Tool] that remembers which files its model has seen.
-type Recaller interface {
-	// Recall is told, when a session is gone on with, which files its transcript shows. What
-	// was seen since, by other calls of the tool, counts more.
-	Recall(seen []ShownFile)
 }
 
 // Spec describes a tool to a model and to a policy.

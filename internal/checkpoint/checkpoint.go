@@ -11,7 +11,7 @@
 //	result, err := plan.Apply(ctx)
 //
 // A file is put back as it was right before the first change after the record, through
-// [tool.Folders]. What a command did is not in the log: where the content of a file is
+// [folder.Folders]. What a command did is not in the log: where the content of a file is
 // neither what a tool left nor what it found, that is a conflict, and nothing is
 // overwritten unless [Options].Force says so. All files are put back, or none is begun
 // with. The package asks nobody and prints nothing.
@@ -28,8 +28,8 @@ import (
 	"strings"
 
 	"github.com/holdfast-dev/holdfast/internal/record"
+	"github.com/holdfast-dev/holdfast/internal/tool/folder"
 	"github.com/holdfast-dev/holdfast/session"
-	"github.com/holdfast-dev/holdfast/tool"
 )
 
 // Options say how far a session is taken back, and what of it.
@@ -37,7 +37,7 @@ type Options struct {
 	// To is the record right after which all is as it was; [Find] finds it.
 	To int64
 	// Folders are where files may be put back; nil leaves files alone.
-	Folders *tool.Folders
+	Folders *folder.Folders
 	// Transcript takes the transcript back, too: by a rewrite, so that what it was until
 	// now stays readable; with Fork in a new session, and this one's stays as it is.
 	Transcript bool
@@ -83,7 +83,7 @@ type File struct {
 	save, last saved // before the first change since, and before the last one
 	content    *saved
 	now        string // digest
-	place      tool.Place
+	place      folder.Place
 	info       fs.FileInfo
 }
 
@@ -287,7 +287,7 @@ func (p *Plan) decide(ctx context.Context, f *File, checked map[string]error) er
 }
 
 // look finds out what a file is now.
-func (f *File) look(folders *tool.Folders) (why string) {
+func (f *File) look(folders *folder.Folders) (why string) {
 	var err error
 	if !filepath.IsAbs(f.Path) {
 		return "its path is not absolute"
@@ -296,7 +296,7 @@ func (f *File) look(folders *tool.Folders) (why string) {
 		return reason(err)
 	}
 	if f.place.Abs != f.Path {
-		return tool.ErrMoved.Error() + " (" + f.place.Abs + ")"
+		return folder.ErrMoved.Error() + " (" + f.place.Abs + ")"
 	}
 	f.now, f.info, err = digestOf(f.place)
 	if err != nil {
@@ -307,7 +307,7 @@ func (f *File) look(folders *tool.Folders) (why string) {
 
 // reason is an error about a path that is named beside it.
 func reason(err error) string {
-	if e, ok := errors.AsType[*tool.PathError](err); ok {
+	if e, ok := errors.AsType[*folder.PathError](err); ok {
 		if e.Help != "" {
 			return e.Err.Error() + " (" + e.Help + ")"
 		}

@@ -11,13 +11,13 @@ import (
 	"io/fs"
 
 	"github.com/holdfast-dev/holdfast/internal/record"
+	"github.com/holdfast-dev/holdfast/internal/tool/folder"
 	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/session"
-	"github.com/holdfast-dev/holdfast/tool"
 )
 
 // digestOf is what lies at a place; info is nil when nothing does.
-func digestOf(p tool.Place) (string, fs.FileInfo, error) {
+func digestOf(p folder.Place) (string, fs.FileInfo, error) {
 	file, info, err := p.Open()
 	if errors.Is(err, fs.ErrNotExist) {
 		return record.FileAbsent, nil, nil

@@ -8,8 +8,8 @@ import (
 	"testing"
 
 	"github.com/holdfast-dev/holdfast/internal/record"
+	"github.com/holdfast-dev/holdfast/internal/tool/folder"
 	"github.com/holdfast-dev/holdfast/session"
-	"github.com/holdfast-dev/holdfast/tool"
 )
 
 // desk is a folder, and sessions whose tools work in it.
@@ -17,7 +17,7 @@ type desk struct {
 	t       testing.TB
 	dir     string
 	s       *session.Sessions
-	folders *tool.Folders
+	folders *folder.Folders
 }
 
 func newDesk(t testing.TB, store session.Store) *desk {
@@ -26,7 +26,7 @@ func newDesk(t testing.TB, store session.Store) *desk {
 	if err != nil {
 		t.Fatal(err)
 	}
-	folders, err := tool.OpenFolders(dir)
+	folders, err := folder.Open(dir)
 	if err != nil {
 		t.Fatal(err)
 	}

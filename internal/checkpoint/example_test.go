@@ -9,9 +9,9 @@ import (
 
 	"github.com/holdfast-dev/holdfast/internal/checkpoint"
 	"github.com/holdfast-dev/holdfast/internal/record"
+	"github.com/holdfast-dev/holdfast/internal/tool/folder"
 	"github.com/holdfast-dev/holdfast/session"
 	"github.com/holdfast-dev/holdfast/session/memory"
-	"github.com/holdfast-dev/holdfast/tool"
 )
 
 // A tool has made a file; going back to before that removes it.
@@ -22,7 +22,7 @@ func ExampleNew() {
 		log.Fatal(err)
 	}
 	defer os.RemoveAll(dir)
-	folders, err := tool.OpenFolders(dir)
+	folders, err := folder.Open(dir)
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/compose/env"
 	"github.com/holdfast-dev/holdfast/internal/compose/hooks"
 	"github.com/holdfast-dev/holdfast/internal/compose/models"
+	"github.com/holdfast-dev/holdfast/internal/jsontree"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
 	"github.com/holdfast-dev/holdfast/internal/settings"
 	"github.com/holdfast-dev/holdfast/internal/workspace"
@@ -121,7 +122,7 @@ func runInside(e *env.Env, spec *runspec.Spec) (runspec.Spec, error) {
 	s.ModelOptions.Fallback, s.ModelOptions.BaseURL, s.Permissions.OnAsk = "", "", ""
 	s.Permissions.Settings = nil
 	for _, f := range spec.Permissions.Settings {
-		if !runspec.IsInline(f) {
+		if !jsontree.StartsObject(f) {
 			text, err := os.ReadFile(f)
 			if err != nil {
 				return s, outcome.Invalid("--settings: "+err.Error(), "")

@@ -16,6 +16,7 @@ import (
 	"github.com/holdfast-dev/holdfast/event"
 	"github.com/holdfast-dev/holdfast/internal/record"
 	"github.com/holdfast-dev/holdfast/internal/tool/files"
+	"github.com/holdfast-dev/holdfast/internal/tool/folder"
 	"github.com/holdfast-dev/holdfast/internal/tool/search"
 	"github.com/holdfast-dev/holdfast/internal/tool/shell"
 	"github.com/holdfast-dev/holdfast/model/scripted"
@@ -80,7 +81,7 @@ func newStage(t *testing.T) *stage {
 // started and how it ended.
 func (s *stage) run(t *testing.T, store session.Store, input ...transcript.Part) (started []string, text string, err error) {
 	t.Helper()
-	folders, err := tool.OpenFolders(s.dir)
+	folders, err := folder.Open(s.dir)
 	must(t, err)
 	defer folders.Close()
 	f, err := files.New(folders, nil)

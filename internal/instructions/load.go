@@ -8,14 +8,14 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/holdfast-dev/holdfast/internal/tool/folder"
 	"github.com/holdfast-dev/holdfast/policy"
-	"github.com/holdfast-dev/holdfast/tool"
 )
 
 // Set is what was read for a session. It is safe for concurrent use.
 type Set struct {
 	o       Options
-	folders *tool.Folders // the repository's and the others; nil with None
+	folders *folder.Folders // the repository's and the others; nil with None
 
 	mu      sync.Mutex
 	files   []File
@@ -62,7 +62,7 @@ func Load(o *Options) (*Set, error) {
 		return s, nil
 	}
 	var err error
-	if s.folders, err = tool.OpenFolders(s.o.Root, s.o.Folders...); err != nil {
+	if s.folders, err = folder.Open(s.o.Root, s.o.Folders...); err != nil {
 		return nil, fmt.Errorf("instructions: %w", err)
 	}
 	var own []string

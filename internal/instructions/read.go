@@ -14,8 +14,8 @@ import (
 
 	"github.com/bmatcuk/doublestar/v4"
 
+	"github.com/holdfast-dev/holdfast/internal/tool/folder"
 	"github.com/holdfast-dev/holdfast/internal/yamltree"
-	"github.com/holdfast-dev/holdfast/tool"
 )
 
 // place is how a file came to be read.
@@ -127,13 +127,13 @@ func (s *Set) open(at place, path string) ([]byte, fs.FileInfo, error) {
 	if at.free {
 		f, info, err = openFree(path)
 	} else {
-		var p tool.Place
+		var p folder.Place
 		if p, err = s.folders.Locate(path); err == nil {
 			actual = p.Abs
 			f, info, err = p.Open()
 		}
 	}
-	if e, ok := errors.AsType[*tool.PathError](err); ok {
+	if e, ok := errors.AsType[*folder.PathError](err); ok {
 		err = e.Err
 	}
 	if err != nil {
@@ -158,7 +158,7 @@ func (s *Set) open(at place, path string) ([]byte, fs.FileInfo, error) {
 func openFree(path string) (*os.File, fs.FileInfo, error) {
 	before, err := os.Stat(path)
 	if err == nil {
-		err = tool.Regular(before)
+		err = folder.Regular(before)
 	}
 	if err != nil {
 		return nil, nil, err
@@ -172,7 +172,7 @@ func openFree(path string) (*os.File, fs.FileInfo, error) {
 	}
 	info, err := f.Stat()
 	if err == nil {
-		err = tool.Regular(info)
+		err = folder.Regular(info)
 	}
 	if err != nil {
 		return nil, nil, errors.Join(err, f.Close())

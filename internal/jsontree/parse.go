@@ -166,3 +166,6 @@ func (r *reader) list(n *Node, depth int) error {
 	_, _, err := r.token()
 	return err
 }
+
+// StartsObject reports whether a text that may be a path is a JSON object instead.
+func StartsObject(text string) bool { return strings.HasPrefix(strings.TrimSpace(text), "{") }

@@ -88,7 +88,7 @@ type modelError struct {
 	Provider   string            `json:"provider,omitempty"`
 	Status     int               `json:"status,omitempty"`
 	RetryAfter int64             `json:"retry_after_ms,omitempty"`
-	Retry      model.RetryAdvice `json:"retry,omitempty"`
+	Retry      string            `json:"retry,omitempty"`
 	Message    string            `json:"message,omitempty"`
 	Partial    json.RawMessage   `json:"partial,omitempty"`
 	Usage      *transcript.Usage `json:"usage,omitempty"`
@@ -132,7 +132,7 @@ func toWire(err error) *wireError {
 }
 
 func packModelError(e *model.Error) *modelError {
-	m := &modelError{Kind: e.Kind, Provider: e.Provider, Status: e.Status, RetryAfter: e.RetryAfter.Milliseconds(), Retry: e.Retry, Message: e.Message, Usage: e.Usage, Cost: e.Cost}
+	m := &modelError{Kind: e.Kind, Provider: e.Provider, Status: e.Status, RetryAfter: e.RetryAfter.Milliseconds(), Retry: packAdvice(e.Retry), Message: e.Message, Usage: e.Usage, Cost: e.Cost}
 	if e.Partial != nil {
 		m.Partial, _ = e.Partial.MarshalJSON() // what cannot be written is left out
 	}
@@ -140,6 +140,27 @@ func packModelError(e *model.Error) *modelError {
 		m.Cause = e.Err.Error()
 	}
 	return m
+}
+
+// packAdvice gives the wire's word for [model.Error].Retry.
+func packAdvice(retry *bool) string {
+	switch {
+	case retry == nil:
+		return ""
+	case *retry:
+		return "yes"
+	}
+	return "no"
+}
+
+func readAdvice(word string) *bool {
+	switch word {
+	case "yes":
+		return new(true)
+	case "no":
+		return new(false)
+	}
+	return nil
 }
 
 func hintOf(err error) string {
@@ -178,7 +199,7 @@ func (w *wireError) err() error {
 func (m *modelError) err(is error) error {
 	e := &model.Error{
 		Kind: m.Kind, Provider: m.Provider, Status: m.Status, Message: m.Message,
-		RetryAfter: time.Duration(m.RetryAfter) * time.Millisecond, Retry: m.Retry, Usage: m.Usage, Cost: m.Cost, Err: worded(m.Cause, is),
+		RetryAfter: time.Duration(m.RetryAfter) * time.Millisecond, Retry: readAdvice(m.Retry), Usage: m.Usage, Cost: m.Cost, Err: worded(m.Cause, is),
 	}
 	if m.Partial != nil {
 		var it transcript.Item

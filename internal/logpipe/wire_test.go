@@ -66,7 +66,7 @@ func TestErrors(t *testing.T) {
 	}
 	part := transcript.Item{Role: transcript.RoleAssistant, Parts: []transcript.Part{transcript.Text{Text: "half"}}}
 	sent := &model.Error{
-		Kind: model.ErrorRateLimit, Provider: "p", Status: 429, RetryAfter: 3 * time.Second, Message: "slow down", Retry: model.RetryNo, Usage: &transcript.Usage{Input: 7}, Cost: new(0.25), Partial: &part, Err: context.DeadlineExceeded,
+		Kind: model.ErrorRateLimit, Provider: "p", Status: 429, RetryAfter: 3 * time.Second, Message: "slow down", Retry: new(false), Usage: &transcript.Usage{Input: 7}, Cost: new(0.25), Partial: &part, Err: context.DeadlineExceeded,
 	}
 	me, ok := errors.AsType[*model.Error](over(t, sent))
 	if !ok || me.Error() != sent.Error() || me.RetryAfter != sent.RetryAfter || me.Partial.Text() != "half" || !errors.Is(me, context.DeadlineExceeded) || me.Retryable() || !me.Unavailable() || me.Usage == nil || me.Usage.Input != 7 || me.Cost == nil || *me.Cost != 0.25 {

@@ -25,9 +25,9 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/compose/env"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
 	"github.com/holdfast-dev/holdfast/internal/term"
+	"github.com/holdfast-dev/holdfast/internal/tool/folder"
 	"github.com/holdfast-dev/holdfast/internal/workspace"
 	"github.com/holdfast-dev/holdfast/session"
-	"github.com/holdfast-dev/holdfast/tool"
 )
 
 // Request says how far a session is taken back, and what of it.
@@ -105,7 +105,7 @@ func (r *Request) except(m session.Meta) (list []string) {
 }
 
 // folders opens the folders in which files are put back.
-func (r *Request) folders(ctx context.Context, e *env.Env, s *session.Sessions, m session.Meta) (*tool.Folders, error) {
+func (r *Request) folders(ctx context.Context, e *env.Env, s *session.Sessions, m session.Meta) (*folder.Folders, error) {
 	if err := onThisMachine(ctx, s, m); err != nil {
 		return nil, err
 	}
@@ -123,7 +123,7 @@ func (r *Request) folders(ctx context.Context, e *env.Env, s *session.Sessions, 
 	if len(dirs) == 0 {
 		return nil, outcome.Invalid("the session names no folder", "say where its files are: --add-dir FOLDER")
 	}
-	folders, err := tool.OpenFolders(dirs[0], dirs[1:]...)
+	folders, err := folder.Open(dirs[0], dirs[1:]...)
 	if err != nil {
 		return nil, &outcome.Failure{
 			Message: err.Error(), Advice: "if the folder was moved: holdfast sessions relocate --cwd FOLDER " + m.ID, Result: outcome.Usage, Cause: err,

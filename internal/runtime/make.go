@@ -14,8 +14,8 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/compose/tools"
 	"github.com/holdfast-dev/holdfast/internal/daemon/runs"
 	"github.com/holdfast-dev/holdfast/internal/daemon/strategy"
+	"github.com/holdfast-dev/holdfast/internal/jsontree"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
-	"github.com/holdfast-dev/holdfast/runspec"
 )
 
 // Make is [runs.Options].Make.
@@ -142,7 +142,7 @@ func keyVariable(model string) string {
 // Mask is [runs.Options].Mask: what masks secrets as the settings of a folder and of a run say.
 func (rt *Runtime) Mask(_ context.Context, cwd string, more []string) (*secret.Masker, error) {
 	for _, file := range more {
-		if info, err := os.Stat(file); !runspec.IsInline(file) && err == nil && !info.Mode().IsRegular() { // a pipe would be waited for
+		if info, err := os.Stat(file); !jsontree.StartsObject(file) && err == nil && !info.Mode().IsRegular() { // a pipe would be waited for
 			return nil, outcome.Invalid("the settings "+file+" are not a regular file", "")
 		}
 	}

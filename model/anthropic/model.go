@@ -10,6 +10,7 @@ import (
 
 	"github.com/holdfast-dev/holdfast/model"
 	"github.com/holdfast-dev/holdfast/model/internal/call"
+	"github.com/holdfast-dev/holdfast/model/internal/known"
 )
 
 // API names the wire in [transcript.Native].
@@ -32,8 +33,8 @@ type Options struct {
 	BaseURL    string           // of another server; "/v1" at its end may be left out
 	HTTPClient *http.Client     // nil: http.DefaultClient; redirects are not followed
 	MaxTokens  int              // of an answer when the request sets none; 0: 16384, or what the model can
-	Price      *model.Price     // nil: what [model.Lookup] knows
-	Context    int              // tokens the model can see; 0: what [model.Lookup] knows
+	Price      *model.Price     // nil: what is known of the model
+	Context    int              // tokens the model can see; 0: what is known of the model
 	Timeouts   model.Timeouts   // of a provider that says nothing
 	Now        func() time.Time // nil: time.Now
 }
@@ -69,9 +70,9 @@ func New(name string, o *Options) (*Model, error) {
 	if err := call.KeyFault(key); err != nil {
 		return nil, fmt.Errorf("anthropic: %w", err)
 	}
-	facts, known := model.Lookup(provider, name)
-	if !known {
-		facts.Thinking = model.ThinkingAdaptive // what every model since Claude 4.6 takes
+	facts, found := known.Lookup(provider, name)
+	if !found {
+		facts.Thinking = known.Adaptive // what every model since Claude 4.6 takes
 	}
 	m := &Model{
 		info: model.Info{
@@ -100,7 +101,7 @@ func New(name string, o *Options) (*Model, error) {
 	m.client, m.address = call.Client(o.HTTPClient), base.JoinPath("v1/messages").String()
 	m.header = call.Header("application/json")
 	m.header.Set("Anthropic-Version", "2023-06-01")
-	if m.thinking == model.ThinkingPreserved {
+	if m.thinking == known.Preserved {
 		m.header.Set("Anthropic-Beta", bindingControls)
 	}
 	if key != "" {

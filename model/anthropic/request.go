@@ -8,6 +8,7 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/jsonscan"
 	"github.com/holdfast-dev/holdfast/model"
 	"github.com/holdfast-dev/holdfast/model/internal/call"
+	"github.com/holdfast-dev/holdfast/model/internal/known"
 )
 
 const cacheMark = `,"cache_control":{"type":"ephemeral"}`
@@ -120,13 +121,13 @@ func (m *Model) settings(req *model.Request) []byte {
 	}
 	thinking := ""
 	switch budget := budgets[req.Effort]; {
-	case m.thinking == model.ThinkingPreserved:
+	case m.thinking == known.Preserved:
 		// These models think unless told otherwise, and refuse thinking whose
 		// history has changed, as it does when a session is compacted.
 		thinking = `,"thinking":{"type":"adaptive","display":"summarized",` +
 			`"block_binding":{"prefix_mismatch_behavior":"drop_block"}}`
 	case req.Effort == "":
-	case m.thinking == model.ThinkingAdaptive:
+	case m.thinking == known.Adaptive:
 		thinking = `,"thinking":{"type":"adaptive","display":"summarized"}`
 	case budget > 0 && canThink(req.Messages):
 		if maxTokens <= budget { // the budget is part of the answer's tokens
@@ -134,7 +135,7 @@ func (m *Model) settings(req *model.Request) []byte {
 		}
 		thinking = `,"thinking":{"type":"enabled","budget_tokens":` + strconv.Itoa(budget) + `}`
 	}
-	if req.Effort != "" && m.thinking != model.ThinkingBudget {
+	if req.Effort != "" && m.thinking != known.Budget {
 		thinking += `,"output_config":{"effort":` + quoted(req.Effort) + `}`
 	}
 	s := make([]byte, 0, 320)

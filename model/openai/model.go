@@ -9,6 +9,7 @@ import (
 
 	"github.com/holdfast-dev/holdfast/model"
 	"github.com/holdfast-dev/holdfast/model/internal/call"
+	"github.com/holdfast-dev/holdfast/model/internal/known"
 )
 
 // API names the wire in [transcript.Native].
@@ -28,9 +29,9 @@ type Options struct {
 	Provider   string           // names the server in errors and finds prices; "": "openai"
 	HTTPClient *http.Client     // nil: http.DefaultClient; redirects are not followed
 	MaxTokens  int              // of an answer when the request sets none; 0: the server's default
-	Price      *model.Price     // nil: what [model.Lookup] knows
+	Price      *model.Price     // nil: what is known of the model
 	Reported   bool             // answers say what they cost, as those of OpenRouter do
-	Context    int              // tokens the model can see; 0: what [model.Lookup] knows
+	Context    int              // tokens the model can see; 0: what is known of the model
 	Timeouts   model.Timeouts   // of a provider that says nothing
 	Now        func() time.Time // nil: time.Now
 }
@@ -75,7 +76,7 @@ func New(name string, o *Options) (*Model, error) {
 		return nil, fmt.Errorf("openai: %w", err)
 	}
 	base.Path = strings.TrimSuffix(base.Path, "/") + "/"
-	facts, _ := model.Lookup(provider, name)
+	facts, _ := known.Lookup(provider, name)
 	m := &Model{
 		info: model.Info{
 			Provider: provider, Model: name, API: API,

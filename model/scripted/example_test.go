@@ -72,7 +72,7 @@ func ExampleNew_play() {
 	// Output: tool_use
 }
 
-func ExampleOpen() {
+func ExampleLoad() {
 	dir, err := os.MkdirTemp("", "play")
 	if err != nil {
 		log.Fatal(err)
@@ -82,7 +82,11 @@ func ExampleOpen() {
 	if err := os.WriteFile(path, []byte(greeting), 0o600); err != nil {
 		log.Fatal(err)
 	}
-	m, err := scripted.Open(path, nil)
+	play, err := scripted.Load(path)
+	if err != nil {
+		log.Fatal(err)
+	}
+	m, err := scripted.New(play, nil)
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -90,7 +94,7 @@ func ExampleOpen() {
 	// Output: "Hello " "to you" ", too." stop
 }
 
-func ExampleLoad() {
+func ExampleLoad_missing() {
 	_, err := scripted.Load("no-such-play.yaml")
 	fmt.Println(err)
 	// Output: scripted: open no-such-play.yaml: no such file or directory

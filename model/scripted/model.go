@@ -24,8 +24,8 @@ type Options struct {
 	Sleep func(ctx context.Context, d time.Duration) error
 }
 
-// Model plays a [Play]. It is safe for concurrent use.
-type Model struct {
+// player plays a [Play].
+type player struct {
 	script *script
 	opts   Options
 
@@ -35,12 +35,12 @@ type Model struct {
 
 // New returns a model that plays a play. Options may be nil. The play's slices
 // must not be changed afterwards.
-func New(p Play, o *Options) (*Model, error) {
+func New(p Play, o *Options) (model.Model, error) {
 	s, f := compile(p)
 	if f != nil {
 		return nil, fmt.Errorf("scripted: %w", f)
 	}
-	m := &Model{script: s, failed: map[string]int{}}
+	m := &player{script: s, failed: map[string]int{}}
 	if o != nil {
 		m.opts = *o
 	}
@@ -50,17 +50,8 @@ func New(p Play, o *Options) (*Model, error) {
 	return m, nil
 }
 
-// Open is [Load] and [New].
-func Open(path string, o *Options) (*Model, error) {
-	p, err := Load(path)
-	if err != nil {
-		return nil, err
-	}
-	return New(p, o)
-}
-
 // Info describes the model as its play does.
-func (m *Model) Info() model.Info {
+func (m *player) Info() model.Info {
 	i := model.Info{
 		Provider: provider, Model: m.script.Name, API: apiName,
 		Context: m.script.Context, MaxOutput: m.script.MaxOutput,
@@ -74,7 +65,7 @@ func (m *Model) Info() model.Info {
 
 // Encode gives an item's role and raw parts as a JSON object; parts of a host's
 // own are left out. An answer of this model is sent as it came, with its step.
-func (m *Model) Encode(item transcript.Encoded) (model.Wire, error) {
+func (m *player) Encode(item transcript.Encoded) (model.Wire, error) {
 	role := string(item.Role())
 	if native := item.Native(apiName); len(native) > 0 {
 		return model.Wire{Role: role, JSON: native}, nil

@@ -105,7 +105,7 @@ func TestLoadErrors(t *testing.T) {
 	if err := os.WriteFile(path, []byte("steps:\n  - tex: a\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Open(path, nil); err == nil || !strings.HasPrefix(err.Error(), "scripted: "+path+":2:5: ") {
+	if _, err := Load(path); err == nil || !strings.HasPrefix(err.Error(), "scripted: "+path+":2:5: ") {
 		t.Errorf("a fault in a file: %v", err)
 	}
 	if _, err := New(Play{}, nil); err == nil || err.Error() != "scripted: a play needs steps" {

@@ -40,7 +40,7 @@ func (k *talk) answer(text string, isError bool) {
 	}
 }
 
-func (k *talk) request(m *Model) *model.Request {
+func (k *talk) request(m model.Model) *model.Request {
 	k.t.Helper()
 	req := &model.Request{}
 	for _, e := range k.items {
@@ -54,7 +54,7 @@ func (k *talk) request(m *Model) *model.Request {
 }
 
 // next lets m answer and keeps the answer.
-func (k *talk) next(m *Model) transcript.Item {
+func (k *talk) next(m model.Model) transcript.Item {
 	k.t.Helper()
 	_, it, err := stream(k.t.Context(), m, k.request(m))
 	if err != nil {
@@ -65,7 +65,7 @@ func (k *talk) next(m *Model) transcript.Item {
 }
 
 // stream collects what a model says to a request.
-func stream(ctx context.Context, m *Model, req *model.Request) (deltas []model.Event, it transcript.Item, err error) {
+func stream(ctx context.Context, m model.Model, req *model.Request) (deltas []model.Event, it transcript.Item, err error) {
 	for ev, e := range m.Stream(ctx, req) {
 		if e != nil {
 			return deltas, it, e
@@ -79,7 +79,7 @@ func stream(ctx context.Context, m *Model, req *model.Request) (deltas []model.E
 	return deltas, it, nil
 }
 
-func modelOf(t *testing.T, play string, o *Options) *Model {
+func modelOf(t *testing.T, play string, o *Options) model.Model {
 	t.Helper()
 	p, err := Parse([]byte(play))
 	if err != nil {

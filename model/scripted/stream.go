@@ -21,7 +21,7 @@ const bytesPerToken = 4
 // Stream plays the step that answers the request. It yields an [model.Error] of
 // kind invalid_request when the request is not sound or no step fits it, and of
 // kind context_too_long when it outgrows the play's context.
-func (m *Model) Stream(ctx context.Context, req *model.Request) iter.Seq2[model.Event, error] {
+func (m *player) Stream(ctx context.Context, req *model.Request) iter.Seq2[model.Event, error] {
 	return func(yield func(model.Event, error) bool) {
 		if m.opts.Record != nil {
 			copied := *req
@@ -63,7 +63,7 @@ func refusal(err error) *model.Error {
 }
 
 // fails reports whether the step fails this time, and counts it.
-func (m *Model) fails(st *step, sc *scene) bool {
+func (m *player) fails(st *step, sc *scene) bool {
 	switch {
 	case st.Error == nil:
 		return false
@@ -80,7 +80,7 @@ func (m *Model) fails(st *step, sc *scene) bool {
 // performance is one step being played.
 type performance struct {
 	ctx   context.Context
-	model *Model
+	model *player
 	step  step
 	scene *scene
 	yield func(model.Event, error) bool

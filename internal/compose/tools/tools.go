@@ -24,6 +24,7 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/outcome"
 	"github.com/holdfast-dev/holdfast/internal/settings"
 	"github.com/holdfast-dev/holdfast/internal/tool/files"
+	"github.com/holdfast-dev/holdfast/internal/tool/folder"
 	"github.com/holdfast-dev/holdfast/internal/tool/mcp"
 	"github.com/holdfast-dev/holdfast/internal/tool/search"
 	"github.com/holdfast-dev/holdfast/internal/tool/shell"
@@ -68,7 +69,7 @@ type Toolbox struct {
 	// Form has a person fill in what a server asks for without a record of it; nil: nobody is there.
 	Form func(context.Context, *mcp.Elicitation) (mcp.Answer, error)
 
-	folders  *tool.Folders
+	folders  *folder.Folders
 	held     *Isolation
 	hooks    *hooks.Hooks
 	host     *hostAgent
@@ -172,7 +173,7 @@ func New(o *Options) (b *Toolbox, err error) {
 	if b.held.Output != "" {
 		work = append(work, b.held.Output)
 	}
-	if b.folders, err = tool.OpenFolders(work[0], work[1:]...); err != nil {
+	if b.folders, err = folder.Open(work[0], work[1:]...); err != nil {
 		return b, err
 	}
 	if err = b.keepOutputs(); err != nil {
@@ -220,7 +221,7 @@ func (b *Toolbox) over(ctx context.Context, cwd string, w agent.Workplace) (*Too
 	if sub.memory != "" {
 		roots = append(roots, sub.memory)
 	}
-	if sub.folders, err = tool.OpenFolders(roots[0], roots[1:]...); err != nil {
+	if sub.folders, err = folder.Open(roots[0], roots[1:]...); err != nil {
 		return nil, err
 	}
 	if err = sub.keepOutputs(); err != nil {
@@ -347,7 +348,7 @@ func (b *Toolbox) Isolation() *Isolation { return b.held }
 func (b *Toolbox) Hooks() *hooks.Hooks { return b.hooks }
 
 // Folders are the folders that the tools work in.
-func (b *Toolbox) Folders() *tool.Folders { return b.folders }
+func (b *Toolbox) Folders() *folder.Folders { return b.folders }
 
 // restrict leaves the tools that the spec names, each of which must be there.
 func (b *Toolbox) restrict(all *tool.Registry) (*tool.Registry, error) {
@@ -440,7 +441,7 @@ func Look(o *Options) (b *Toolbox, err error) {
 	if err != nil {
 		return b, err
 	}
-	if b.folders, err = tool.OpenFolders(work[0], work[1:]...); err != nil {
+	if b.folders, err = folder.Open(work[0], work[1:]...); err != nil {
 		return b, err
 	}
 	b.Background = agent.NewBackground(nil)
@@ -466,7 +467,7 @@ func LookNotices(o *Options) ([]env.Notice, *instructions.Set, func(), error) {
 	if err != nil {
 		return fail(err)
 	}
-	if b.folders, err = tool.OpenFolders(work[0], work[1:]...); err != nil {
+	if b.folders, err = folder.Open(work[0], work[1:]...); err != nil {
 		return fail(err)
 	}
 	if err = b.instruct(o.Cwd); err != nil {

@@ -2,8 +2,6 @@ package tools
 
 import (
 	"context"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -23,7 +21,6 @@ func TestPagesAreRead(t *testing.T) {
 		{strings.Repeat("long ", 2000), "it says: [what reading answers from the page]\nforty-two", 3},
 		{strings.Repeat("x", pageLimit+7), "of the first 200000 of 200007 bytes]\nforty-two", 3},
 	} {
-		play := filepath.Join(t.TempDir(), "play.yaml")
 		script := `
 name: reading
 steps:
@@ -31,10 +28,11 @@ steps:
   - {when: {system: You read a page, user: "The question: how many?"}, text: forty-two}
   - {when: {tool: Look}, text: "it says: {{last_result}}"}
 `
-		if err := os.WriteFile(play, []byte(script), 0o600); err != nil {
+		play, err := scripted.Parse([]byte(script))
+		if err != nil {
 			t.Fatal(err)
 		}
-		m, err := scripted.Open(play, nil)
+		m, err := scripted.New(play, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

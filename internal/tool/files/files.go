@@ -8,7 +8,7 @@
 //	f, err := files.New(folders, nil)
 //	registry, err := tool.NewRegistry(f.Tools()...)
 //
-// Everything goes through [tool.Folders]; regular files only. A file is replaced
+// Everything goes through [folder.Folders]; regular files only. A file is replaced
 // whole or not at all: a hard link to it keeps the old content, a link stays a
 // link and its target is replaced. It is not for searching (package search) and
 // not for trees (no delete, no move: that is the shell's).
@@ -17,6 +17,8 @@ package files
 import (
 	"sync"
 
+	"github.com/holdfast-dev/holdfast/internal/tool/folder"
+	"github.com/holdfast-dev/holdfast/internal/tool/override"
 	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/tool"
 )
@@ -28,14 +30,14 @@ type Options struct {
 	MaxImage int64 // bytes; 5 MiB
 
 	// Override lets calls ask for one exception from a deny of the session; see
-	// [tool.Overriding].
+	// [override.Wrap].
 	Override bool
 }
 
 // Files is the set of file tools of one session, and what that session has read.
 // It is safe for concurrent use.
 type Files struct {
-	folders *tool.Folders
+	folders *folder.Folders
 	opts    Options
 	tools   []tool.Tool
 
@@ -54,7 +56,7 @@ type judged struct {
 
 // New makes the tools of one session over its folders, which stay the caller's
 // to close.
-func New(folders *tool.Folders, opts *Options) (*Files, error) {
+func New(folders *folder.Folders, opts *Options) (*Files, error) {
 	f := &Files{folders: folders, seen: map[string]string{}, judged: map[string]judged{}}
 	if opts != nil {
 		f.opts = *opts
@@ -74,7 +76,7 @@ func New(folders *tool.Folders, opts *Options) (*Files, error) {
 			return nil, err
 		}
 		if f.opts.Override {
-			if t, err = tool.Overriding(t); err != nil {
+			if t, err = override.Wrap(t); err != nil {
 				return nil, err
 			}
 		}
@@ -89,7 +91,7 @@ func (f *Files) Tools() []tool.Tool { return append([]tool.Tool(nil), f.tools...
 // request names the place that a call would touch, and remembers it for locate.
 // Of a file that would be changed it names the content, so that a yes does not
 // cover another.
-func (f *Files) request(call *tool.Call, op policy.Operation, path string) (tool.Place, policy.Request, error) {
+func (f *Files) request(call *tool.Call, op policy.Operation, path string) (folder.Place, policy.Request, error) {
 	p, err := f.find(op, path)
 	if err != nil {
 		return p, policy.Request{}, err
@@ -112,19 +114,19 @@ func (f *Files) request(call *tool.Call, op policy.Operation, path string) (tool
 // locate finds the place again when the call runs. A link that was turned since
 // the call was judged is refused. A call that was approved before a restart knows
 // the file as it was approved.
-func (f *Files) locate(call *tool.Call, path string) (tool.Place, error) {
+func (f *Files) locate(call *tool.Call, path string) (folder.Place, error) {
 	return f.locateFor(policy.OpWrite, call, path)
 }
 
 // find finds a place: what is only read may lie in folders besides.
-func (f *Files) find(op policy.Operation, path string) (tool.Place, error) {
+func (f *Files) find(op policy.Operation, path string) (folder.Place, error) {
 	if op == policy.OpRead {
 		return f.folders.LocateRead(path)
 	}
 	return f.folders.Locate(path)
 }
 
-func (f *Files) locateFor(op policy.Operation, call *tool.Call, path string) (tool.Place, error) {
+func (f *Files) locateFor(op policy.Operation, call *tool.Call, path string) (folder.Place, error) {
 	p, err := f.find(op, path)
 	if err != nil {
 		return p, err
@@ -135,7 +137,7 @@ func (f *Files) locateFor(op policy.Operation, call *tool.Call, path string) (to
 	about, ok := f.judged[key]
 	delete(f.judged, key)
 	if ok && about.abs != p.Abs {
-		return p, &tool.PathError{Path: path, Err: tool.ErrMoved}
+		return p, &folder.PathError{Path: path, Err: folder.ErrMoved}
 	}
 	if _, read := f.seen[p.Abs]; call.Resumed && about.base != "" && about.base != absent && !read {
 		f.seen[p.Abs] = about.base

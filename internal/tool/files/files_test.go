@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/holdfast-dev/holdfast/internal/tool/files"
+	"github.com/holdfast-dev/holdfast/internal/tool/folder"
 	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/tool"
 	"github.com/holdfast-dev/holdfast/transcript"
@@ -19,7 +20,7 @@ import (
 type desk struct {
 	testing.TB
 	dir     string
-	folders *tool.Folders
+	folders *folder.Folders
 	tools   *tool.Registry
 }
 
@@ -29,7 +30,7 @@ func newDesk(t testing.TB, opts *files.Options) *desk {
 	if err != nil {
 		t.Fatal(err)
 	}
-	folders, err := tool.OpenFolders(dir)
+	folders, err := folder.Open(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -221,7 +222,7 @@ func ExampleNew() {
 		return
 	}
 	defer os.RemoveAll(dir)
-	folders, err := tool.OpenFolders(dir)
+	folders, err := folder.Open(dir)
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -14,6 +14,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/holdfast-dev/holdfast/internal/tool/folder"
 	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/tool"
 	"github.com/holdfast-dev/holdfast/transcript"
@@ -75,7 +76,7 @@ func (f *Files) read(ctx context.Context, call *tool.Call, in readInput) (tool.R
 	r := &lines{ctx: ctx, in: bufio.NewReaderSize(file, 64<<10)}
 	head, err := r.in.Peek(sniffed)
 	if err != nil && !errors.Is(err, io.EOF) {
-		return tool.Failure((&tool.PathError{Path: p.Abs, Err: err}).Error()), nil
+		return tool.Failure((&folder.PathError{Path: p.Abs, Err: err}).Error()), nil
 	}
 	if mime := http.DetectContentType(head); isImage(mime) {
 		return f.image(p, info, r.in, mime)
@@ -91,7 +92,7 @@ func (f *Files) read(ctx context.Context, call *tool.Call, in readInput) (tool.R
 	}
 	out, err := f.numbered(r, in)
 	if err != nil {
-		return tool.Failure((&tool.PathError{Path: p.Abs, Err: err}).Error()), nil
+		return tool.Failure((&folder.PathError{Path: p.Abs, Err: err}).Error()), nil
 	}
 	var sum []byte
 	if r.sum != nil {
@@ -102,10 +103,10 @@ func (f *Files) read(ctx context.Context, call *tool.Call, in readInput) (tool.R
 }
 
 // readNotebook shows a notebook by its cells, and what only says that it is one as text.
-func (f *Files) readNotebook(p tool.Place, info fs.FileInfo, r *lines, in readInput) (tool.Result, error) {
+func (f *Files) readNotebook(p folder.Place, info fs.FileInfo, r *lines, in readInput) (tool.Result, error) {
 	data, err := io.ReadAll(io.LimitReader(r.in, maxWhole+1))
 	if err != nil {
-		return tool.Failure((&tool.PathError{Path: p.Abs, Err: err}).Error()), nil //nolint:nilerr // the model is told
+		return tool.Failure((&folder.PathError{Path: p.Abs, Err: err}).Error()), nil //nolint:nilerr // the model is told
 	}
 	sum := sha256.Sum256(data)
 	n, wrong := parseNotebook(bytes.TrimPrefix(data, bom))
@@ -115,7 +116,7 @@ func (f *Files) readNotebook(p tool.Place, info fs.FileInfo, r *lines, in readIn
 	} else {
 		r.in, r.sum = bufio.NewReaderSize(bytes.NewReader(data), 64<<10), nil
 		if out, err = f.numbered(r, in); err != nil {
-			return tool.Failure((&tool.PathError{Path: p.Abs, Err: err}).Error()), nil //nolint:nilerr // the model is told
+			return tool.Failure((&folder.PathError{Path: p.Abs, Err: err}).Error()), nil //nolint:nilerr // the model is told
 		}
 		out.Content = append(out.Content, transcript.Text{Text: "[the file " + wrong.Error() + "]"})
 	}
@@ -191,14 +192,14 @@ func parts(texts ...string) []transcript.Part {
 	return list
 }
 
-func (f *Files) image(p tool.Place, info fs.FileInfo, in io.Reader, mime string) (tool.Result, error) {
+func (f *Files) image(p folder.Place, info fs.FileInfo, in io.Reader, mime string) (tool.Result, error) {
 	tooBig := tool.Failure(fmt.Sprintf("%s: the image is larger than %d bytes", p.Abs, f.opts.MaxImage))
 	if info.Size() > f.opts.MaxImage {
 		return tooBig, nil
 	}
 	data, err := io.ReadAll(io.LimitReader(in, f.opts.MaxImage+1))
 	if err != nil {
-		return tool.Failure((&tool.PathError{Path: p.Abs, Err: err}).Error()), nil //nolint:nilerr // the model is told
+		return tool.Failure((&folder.PathError{Path: p.Abs, Err: err}).Error()), nil //nolint:nilerr // the model is told
 	}
 	if int64(len(data)) > f.opts.MaxImage {
 		return tooBig, nil
@@ -211,7 +212,7 @@ func (f *Files) image(p tool.Place, info fs.FileInfo, in io.Reader, mime string)
 }
 
 // refuseBinary says what there is instead of text; of a file beyond maxWhole without its sum.
-func refuseBinary(p tool.Place, info fs.FileInfo, in io.Reader, why string) tool.Result {
+func refuseBinary(p folder.Place, info fs.FileInfo, in io.Reader, why string) tool.Result {
 	about := fmt.Sprintf("%d bytes", info.Size())
 	if info.Size() <= maxWhole {
 		sum := sha256.New()

@@ -9,6 +9,7 @@ import (
 	"io/fs"
 
 	"github.com/holdfast-dev/holdfast/internal/record"
+	"github.com/holdfast-dev/holdfast/internal/tool/folder"
 	"github.com/holdfast-dev/holdfast/tool"
 )
 
@@ -22,7 +23,7 @@ type original struct {
 // replace puts data in the place of a file, whole or not at all, once its content is
 // saved. When that is no longer what lies there, nothing happens. The changes are there
 // when the content was replaced, also with an error.
-func (f *Files) replace(ctx context.Context, call *tool.Call, p tool.Place, data []byte, was original) ([]record.FileChange, error) {
+func (f *Files) replace(ctx context.Context, call *tool.Call, p folder.Place, data []byte, was original) ([]record.FileChange, error) {
 	sum := sha256.Sum256(data)
 	after := hex.EncodeToString(sum[:])
 	if err := save(ctx, call, p, was, after); err != nil {
@@ -30,7 +31,7 @@ func (f *Files) replace(ctx context.Context, call *tool.Call, p tool.Place, data
 	}
 	info, err := f.folders.Replace(p, data, was.info, 0)
 	if info == nil {
-		if errors.Is(err, tool.ErrChanged) {
+		if errors.Is(err, folder.ErrChanged) {
 			err = stale(p)
 		}
 		return nil, err
@@ -40,7 +41,7 @@ func (f *Files) replace(ctx context.Context, call *tool.Call, p tool.Place, data
 }
 
 // save keeps what a call is about to change.
-func save(ctx context.Context, call *tool.Call, p tool.Place, was original, after string) error {
+func save(ctx context.Context, call *tool.Call, p folder.Place, was original, after string) error {
 	if call.Save == nil {
 		return nil
 	}

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/holdfast-dev/holdfast/internal/tool/folder"
 	"github.com/holdfast-dev/holdfast/tool"
 )
 
@@ -30,7 +31,7 @@ func TestReplaceAfterARace(t *testing.T) {
 			if err := errors.Join(os.Mkdir(dir+"/d", 0o755), os.WriteFile(dir+"/d/f", []byte("old"), 0o644), os.WriteFile(dir+"/other", nil, 0o644)); err != nil {
 				t.Fatal(err)
 			}
-			folders, err := tool.OpenFolders(dir)
+			folders, err := folder.Open(dir)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -65,7 +66,7 @@ func TestReplaceAfterARace(t *testing.T) {
 
 func TestReplaceNothing(t *testing.T) {
 	dir := t.TempDir()
-	folders, err := tool.OpenFolders(dir)
+	folders, err := folder.Open(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -97,7 +98,7 @@ func TestSavedBeforeItIsChanged(t *testing.T) {
 	}
 	write("a", "one\n", 0o640)
 	write("empty", "", 0o600)
-	folders, err := tool.OpenFolders(dir)
+	folders, err := folder.Open(dir)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,6 +10,7 @@ import (
 	"io/fs"
 
 	"github.com/holdfast-dev/holdfast/internal/record"
+	"github.com/holdfast-dev/holdfast/internal/tool/folder"
 	"github.com/holdfast-dev/holdfast/tool"
 )
 
@@ -31,7 +32,7 @@ func digest(info fs.FileInfo, sum []byte) string {
 
 // base identifies what lies at a place: the digest of a file, "absent" when there is
 // nothing, "" when there is no file that can be read.
-func base(p tool.Place) string {
+func base(p folder.Place) string {
 	file, info, err := p.Open()
 	if errors.Is(err, fs.ErrNotExist) {
 		return absent
@@ -51,7 +52,7 @@ func base(p tool.Place) string {
 }
 
 // shows notes that a result shows a file.
-func (f *Files) shows(r *tool.Result, p tool.Place, digest string) {
+func (f *Files) shows(r *tool.Result, p folder.Place, digest string) {
 	f.remember(p.Abs, digest)
 	r.Seen = []record.ShownFile{{Path: p.Abs, Digest: digest}}
 }
@@ -75,7 +76,7 @@ type remembering struct {
 	f *Files
 }
 
-// Recall implements [tool.Recaller].
+// Recall implements [optional.Recaller].
 func (t remembering) Recall(seen []record.ShownFile) {
 	t.f.mu.Lock()
 	defer t.f.mu.Unlock()
@@ -88,14 +89,14 @@ func (t remembering) Recall(seen []record.ShownFile) {
 
 // current reads a whole file for an edit and checks that the model knows it as
 // it is.
-func (f *Files) current(p tool.Place) (original, error) {
+func (f *Files) current(p folder.Place) (original, error) {
 	file, info, err := p.Open()
 	if err != nil {
 		return original{}, err
 	}
 	defer file.Close()
 	if info.Size() > maxWhole {
-		return original{}, &tool.PathError{Path: p.Abs, Err: fmt.Errorf("is %d bytes; files beyond %d are not edited", info.Size(), maxWhole)}
+		return original{}, &folder.PathError{Path: p.Abs, Err: fmt.Errorf("is %d bytes; files beyond %d are not edited", info.Size(), maxWhole)}
 	}
 	was, ok := f.recall(p.Abs)
 	if !ok {
@@ -103,7 +104,7 @@ func (f *Files) current(p tool.Place) (original, error) {
 	}
 	data, err := io.ReadAll(io.LimitReader(file, maxWhole+1))
 	if err != nil {
-		return original{}, &tool.PathError{Path: p.Abs, Err: err}
+		return original{}, &folder.PathError{Path: p.Abs, Err: err}
 	}
 	if sum := sha256.Sum256(data); hex.EncodeToString(sum[:]) != was {
 		return original{}, stale(p)
@@ -113,7 +114,7 @@ func (f *Files) current(p tool.Place) (original, error) {
 
 // overwritable checks that a file may be replaced without being looked at again, and
 // reads what it is. An error that wraps fs.ErrNotExist: there is none.
-func (f *Files) overwritable(p tool.Place) (original, error) {
+func (f *Files) overwritable(p folder.Place) (original, error) {
 	file, info, err := p.Open()
 	if err != nil {
 		return original{}, err
@@ -135,7 +136,7 @@ func (f *Files) overwritable(p tool.Place) (original, error) {
 		all = io.MultiWriter(h, &held)
 	}
 	if _, err := io.Copy(all, io.LimitReader(file, info.Size()+1)); err != nil {
-		return original{}, &tool.PathError{Path: p.Abs, Err: err}
+		return original{}, &folder.PathError{Path: p.Abs, Err: err}
 	}
 	o := original{info: info, sum: hex.EncodeToString(h.Sum(nil))}
 	if !large {
@@ -149,10 +150,10 @@ func (f *Files) overwritable(p tool.Place) (original, error) {
 	return o, nil
 }
 
-func unread(p tool.Place) error {
-	return &tool.PathError{Path: p.Abs, Err: errors.New("exists and has not been read in this session: read it first")}
+func unread(p folder.Place) error {
+	return &folder.PathError{Path: p.Abs, Err: errors.New("exists and has not been read in this session: read it first")}
 }
 
-func stale(p tool.Place) error {
-	return &tool.PathError{Path: p.Abs, Err: errors.New("has changed since it was read: read it again")}
+func stale(p folder.Place) error {
+	return &folder.PathError{Path: p.Abs, Err: errors.New("has changed since it was read: read it again")}
 }

@@ -8,6 +8,7 @@ import (
 	"os"
 	"strings"
 
+	"github.com/holdfast-dev/holdfast/internal/tool/folder"
 	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/tool"
 )
@@ -64,7 +65,7 @@ func (f *Files) write(ctx context.Context, call *tool.Call, in writeInput) (tool
 }
 
 // writable checks that the file itself may be written: a rename would not ask.
-func writable(p tool.Place) error {
+func writable(p folder.Place) error {
 	out, err := p.Root.OpenFile(p.Rel, os.O_WRONLY, 0)
 	if err != nil {
 		return errors.New(failed(p, err))
@@ -73,8 +74,8 @@ func writable(p tool.Place) error {
 }
 
 // failed words an error about a place once, without the names of system calls.
-func failed(p tool.Place, err error) string {
-	if e, ok := errors.AsType[*tool.PathError](err); ok {
+func failed(p folder.Place, err error) string {
+	if e, ok := errors.AsType[*folder.PathError](err); ok {
 		return e.Error()
 	}
 	if e, ok := errors.AsType[*fs.PathError](err); ok {
@@ -82,11 +83,11 @@ func failed(p tool.Place, err error) string {
 	} else if e, ok := errors.AsType[*os.LinkError](err); ok {
 		err = e.Err
 	}
-	return (&tool.PathError{Path: p.Abs, Err: err}).Error()
+	return (&folder.PathError{Path: p.Abs, Err: err}).Error()
 }
 
 // unopened words why there is no file to read or to change.
-func unopened(p tool.Place, err error) string {
+func unopened(p folder.Place, err error) string {
 	if errors.Is(err, fs.ErrNotExist) {
 		return "File not found: " + p.Abs
 	}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/bmatcuk/doublestar/v4"
 
+	"github.com/holdfast-dev/holdfast/internal/tool/folder"
 	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/tool"
 )
@@ -40,13 +41,13 @@ func (s *Search) newGlob() (tool.Tool, error) {
 }
 
 // globStart splits a pattern into the folder where it starts and the rest.
-func (s *Search) globStart(in globInput) (tool.Place, string, error) {
+func (s *Search) globStart(in globInput) (folder.Place, string, error) {
 	base, pattern := doublestar.SplitPattern(in.Pattern)
 	if pattern == "" {
-		return tool.Place{}, "", fmt.Errorf("%q is not a usable pattern", in.Pattern)
+		return folder.Place{}, "", fmt.Errorf("%q is not a usable pattern", in.Pattern)
 	}
 	if err := policy.CheckGlob(pattern); err != nil {
-		return tool.Place{}, "", err
+		return folder.Place{}, "", err
 	}
 	dir := cmp.Or(in.Path, ".")
 	if strings.HasPrefix(base, "~/") || filepath.IsAbs(base) {
@@ -108,7 +109,7 @@ func (s *Search) glob(ctx context.Context, _ *tool.Call, in globInput) (tool.Res
 }
 
 // folder finds a directory that the model named.
-func (s *Search) folder(dir string) (tool.Place, error) {
+func (s *Search) folder(dir string) (folder.Place, error) {
 	p, err := s.folders.Locate(dir)
 	if err != nil {
 		return p, err
@@ -126,7 +127,7 @@ func (s *Search) folder(dir string) (tool.Place, error) {
 }
 
 // missing is what the model is told of a folder that is not there.
-func missing(p tool.Place) string { return "Directory not found: " + p.Abs }
+func missing(p folder.Place) string { return "Directory not found: " + p.Abs }
 
 // shorten names a path as the model may use it: relative below the current
 // directory, else absolute.

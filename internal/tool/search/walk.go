@@ -11,7 +11,7 @@ import (
 	"strings"
 	"syscall"
 
-	"github.com/holdfast-dev/holdfast/tool"
+	"github.com/holdfast-dev/holdfast/internal/tool/folder"
 )
 
 // errStop ends a walk early, without an error.
@@ -45,9 +45,9 @@ type walker struct {
 	ctx     context.Context
 	hide    func(abs string) bool
 	visit   func(file) error
-	base    tool.Place // where it began
-	noLinks bool       // leave out links to files, too
-	skipped int        // folders that could not be read
+	base    folder.Place // where it began
+	noLinks bool         // leave out links to files, too
+	skipped int          // folders that could not be read
 }
 
 func (w *walker) walk() error {
@@ -137,7 +137,7 @@ func (w *walker) below(rel string) string {
 func leftOut(dir string) bool { return strings.HasPrefix(dir, ".") || dir == "node_modules" }
 
 // ignoreAbove reads the .gitignore files of the folders above a place.
-func ignoreAbove(p tool.Place) *ignore {
+func ignoreAbove(p folder.Place) *ignore {
 	if p.Rel == "." {
 		return nil
 	}

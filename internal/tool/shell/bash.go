@@ -10,6 +10,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/holdfast-dev/holdfast/internal/tool/override"
 	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/tool"
 	"github.com/holdfast-dev/holdfast/transcript"
@@ -58,7 +59,7 @@ func (s *Shell) newBash() (tool.Tool, error) {
 		t, err = withoutFields(t, hidden...)
 	}
 	if err == nil && s.opts.Override {
-		t, err = tool.Overriding(t)
+		t, err = override.Wrap(t)
 	}
 	return detaching{t}, err
 }
@@ -73,6 +74,9 @@ func (detaching) Detach(c *tool.Call) time.Duration {
 	}
 	return -1
 }
+
+// Awaited is false: what was started in the background may be a server.
+func (detaching) Awaited(*tool.Call) bool { return false }
 
 // mayLeave reports whether the model may ask for a run outside of the sandbox.
 func (s *Shell) mayLeave() bool {

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/holdfast-dev/holdfast/internal/missing"
+	"github.com/holdfast-dev/holdfast/internal/tool/folder"
 	"github.com/holdfast-dev/holdfast/internal/tool/shell"
 	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/sandbox"
@@ -26,7 +27,7 @@ import (
 type bench struct {
 	testing.TB
 	dir     string
-	folders *tool.Folders
+	folders *folder.Folders
 	bash    tool.Tool
 	tools   []tool.Tool
 }
@@ -90,7 +91,7 @@ func open(t testing.TB, opts *shell.Options) *bench {
 
 func openIn(t testing.TB, dir string, opts *shell.Options) *bench {
 	t.Helper()
-	folders, err := tool.OpenFolders(dir)
+	folders, err := folder.Open(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -389,7 +390,7 @@ func ExampleNew() {
 		return
 	}
 	defer os.RemoveAll(dir)
-	folders, err := tool.OpenFolders(dir)
+	folders, err := folder.Open(dir)
 	if err != nil {
 		fmt.Println(err)
 		return

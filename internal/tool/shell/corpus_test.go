@@ -11,6 +11,7 @@ import (
 
 	"github.com/holdfast-dev/holdfast/internal/corpus"
 	"github.com/holdfast-dev/holdfast/internal/tool/files"
+	"github.com/holdfast-dev/holdfast/internal/tool/folder"
 	"github.com/holdfast-dev/holdfast/internal/tool/shell"
 	"github.com/holdfast-dev/holdfast/tool"
 )
@@ -43,7 +44,7 @@ func tryReadback(t *testing.T, _ corpus.Case) {
 		t.Fatalf("%q", got)
 	}
 	path := strings.TrimRight(found[2], " …]")
-	folders, err := tool.OpenFolders(out)
+	folders, err := folder.Open(out)
 	if err != nil {
 		t.Fatal(err)
 	}

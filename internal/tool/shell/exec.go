@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/holdfast-dev/holdfast/internal/shellread"
+	"github.com/holdfast-dev/holdfast/internal/tool/override"
 	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/tool"
 )
@@ -36,7 +37,7 @@ func (s *Shell) newExec() (tool.Tool, error) {
 		return []policy.Request{r}, err
 	})
 	if err == nil && s.opts.Override {
-		t, err = tool.Overriding(t)
+		t, err = override.Wrap(t)
 	}
 	return t, err
 }

@@ -25,6 +25,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/holdfast-dev/holdfast/internal/tool/folder"
 	"github.com/holdfast-dev/holdfast/sandbox"
 	"github.com/holdfast-dev/holdfast/tool"
 )
@@ -56,7 +57,7 @@ type Options struct {
 	Background bool
 
 	// Override lets calls ask for one exception from a deny of the session; see
-	// [tool.Overriding].
+	// [override.Wrap].
 	Override bool
 
 	// Exec adds the tool Exec, which runs one program by its file and without a shell
@@ -80,7 +81,7 @@ type Options struct {
 
 // Shell is the Bash tool of one session. It is safe for concurrent use.
 type Shell struct {
-	folders *tool.Folders
+	folders *folder.Folders
 	opts    Options
 	program string
 	env     []string // of commands that nothing holds
@@ -91,7 +92,7 @@ type Shell struct {
 // New makes the tool. Commands start in the folders' current directory, and a cd
 // that stays inside the folders changes it. The folders stay the caller's to
 // close.
-func New(folders *tool.Folders, opts *Options) (*Shell, error) {
+func New(folders *folder.Folders, opts *Options) (*Shell, error) {
 	s := &Shell{folders: folders, program: "/bin/sh"}
 	if opts != nil {
 		s.opts = *opts

@@ -13,7 +13,7 @@ import (
 	"strings"
 	"syscall"
 
-	"github.com/holdfast-dev/holdfast/tool"
+	"github.com/holdfast-dev/holdfast/internal/tool/folder"
 )
 
 // Set is what was found.
@@ -163,13 +163,13 @@ func (s *Set) Without(leave func(*Skill) bool) *Set {
 	return &out
 }
 
-// folder is a place that is read.
-type folder struct {
+// opened is a place that is read.
+type opened struct {
 	root *os.Root // nil: links may lead anywhere
 	dir  string   // inside root, or absolute
 }
 
-func openPlace(p Place) (*folder, error) {
+func openPlace(p Place) (*opened, error) {
 	if p.Root == "" {
 		info, err := os.Stat(p.Dir)
 		if err == nil && !info.IsDir() {
@@ -178,7 +178,7 @@ func openPlace(p Place) (*folder, error) {
 		if err == nil && info.Mode().Perm()&0o002 != 0 {
 			err = errors.New("everybody may write this folder")
 		}
-		return &folder{dir: p.Dir}, err
+		return &opened{dir: p.Dir}, err
 	}
 	rel, err := filepath.Rel(p.Root, p.Dir)
 	if err != nil {
@@ -188,7 +188,7 @@ func openPlace(p Place) (*folder, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := &folder{root: root, dir: rel}
+	f := &opened{root: root, dir: rel}
 	info, err := root.Stat(rel)
 	if err == nil && !info.IsDir() {
 		err = errors.New("it is no folder")
@@ -200,13 +200,13 @@ func openPlace(p Place) (*folder, error) {
 	return f, nil
 }
 
-func (f *folder) Close() {
+func (f *opened) Close() {
 	if f.root != nil {
 		_ = f.root.Close()
 	}
 }
 
-func (f *folder) list() ([]string, error) {
+func (f *opened) list() ([]string, error) {
 	var entries []fs.DirEntry
 	var err error
 	if f.root == nil {
@@ -222,7 +222,7 @@ func (f *folder) list() ([]string, error) {
 }
 
 // read reads a regular file of at most a little more than a skill may have.
-func (f *folder) read(path string) ([]byte, error) {
+func (f *opened) read(path string) ([]byte, error) {
 	path = filepath.Join(f.dir, path)
 	stat, open := os.Stat, os.OpenFile
 	if f.root != nil {
@@ -232,7 +232,7 @@ func (f *folder) read(path string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := tool.Regular(info); err != nil {
+	if err := folder.Regular(info); err != nil {
 		return nil, err
 	}
 	r, err := open(path, os.O_RDONLY|syscall.O_NONBLOCK, 0) // a pipe must not hold us

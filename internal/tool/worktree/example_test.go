@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"os"
 
+	"github.com/holdfast-dev/holdfast/internal/tool/folder"
 	"github.com/holdfast-dev/holdfast/internal/tool/worktree"
-	"github.com/holdfast-dev/holdfast/tool"
 )
 
 func ExampleNew() {
@@ -15,7 +15,7 @@ func ExampleNew() {
 		return
 	}
 	defer os.RemoveAll(dir)
-	folders, err := tool.OpenFolders(dir)
+	folders, err := folder.Open(dir)
 	if err != nil {
 		fmt.Println(err)
 		return

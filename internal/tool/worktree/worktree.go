@@ -26,6 +26,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/holdfast-dev/holdfast/internal/tool/folder"
 	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/tool"
 )
@@ -50,7 +51,7 @@ type Options struct {
 
 // Worktree is the two tools of one session. It is safe for concurrent use.
 type Worktree struct {
-	folders *tool.Folders
+	folders *folder.Folders
 	o       Options
 	tools   []tool.Tool
 
@@ -77,7 +78,7 @@ type exitInput struct {
 }
 
 // New makes the tools for a session's folders, which stay the caller's.
-func New(folders *tool.Folders, o *Options) (*Worktree, error) {
+func New(folders *folder.Folders, o *Options) (*Worktree, error) {
 	w := &Worktree{folders: folders}
 	if o != nil {
 		w.o = *o

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/holdfast-dev/holdfast/internal/missing"
+	"github.com/holdfast-dev/holdfast/internal/tool/folder"
 	"github.com/holdfast-dev/holdfast/internal/tool/worktree"
 	"github.com/holdfast-dev/holdfast/tool"
 	"github.com/holdfast-dev/holdfast/transcript"
@@ -22,7 +23,7 @@ import (
 type house struct {
 	t       testing.TB
 	repo    string
-	folders *tool.Folders
+	folders *folder.Folders
 	w       *worktree.Worktree
 	tools   map[string]tool.Tool
 	moves   []string
@@ -48,7 +49,7 @@ func newHouse(t testing.TB, o *worktree.Options) *house {
 	}
 	h.git("add", "a.txt")
 	h.git("commit", "--quiet", "-m", "first")
-	if h.folders, err = tool.OpenFolders(dir); err != nil {
+	if h.folders, err = folder.Open(dir); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { h.folders.Close() })
@@ -237,7 +238,7 @@ func TestWorktreeInAWorktree(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	folders, err := tool.OpenFolders(h.repo)
+	folders, err := folder.Open(h.repo)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -97,9 +97,9 @@ func (p Provider) status(x *Exchange) *model.Error {
 	}
 	switch x.header.Get("X-Should-Retry") {
 	case "true":
-		e.Retry = model.RetryYes
+		e.Retry = new(true)
 	case "false":
-		e.Retry = model.RetryNo
+		e.Retry = new(false)
 	}
 	if x.status/100 == 3 {
 		e.Message = "the address redirects, and a key is not sent elsewhere; hint: set the base URL to " +

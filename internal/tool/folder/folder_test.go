@@ -1,6 +1,6 @@
 //go:build unix
 
-package tool_test
+package folder_test
 
 import (
 	"errors"
@@ -13,7 +13,7 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/holdfast-dev/holdfast/tool"
+	"github.com/holdfast-dev/holdfast/internal/tool/folder"
 )
 
 // lay makes a tree: "dir/", "file" and "link -> target".
@@ -47,9 +47,9 @@ func realDir(t testing.TB) string {
 	return dir
 }
 
-func openFolders(t testing.TB, dir string, more ...string) *tool.Folders {
+func openFolders(t testing.TB, dir string, more ...string) *folder.Folders {
 	t.Helper()
-	f, err := tool.OpenFolders(dir, more...)
+	f, err := folder.Open(dir, more...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -97,28 +97,28 @@ func TestLocate(t *testing.T) {
 		path string
 		want error
 	}{
-		{"..", tool.ErrOutside},
-		{"../app-evil/secret", tool.ErrOutside},
-		{app + "-evil/secret", tool.ErrOutside},
-		{"/etc/passwd", tool.ErrOutside},
-		{"/", tool.ErrOutside},
-		{"d/../../../x", tool.ErrOutside},
-		{"~/../../x", tool.ErrOutside},
-		{"out", tool.ErrOutside},
-		{"outdir/o.txt", tool.ErrOutside},
-		{"outdir/new.txt", tool.ErrOutside}, // a missing leaf under a link that leads out
-		{"abs", tool.ErrOutside},            // absolute links are refused wherever they point
-		{"d/up/app-evil/secret", tool.ErrOutside},
+		{"..", folder.ErrOutside},
+		{"../app-evil/secret", folder.ErrOutside},
+		{app + "-evil/secret", folder.ErrOutside},
+		{"/etc/passwd", folder.ErrOutside},
+		{"/", folder.ErrOutside},
+		{"d/../../../x", folder.ErrOutside},
+		{"~/../../x", folder.ErrOutside},
+		{"out", folder.ErrOutside},
+		{"outdir/o.txt", folder.ErrOutside},
+		{"outdir/new.txt", folder.ErrOutside}, // a missing leaf under a link that leads out
+		{"abs", folder.ErrOutside},            // absolute links are refused wherever they point
+		{"d/up/app-evil/secret", folder.ErrOutside},
 		{"far", fs.ErrNotExist},
 		{"x", syscall.ELOOP},
 		{"a.txt/b", syscall.ENOTDIR},
-		{"", tool.ErrBadPath},
-		{"a\x00b", tool.ErrBadPath},
-		{strings.Repeat("d/", 3000), tool.ErrBadPath},
-		{strings.Repeat("n", 256), tool.ErrBadPath},
+		{"", folder.ErrBadPath},
+		{"a\x00b", folder.ErrBadPath},
+		{strings.Repeat("d/", 3000), folder.ErrBadPath},
+		{strings.Repeat("n", 256), folder.ErrBadPath},
 	} {
 		_, err := f.Locate(tt.path)
-		var bad *tool.PathError
+		var bad *folder.PathError
 		if !errors.Is(err, tt.want) || !errors.As(err, &bad) {
 			t.Errorf("%.40q: got %v, want %v", tt.path, err, tt.want)
 		}
@@ -183,7 +183,7 @@ func TestOpenFoldersRefuses(t *testing.T) {
 	dir := realDir(t)
 	lay(t, dir, "file")
 	for _, bad := range []string{dir + "/none", dir + "/file"} {
-		if f, err := tool.OpenFolders(dir, bad); err == nil {
+		if f, err := folder.Open(dir, bad); err == nil {
 			f.Close()
 			t.Errorf("%s was taken", bad)
 		}
@@ -196,7 +196,7 @@ func TestOpenAfterARace(t *testing.T) {
 	lay(t, outside, "secret")
 	lay(t, dir, "f", "inner/f", "d/f")
 	f := openFolders(t, dir)
-	locate := func(path string) tool.Place {
+	locate := func(path string) folder.Place {
 		p, err := f.Locate(path)
 		if err != nil {
 			t.Fatal(err)
@@ -279,14 +279,14 @@ func FuzzLocate(f *testing.F) {
 	})
 }
 
-func ExampleOpenFolders() {
+func ExampleOpen() {
 	dir, err := os.MkdirTemp("", "example")
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
 	defer os.RemoveAll(dir)
-	folders, err := tool.OpenFolders(dir)
+	folders, err := folder.Open(dir)
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -295,7 +295,7 @@ func ExampleOpenFolders() {
 	p, err := folders.Locate("src/../main.go")
 	fmt.Println(p.Rel, err)
 	_, err = folders.Locate("../../etc/passwd")
-	fmt.Println(errors.Is(err, tool.ErrOutside))
+	fmt.Println(errors.Is(err, folder.ErrOutside))
 	// Output:
 	// main.go <nil>
 	// true
@@ -314,7 +314,7 @@ func TestPlaceKeepsTheNameOfALink(t *testing.T) {
 	if err := os.Symlink("env.local", filepath.Join(dir, ".env")); err != nil {
 		t.Fatal(err)
 	}
-	f, err := tool.OpenFolders(dir)
+	f, err := folder.Open(dir)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,4 +1,4 @@
-package tool
+package folder
 
 import (
 	"errors"
@@ -50,7 +50,7 @@ func TestWhatIsWrittenHasNoName(t *testing.T) {
 func TestPut(t *testing.T) {
 	for _, named := range []bool{false, true} {
 		dir := t.TempDir()
-		f, err := OpenFolders(dir)
+		f, err := Open(dir)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -1,10 +1,14 @@
-package model
+// Package known has the prices and context sizes of models that are known without asking their
+// providers.
+package known
 
 import (
 	_ "embed"
 	"encoding/json"
 	"strings"
 	"sync"
+
+	"github.com/holdfast-dev/holdfast/model"
 )
 
 //go:embed prices.json
@@ -12,17 +16,17 @@ var pricesJSON []byte
 
 // Facts are what is known about a model without asking its provider.
 type Facts struct {
-	Context   int    `json:"context,omitempty"`    // tokens it can see; 0 when unknown
-	MaxOutput int    `json:"max_output,omitempty"` // tokens it can write; 0 when unknown
-	Price     *Price `json:"price,omitempty"`      // nil when unknown
-	Thinking  string `json:"thinking,omitempty"`   // one of the Thinking constants, or ""
+	Context   int          `json:"context,omitempty"`    // tokens it can see; 0 when unknown
+	MaxOutput int          `json:"max_output,omitempty"` // tokens it can write; 0 when unknown
+	Price     *model.Price `json:"price,omitempty"`      // nil when unknown
+	Thinking  string       `json:"thinking,omitempty"`   // Budget, Adaptive, Preserved or ""
 }
 
 // How a Claude model is told to think.
 const (
-	ThinkingBudget    = "budget"    // by a number of tokens
-	ThinkingAdaptive  = "adaptive"  // by effort
-	ThinkingPreserved = "preserved" // by effort; its thinking is bound to what came before it
+	Budget    = "budget"    // by a number of tokens
+	Adaptive  = "adaptive"  // by effort
+	Preserved = "preserved" // by effort; its thinking is bound to what came before it
 )
 
 // Lookup finds what is known about a provider's model. A name that ends in a
@@ -68,7 +72,7 @@ var prices = sync.OnceValue(func() map[string]map[string]Facts {
 		Models map[string]map[string]Facts `json:"models"`
 	}
 	if err := json.Unmarshal(pricesJSON, &doc); err != nil {
-		panic("model: prices.json: " + err.Error()) // it is compiled in and tested
+		panic("prices.json: " + err.Error()) // it is compiled in and tested
 	}
 	return doc.Models
 })

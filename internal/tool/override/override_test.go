@@ -1,4 +1,4 @@
-package tool_test
+package override_test
 
 import (
 	"context"
@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/holdfast-dev/holdfast/internal/tool/override"
 	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/tool"
 )
@@ -14,7 +15,7 @@ type echoInput struct {
 	Text string `json:"text"`
 }
 
-func TestOverriding(t *testing.T) {
+func TestWrap(t *testing.T) {
 	ran := ""
 	plain, err := tool.New(tool.Spec{Name: "Echo"}, func(_ context.Context, call *tool.Call, in echoInput) (tool.Result, error) {
 		ran = string(call.Input)
@@ -25,11 +26,11 @@ func TestOverriding(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	echo, err := tool.Overriding(plain)
+	echo, err := override.Wrap(plain)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := tool.Overriding(echo); err == nil {
+	if _, err := override.Wrap(echo); err == nil {
 		t.Error("a field of that name was there already")
 	}
 	if s := string(echo.Spec().Input); !strings.Contains(s, `"override"`) || strings.Contains(string(plain.Spec().Input), `"override"`) {

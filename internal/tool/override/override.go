@@ -1,12 +1,14 @@
-package tool
+// Package override lets a call of a tool ask for one exception.
+package override
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
 
+	"github.com/holdfast-dev/holdfast/internal/jsontree"
 	"github.com/holdfast-dev/holdfast/policy"
+	"github.com/holdfast-dev/holdfast/tool"
 )
 
 // overrideField is the field of an input by which a call asks for an exception.
@@ -14,9 +16,9 @@ const overrideField = "override"
 
 const aboutOverride = "Only after the person has denied this for the session: ask for one exception, which the task needs"
 
-// Overriding gives a tool a field "override": a call that sets it asks once for what a deny
+// Wrap gives a tool a field "override": a call that sets it asks once for what a deny
 // of the session forbids (seed 002's policy-deny-override). The tool itself does not see it.
-func Overriding(t Tool) (Tool, error) {
+func Wrap(t tool.Tool) (tool.Tool, error) {
 	o := &overriding{Tool: t, spec: t.Spec()}
 	var schema, properties map[string]json.RawMessage
 	if err := json.Unmarshal(o.spec.Input, &schema); err != nil {
@@ -40,15 +42,15 @@ func Overriding(t Tool) (Tool, error) {
 }
 
 type overriding struct {
-	Tool
-	spec Spec
+	tool.Tool
+	spec tool.Spec
 }
 
 // Spec describes the tool with the field.
-func (o *overriding) Spec() Spec { return o.spec }
+func (o *overriding) Spec() tool.Spec { return o.spec }
 
 // Requests are those of the tool, which ask for the exception when the call does.
-func (o *overriding) Requests(call *Call) ([]policy.Request, error) {
+func (o *overriding) Requests(call *tool.Call) ([]policy.Request, error) {
 	inner, override, err := o.split(call)
 	if err != nil {
 		return nil, err
@@ -61,21 +63,19 @@ func (o *overriding) Requests(call *Call) ([]policy.Request, error) {
 }
 
 // Run runs the call without the field.
-func (o *overriding) Run(ctx context.Context, call *Call) (Result, error) {
+func (o *overriding) Run(ctx context.Context, call *tool.Call) (tool.Result, error) {
 	inner, _, err := o.split(call)
 	if err != nil {
-		return Failure(err.Error()), nil
+		return tool.Failure(err.Error()), nil
 	}
 	return o.Tool.Run(ctx, inner)
 }
 
 // split takes the field out of a call's input. What is no object, or has a field twice, is
 // the tool's to refuse.
-func (o *overriding) split(call *Call) (inner *Call, override bool, err error) {
-	r := reader{dec: json.NewDecoder(bytes.NewReader(call.Input))}
-	r.dec.UseNumber()
+func (o *overriding) split(call *tool.Call) (inner *tool.Call, override bool, err error) {
 	var fields map[string]json.RawMessage
-	_, wrong := r.value(0)
+	_, wrong := jsontree.Parse(call.Input)
 	if wrong == nil {
 		wrong = json.Unmarshal(call.Input, &fields)
 	}
@@ -87,7 +87,7 @@ func (o *overriding) split(call *Call) (inner *Call, override bool, err error) {
 		return call, false, nil
 	}
 	if err := json.Unmarshal(value, &override); err != nil {
-		return nil, false, &InputError{Tool: o.spec.Name, Err: fmt.Errorf("%s: want true or false", overrideField)}
+		return nil, false, &tool.InputError{Tool: o.spec.Name, Err: fmt.Errorf("%s: want true or false", overrideField)}
 	}
 	delete(fields, overrideField)
 	as := *call

@@ -1,4 +1,10 @@
-package tool
+// Package folder finds paths inside the directories that a session's tools may touch, and
+// reads and replaces files there. What leads outside is refused.
+//
+//	folders, err := folder.Open(cwd)
+//	place, err := folders.Locate("src/a.go")
+//	file, info, err := place.Open()
+package folder
 
 import (
 	"errors"
@@ -9,6 +15,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"unicode/utf8"
 )
 
 // Folders are the directories that a session's tools may touch, and the current
@@ -34,10 +41,10 @@ type folder struct {
 	unseal      *unsealer // nil: files are as they are
 }
 
-// OpenFolders opens the folders of a session: dir, which is also the first
+// Open opens the folders of a session: dir, which is also the first
 // current directory, and more. The caller closes it when the session's tools
 // have come to rest.
-func OpenFolders(dir string, more ...string) (*Folders, error) {
+func Open(dir string, more ...string) (*Folders, error) {
 	f := &Folders{}
 	f.home, _ = os.UserHomeDir()
 	for _, d := range append([]string{dir}, more...) {
@@ -329,4 +336,15 @@ func (d *folder) resolved() string {
 		return plain
 	}
 	return d.given
+}
+
+// clip keeps the first n bytes of s, cut between characters.
+func clip(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	for n > 0 && !utf8.RuneStart(s[n]) {
+		n--
+	}
+	return s[:n] + "…"
 }

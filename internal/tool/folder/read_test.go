@@ -1,12 +1,12 @@
 //go:build unix
 
-package tool_test
+package folder_test
 
 import (
 	"errors"
 	"testing"
 
-	"github.com/holdfast-dev/holdfast/tool"
+	"github.com/holdfast-dev/holdfast/internal/tool/folder"
 )
 
 // What lies in a folder besides is read, not written, and leads nowhere else.
@@ -29,7 +29,7 @@ func TestLocateReadFindsFoldersBesides(t *testing.T) {
 		if p, err := f.LocateRead(path); err != nil || p.Abs != base+want {
 			t.Errorf("%s: %s, %v", path, p.Abs, err)
 		}
-		if p, err := f.Locate(path); path != "a.txt" && !errors.Is(err, tool.ErrOutside) {
+		if p, err := f.Locate(path); path != "a.txt" && !errors.Is(err, folder.ErrOutside) {
 			t.Errorf("%s: what writes finds %s, %v", path, p.Abs, err)
 		}
 	}
@@ -40,7 +40,7 @@ func TestLocateReadFindsFoldersBesides(t *testing.T) {
 			t.Errorf("%s: found as %s", path, p.Abs)
 		}
 	}
-	var bad *tool.PathError
+	var bad *folder.PathError
 	if _, err := f.LocateRead("a\x00"); !errors.As(err, &bad) {
 		t.Error(err)
 	}
