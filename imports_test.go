@@ -120,10 +120,10 @@ var floors = map[string]int{
 	"internal/tool/folder":             2, // paths inside a session's folders
 	"internal/tool/optional":           3, // what an agent looks for in our tools
 	"internal/tool/override":           3,
-	"internal/tool/files":              3,
+	"internal/tool/files":              4,
 	"internal/tool/plan":               3,
 	"internal/tool/search":             3,
-	"internal/tool/shell":              3,
+	"internal/tool/shell":              4,
 	"internal/tool/skills":             3,
 	"internal/tool/tasks":              3,
 	"internal/tool/web":                3,
