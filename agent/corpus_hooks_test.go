@@ -133,12 +133,12 @@ func inputCase(t *testing.T, c corpus.Case, name string, expect map[string]json.
 func seedFields(in hook.Input) map[string]string {
 	f := map[string]string{
 		"event": in.Event.Spelled("seed"), "sessionId": in.SessionID, "cwd": in.CWD, "permissionMode": in.PermissionMode,
-		"toolName": in.Tool, "toolInput": string(in.ToolInput), "toolUseId": in.ToolUseID, "toolOutput": in.ToolOutput,
-		"error": in.Error, "agentId": in.Agent, "agentType": in.AgentType, "trigger": in.Trigger,
-		"lastAssistantMessage": in.LastMessage, "transcriptPath": in.TranscriptPath, "permissionSuggestions": string(in.Suggestions),
+		"toolName": in.Tool.Name, "toolInput": string(in.Tool.Input), "toolUseId": in.Tool.UseID, "toolOutput": in.Tool.Output,
+		"error": in.Tool.Error, "agentId": in.Agent, "agentType": in.AgentType, "trigger": in.Trigger,
+		"lastAssistantMessage": in.End.LastMessage, "transcriptPath": in.TranscriptPath, "permissionSuggestions": string(in.Tool.Suggestions),
 	}
 	if in.Event == hook.Stop || in.Event == hook.SubagentStop {
-		f["stopHookActive"] = map[bool]string{true: "true", false: "false"}[in.Active]
+		f["stopHookActive"] = map[bool]string{true: "true", false: "false"}[in.End.StopHookActive]
 	}
 	return f
 }

@@ -147,7 +147,7 @@ func (g *gate) hooks() *hook.Registry {
 		err = r.On(event, "", func(_ context.Context, in hook.Input) (*hook.Output, error) {
 			g.heard[word]++
 			g.heard[string(event)]++
-			g.shown[event] = append(g.shown[event], string(in.ToolInput))
+			g.shown[event] = append(g.shown[event], string(in.Tool.Input))
 			return &hook.Output{Block: word == "block"}, nil
 		})
 		if err != nil {

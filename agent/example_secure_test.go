@@ -53,7 +53,7 @@ func ExampleNew_secure() {
 	hooks := hook.New(nil)
 	defer hooks.Close()
 	err = hooks.On(hook.PermissionDenied, "", func(_ context.Context, in hook.Input) (*hook.Output, error) {
-		fmt.Println("denied:", in.Error)
+		fmt.Println("denied:", in.Tool.Error)
 		return nil, nil
 	})
 	if err != nil {

@@ -154,7 +154,7 @@ func TestAWaitingQuestionIsToldOf(t *testing.T) {
 			began := time.Now()
 			hooks := hook.New(nil)
 			err := hooks.Register(hook.Definition{Event: hook.Notification, Func: func(_ context.Context, in hook.Input) (*hook.Output, error) {
-				told, at = append(told, in.NotificationType), time.Now()
+				told, at = append(told, in.Note.Type), time.Now()
 				return nil, nil
 			}})
 			if err != nil {

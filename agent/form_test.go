@@ -110,7 +110,7 @@ func TestOthersDoNotFillInAForm(t *testing.T) {
 			t.Cleanup(func() { hooks.Close() })
 			for _, event := range []hook.Event{hook.PreToolUse, hook.PermissionRequest} {
 				if err := hooks.On(event, "", func(_ context.Context, in hook.Input) (*hook.Output, error) {
-					if len(in.Requests) == 1 && ofForm(in.Requests[0]) {
+					if len(in.Tool.Requests) == 1 && ofForm(in.Tool.Requests[0]) {
 						return &hook.Output{Permission: "allow", Input: forged}, nil
 					}
 					return nil, nil

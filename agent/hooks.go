@@ -95,7 +95,7 @@ func (a *Agent) fire(ctx context.Context, in hook.Input) (hook.Outcome, []entry)
 		return out, entries
 	}
 	for _, n := range out.Notes {
-		_, more := a.fire(ctx, hook.Input{Event: hook.Notification, Title: n.Title, Message: n.Body, NotificationType: "hook"})
+		_, more := a.fire(ctx, hook.Input{Event: hook.Notification, Note: hook.Note{Title: n.Title, Body: n.Body, Level: n.Level, Type: "hook"}})
 		entries = append(entries, more...)
 	}
 	return out, entries

@@ -120,14 +120,14 @@ func scenes(t *testing.T) []scene {
 	}}
 	list := []scene{
 		{event: hook.InstructionsLoaded, o: agent.Options{Instructions: agent.Instructions{
-			Text: "Run the tests.", Loaded: []hook.Input{{FilePath: "/p/AGENTS.md", Memory: "Project", LoadReason: "session_start"}},
+			Text: "Run the tests.", Loaded: []hook.Input{{File: hook.File{Path: "/p/AGENTS.md", Memory: "Project", LoadReason: "session_start"}}},
 		}}, check: func(t *testing.T, in hook.Input) {
-			wants(in.FilePath == "/p/AGENTS.md" && in.Memory == "Project" && in.LoadReason == "session_start", t, in)
+			wants(in.File.Path == "/p/AGENTS.md" && in.File.Memory == "Project" && in.File.LoadReason == "session_start", t, in)
 		}},
 		{event: hook.UserPromptExpansion, text: "/greet ann", o: agent.Options{Expand: func(context.Context, string) (*agent.Expansion, error) {
 			return &agent.Expansion{Command: "greet", Args: "ann", Source: "user", Text: "Greet ann."}, nil
 		}}, check: func(t *testing.T, in hook.Input) {
-			wants(in.Command == "greet" && in.CommandArgs == "ann" && in.Prompt == "/greet ann", t, in)
+			wants(in.Command.Name == "greet" && in.Command.Args == "ann" && in.Prompt == "/greet ann", t, in)
 		}},
 		{event: hook.Setup, o: agent.Options{Setup: "init"}, check: func(t *testing.T, in hook.Input) { wants(in.Trigger == "init", t, in) }},
 		{event: hook.SessionStart, check: func(t *testing.T, in hook.Input) { wants(in.Source == "startup" && in.Model == "m", t, in) }},
@@ -135,43 +135,45 @@ func scenes(t *testing.T) []scene {
 		{event: hook.SessionEnd, check: func(t *testing.T, in hook.Input) { wants(in.Reason == "other", t, in) }},
 		{event: hook.UserPromptSubmit, check: func(t *testing.T, in hook.Input) { wants(in.Prompt == "go" && in.Source == "user", t, in) }},
 		{event: hook.Stop, check: func(t *testing.T, in hook.Input) {
-			wants(in.LastMessage == "done" && in.Reason == "completed" && !in.Active, t, in)
+			wants(in.End.LastMessage == "done" && in.Reason == "completed" && !in.End.StopHookActive, t, in)
 		}},
 		{event: hook.StopFailure, m: broken, check: func(t *testing.T, in hook.Input) {
-			wants(in.Error == "authentication_failed" && strings.Contains(in.Details, "no key"), t, in)
+			wants(in.End.Error == "authentication_failed" && strings.Contains(in.End.Details, "no key"), t, in)
 		}},
 		{event: hook.PreToolUse, check: func(t *testing.T, in hook.Input) {
-			wants(in.Tool == "Edit" && in.ToolUseID == "c1" && string(in.ToolInput) == `{"file_path":"/p/a"}`, t, in)
+			wants(in.Tool.Name == "Edit" && in.Tool.UseID == "c1" && string(in.Tool.Input) == `{"file_path":"/p/a"}`, t, in)
 		}},
 		{event: hook.PostToolUse, check: func(t *testing.T, in hook.Input) {
-			wants(in.Tool == "Edit" && in.ToolOutput == "edited" && strings.Contains(string(in.Response), `"filePath":"/p/a"`), t, in)
+			wants(in.Tool.Name == "Edit" && in.Tool.Output == "edited" && strings.Contains(string(in.Tool.Response), `"filePath":"/p/a"`), t, in)
 		}},
 		{event: hook.PostToolBatch, check: func(t *testing.T, in hook.Input) {
 			wants(len(in.Calls) == 1 && in.Calls[0].UseID == "c1", t, in)
 		}},
 		{event: hook.PostToolUseFailure, tools: []tool.Tool{probe{name: "Edit", run: func(context.Context, *tool.Call) (tool.Result, error) {
 			return tool.Failure("no such file"), nil
-		}}}, check: func(t *testing.T, in hook.Input) { wants(in.Error == "no such file" && !in.Interrupt, t, in) }},
+		}}}, check: func(t *testing.T, in hook.Input) { wants(in.Tool.Error == "no such file" && !in.Tool.Interrupted, t, in) }},
 		{event: hook.PermissionRequest, o: agent.Options{Permissions: asks, Ask: answers(approval.Allow)}, check: func(t *testing.T, in hook.Input) {
-			wants(in.Tool == "Edit" && in.PermissionMode == "default", t, in)
+			wants(in.Tool.Name == "Edit" && in.PermissionMode == "default", t, in)
 		}},
 		{event: hook.PermissionDenied, o: agent.Options{Permissions: asks, Ask: answers(approval.Deny)}, check: func(t *testing.T, in hook.Input) {
-			wants(in.Tool == "Edit" && in.Reason != "" && in.Error == in.Reason, t, in)
+			wants(in.Tool.Name == "Edit" && in.Reason != "" && in.Tool.Error == in.Reason, t, in)
 		}},
 		{event: hook.PermissionDenied, o: agent.Options{Permissions: policy.Config{Mode: policy.ModeDontAsk}}, check: func(t *testing.T, in hook.Input) {
-			wants(in.Tool == "Edit" && in.Reason != "" && in.Error == in.Reason, t, in)
+			wants(in.Tool.Name == "Edit" && in.Reason != "" && in.Tool.Error == in.Reason, t, in)
 		}},
 		{event: hook.Notification, o: agent.Options{Permissions: asks, Ask: answers(approval.Allow)}, check: func(t *testing.T, in hook.Input) {
-			wants(in.NotificationType == "permission_prompt" && strings.Contains(in.Message, "Edit"), t, in)
+			wants(in.Note.Type == "permission_prompt" && strings.Contains(in.Note.Body, "Edit"), t, in)
 		}},
 		{event: hook.PreCompact, m: small(), check: func(t *testing.T, in hook.Input) { wants(in.Trigger == "auto", t, in) }},
 		{event: hook.PostCompact, m: small(), check: func(t *testing.T, in hook.Input) {
 			wants(in.Trigger == "auto" && strings.Contains(in.Summary, "a short summary"), t, in)
 		}},
 		{event: hook.PostModelSwitch, m: gone, o: agent.Options{Fallback: second}, check: func(t *testing.T, in hook.Input) {
-			wants(strings.Contains(in.Model, "second") && in.FromModel != in.Model, t, in)
+			wants(strings.Contains(in.Model, "second") && in.Switch.From != in.Model, t, in)
 		}},
-		{event: hook.FileChanged, check: func(t *testing.T, in hook.Input) { wants(in.FilePath == "/p/new.txt" && in.Change == "add", t, in) }},
+		{event: hook.FileChanged, check: func(t *testing.T, in hook.Input) {
+			wants(in.File.Path == "/p/new.txt" && in.File.Change == "add", t, in)
+		}},
 	}
 	for i := range list {
 		if list[i].tools == nil {
@@ -190,19 +192,19 @@ func laterScenes(t *testing.T) []scene {
 	var list []scene
 	add := func(part string, in hook.Input) {
 		list = append(list, scene{event: in.Event, later: part, fires: in, m: calls(t, "Edit", `{}`), check: func(t *testing.T, got hook.Input) {
-			wants(got.Name == in.Name && got.TaskID == in.TaskID && got.NewCWD == in.NewCWD && got.MCPServer == in.MCPServer && got.AgentType == in.AgentType, t, got)
+			wants(got.WorktreeName == in.WorktreeName && got.Task.ID == in.Task.ID && got.NewCWD == in.NewCWD && got.Question.Server == in.Question.Server && got.AgentType == in.AgentType, t, got)
 		}})
 	}
 	add("sub-agents", hook.Input{Event: hook.SubagentStart, AgentType: "explore"})
 	add("sub-agents", hook.Input{Event: hook.SubagentStop, AgentType: "explore"})
-	add("tasks", hook.Input{Event: hook.TaskCreated, TaskID: "1", TaskSubject: "build"})
-	add("tasks", hook.Input{Event: hook.TaskCompleted, TaskID: "1", TaskSubject: "build"})
-	add("teams", hook.Input{Event: hook.TeammateIdle, Teammate: "bob", Team: "red"})
-	add("worktrees", hook.Input{Event: hook.WorktreeCreate, Name: "w"})
-	add("worktrees", hook.Input{Event: hook.WorktreeRemove, Worktree: "/w"})
+	add("tasks", hook.Input{Event: hook.TaskCreated, Task: hook.Task{ID: "1", Subject: "build"}})
+	add("tasks", hook.Input{Event: hook.TaskCompleted, Task: hook.Task{ID: "1", Subject: "build"}})
+	add("teams", hook.Input{Event: hook.TeammateIdle, Task: hook.Task{Teammate: "bob", Team: "red"}})
+	add("worktrees", hook.Input{Event: hook.WorktreeCreate, WorktreeName: "w"})
+	add("worktrees", hook.Input{Event: hook.WorktreeRemove, WorktreePath: "/w"})
 	add("worktrees", hook.Input{Event: hook.CwdChanged, OldCWD: "/p", NewCWD: "/q"})
-	add("servers that ask", hook.Input{Event: hook.Elicitation, MCPServer: "db", Message: "which one?", ElicitMode: "form"})
-	add("servers that ask", hook.Input{Event: hook.ElicitationResult, MCPServer: "db", Action: "accept"})
+	add("servers that ask", hook.Input{Event: hook.Elicitation, Question: hook.MCPQuestion{Server: "db", Message: "which one?", Mode: "form"}})
+	add("servers that ask", hook.Input{Event: hook.ElicitationResult, Question: hook.MCPQuestion{Server: "db", Action: "accept"}})
 	add("watching settings", hook.Input{Event: hook.ConfigChange, Source: "user_settings"})
 	return list
 }

@@ -173,7 +173,7 @@ func TestOthersHearOfWhatIsOnDisk(t *testing.T) {
 			on = append(on, string(r.Payload))
 		}
 		all := strings.Join(on, "\n")
-		if !strings.Contains(all, `"id":"`+in.ToolUseID+`"`) || heard == 2 && !strings.Contains(on[len(on)-1], `"use_id":"c1"`) {
+		if !strings.Contains(all, `"id":"`+in.Tool.UseID+`"`) || heard == 2 && !strings.Contains(on[len(on)-1], `"use_id":"c1"`) {
 			t.Errorf("hook %d: on disk is\n%s", heard, all)
 		}
 		return hook.Answer{}
@@ -332,7 +332,7 @@ func TestAHooksAllowIsOfTheInputThatItSaw(t *testing.T) {
 	const was, is = `{"a":1}`, `{"b":2}`
 	allows := func(inputs ...string) hook.Func {
 		return func(_ context.Context, in hook.Input) (*hook.Output, error) {
-			if slices.Contains(inputs, string(in.ToolInput)) {
+			if slices.Contains(inputs, string(in.Tool.Input)) {
 				return &hook.Output{Permission: "allow"}, nil
 			}
 			return nil, nil
@@ -340,7 +340,7 @@ func TestAHooksAllowIsOfTheInputThatItSaw(t *testing.T) {
 	}
 	denies := func(input string) hook.Func {
 		return func(_ context.Context, in hook.Input) (*hook.Output, error) {
-			if string(in.ToolInput) == input {
+			if string(in.Tool.Input) == input {
 				return &hook.Output{Permission: "deny", PermissionReason: "the guard says no"}, nil
 			}
 			return nil, nil
@@ -410,7 +410,7 @@ func TestAPersonsInputIsPutToHooks(t *testing.T) {
 			a := newAgent(t, calls(t, "Edit", `{"a":1}`), agent.Options{
 				Tools: registry(t, e.tool("Edit")), Permissions: policy.Config{Mode: policy.ModeDefault, Folders: []string{"/p"}},
 				Hooks: hooking(t, hook.PreToolUse, func(_ context.Context, in hook.Input) (*hook.Output, error) {
-					if string(in.ToolInput) == `{"b":3}` {
+					if string(in.Tool.Input) == `{"b":3}` {
 						return &hook.Output{Block: true, Reason: "the guard says no"}, nil
 					}
 					return &hook.Output{Input: json.RawMessage(`{"a":"of the hook"}`)}, nil // which does not count for what a person wrote

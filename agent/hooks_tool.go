@@ -98,7 +98,7 @@ func (l *loop) announce(ctx context.Context, c *call) error {
 	if h.told = true; !l.a.opt.Hooks.Outside(hook.PreToolUse) { // a command may have changed what the call would touch
 		h.shown = reqs
 	}
-	in := hook.Input{Event: hook.PreToolUse, Tool: c.use.Name, ToolInput: c.use.Input, ToolUseID: c.use.ID, Requests: reqs}
+	in := hook.Input{Event: hook.PreToolUse, Tool: hook.ToolCall{Name: c.use.Name, Input: c.use.Input, UseID: c.use.ID, Requests: reqs}}
 	out, entries := l.fire(ctx, in)
 	h.entries = append(h.entries, entries...)
 	h.says(in.Event, out.Context)
@@ -132,8 +132,8 @@ func (l *loop) announceAgain(ctx context.Context, c *call, input json.RawMessage
 	if c.wish != nil || !l.a.opt.Hooks.Has(hook.PreToolUse) || slices.ContainsFunc(h.seen, same) {
 		return false
 	}
-	in := hook.Input{Event: hook.PreToolUse, Tool: c.use.Name, ToolInput: input, ToolUseID: c.use.ID, Settled: true}
-	in.Requests, _ = l.requests(c, input) // what makes no sense is told when it is judged
+	in := hook.Input{Event: hook.PreToolUse, Tool: hook.ToolCall{Name: c.use.Name, Input: input, UseID: c.use.ID, Settled: true}}
+	in.Tool.Requests, _ = l.requests(c, input) // what makes no sense is told when it is judged
 	out, entries := l.fire(ctx, in)
 	h.entries = append(h.entries, entries...)
 	h.says(in.Event, out.Context)
@@ -168,8 +168,10 @@ func (l *loop) consultHooks(ctx context.Context, c *call) error {
 		return nil
 	}
 	out, entries := l.fire(ctx, hook.Input{
-		Event: hook.PermissionRequest, Tool: c.use.Name, ToolInput: c.call.Input, ToolUseID: c.use.ID,
-		Suggestions: l.suggestions(c), Requests: c.requests,
+		Event: hook.PermissionRequest,
+		Tool: hook.ToolCall{
+			Name: c.use.Name, Input: c.call.Input, UseID: c.use.ID, Suggestions: l.suggestions(c), Requests: c.requests,
+		},
 	})
 	c.hooks.entries = append(c.hooks.entries, entries...)
 	c.hooks.says(hook.PermissionRequest, out.Context)
@@ -237,8 +239,8 @@ func (l *loop) lament(ctx context.Context, c *call, d *policy.Decision) (more st
 	h.denied = true
 	why := cmp.Or(d.Reason, d.By)
 	out, entries := l.fire(ctx, hook.Input{
-		Event: hook.PermissionDenied, Tool: c.use.Name, ToolInput: c.input(), ToolUseID: c.use.ID,
-		Reason: why, Error: why, Requests: c.requests, // seed 000's handlers read the error
+		Event: hook.PermissionDenied, Reason: why,
+		Tool: hook.ToolCall{Name: c.use.Name, Input: c.input(), UseID: c.use.ID, Error: why, Requests: c.requests}, // seed 000's handlers read the error
 	})
 	h.entries = append(h.entries, entries...)
 	h.says(hook.PermissionDenied, out.Context)
@@ -252,7 +254,7 @@ func (l *loop) lament(ctx context.Context, c *call, d *policy.Decision) (more st
 // what the hooks say into its result.
 func (l *loop) reviewResult(ctx context.Context, c *call) []entry {
 	fire := func(in hook.Input) (hook.Outcome, []entry) {
-		in.Interrupt = in.Event == hook.PostToolUseFailure && ctx.Err() != nil
+		in.Tool.Interrupted = in.Event == hook.PostToolUseFailure && ctx.Err() != nil
 		return l.fire(ctx, in)
 	}
 	return l.a.review(c, fire, func(in hook.Input) []entry {
@@ -275,16 +277,16 @@ func (a *Agent) reviewBehind(ctx context.Context, c *call) []entry {
 // aside's say does not.
 func (a *Agent) review(c *call, fire func(hook.Input) (hook.Outcome, []entry), aside func(hook.Input) []entry) []entry {
 	in := hook.Input{
-		Event: hook.PostToolUse, Tool: c.use.Name, ToolInput: c.call.Input, ToolUseID: c.use.ID,
-		Took: c.took, Requests: c.requests,
+		Event: hook.PostToolUse,
+		Tool:  hook.ToolCall{Name: c.use.Name, Input: c.call.Input, UseID: c.use.ID, Took: c.took, Requests: c.requests},
 	}
 	if c.result.IsError {
 		in.Event = hook.PostToolUseFailure
 	}
 	if a.opt.Hooks.Has(in.Event) {
-		in.ToolOutput, in.Response = resultText(&c.result), response(c)
+		in.Tool.Output, in.Tool.Response = resultText(&c.result), response(c)
 		if c.result.IsError {
-			in.Error = in.ToolOutput
+			in.Tool.Error = in.Tool.Output
 		}
 		out, entries := fire(in)
 		c.hooks.entries = append(c.hooks.entries, entries...)
@@ -297,7 +299,7 @@ func (a *Agent) review(c *call, fire func(hook.Input) (hook.Outcome, []entry), a
 		c.hooks.says(in.Event, out.Context)
 	}
 	for _, ch := range c.result.Changes {
-		entries := aside(hook.Input{Event: hook.FileChanged, FilePath: ch.Path, Change: changeOf(ch)})
+		entries := aside(hook.Input{Event: hook.FileChanged, File: hook.File{Path: ch.Path, Change: changeOf(ch)}})
 		c.hooks.entries = append(c.hooks.entries, entries...)
 		if a.opt.Known != nil {
 			a.opt.Known(ch.Path)
@@ -370,7 +372,7 @@ func (l *loop) batchDone(ctx context.Context, r *round) error {
 	}
 	in := hook.Input{Event: hook.PostToolBatch}
 	for _, c := range r.calls {
-		one := hook.ToolCall{Tool: c.use.Name, Input: c.use.Input, UseID: c.use.ID}
+		one := hook.ToolCall{Name: c.use.Name, Input: c.use.Input, UseID: c.use.ID}
 		if c.call != nil {
 			one.Response = response(c)
 		}
@@ -390,8 +392,8 @@ func (l *loop) notifyAsked(ctx context.Context, c *call) error {
 	}
 	c.notified = true
 	_, entries := l.aside(ctx, hook.Input{
-		Event: hook.Notification, NotificationType: "permission_prompt", Title: "Permission needed",
-		Message: "Holdfast needs your permission to use " + c.use.Name,
+		Event: hook.Notification,
+		Note:  hook.Note{Type: "permission_prompt", Title: "Permission needed", Body: "Holdfast needs your permission to use " + c.use.Name},
 	})
 	return l.write(ctx, entries...)
 }

@@ -87,14 +87,15 @@ func (l *loop) keepGoing(ctx context.Context, why event.Reason, cause error) (bo
 	t := l.turn
 	var entries []entry
 	if why == event.ReasonFailed || why == event.ReasonRefused {
-		in := hook.Input{Event: hook.StopFailure, Error: failureKind(cause), LastMessage: t.last()}
+		in := hook.Input{Event: hook.StopFailure, End: hook.TurnEnd{Error: failureKind(cause), LastMessage: t.last()}}
 		if cause != nil {
-			in.Details = cause.Error()
+			in.End.Details = cause.Error()
 		}
 		_, entries = l.aside(ctx, in)
-		if in.Error == "authentication_failed" {
+		if in.End.Error == "authentication_failed" {
 			_, more := l.aside(ctx, hook.Input{
-				Event: hook.Notification, NotificationType: "auth_failed", Title: "The model's provider refuses the key", Message: in.Details,
+				Event: hook.Notification,
+				Note:  hook.Note{Type: "auth_failed", Title: "The model's provider refuses the key", Body: in.End.Details},
 			})
 			entries = append(entries, more...)
 		}
@@ -104,7 +105,8 @@ func (l *loop) keepGoing(ctx context.Context, why event.Reason, cause error) (bo
 		stop = hook.SubagentStop
 	}
 	out, more := l.fire(ctx, hook.Input{
-		Event: stop, Active: t.kept > 0, LastMessage: t.last(), Reason: string(why), AgentTranscriptPath: l.a.opt.TranscriptPath,
+		Event: stop, Reason: string(why),
+		End: hook.TurnEnd{StopHookActive: t.kept > 0, LastMessage: t.last(), AgentTranscriptPath: l.a.opt.TranscriptPath},
 	})
 	entries = append(entries, more...)
 	says := out.Context
@@ -197,17 +199,17 @@ func (l *loop) afterCompaction(ctx context.Context, trigger, summary string) err
 
 // modelSwitched fires PostModelSwitch.
 func (l *loop) modelSwitched(ctx context.Context, from, to string) error {
-	_, entries := l.aside(ctx, hook.Input{Event: hook.PostModelSwitch, FromModel: from, Model: to, Source: "auto", Switch: l.switchCost()})
+	_, entries := l.aside(ctx, hook.Input{Event: hook.PostModelSwitch, Switch: l.switchFrom(from), Model: to, Source: "auto"})
 	if err := l.write(ctx, entries...); err != nil {
 		return err
 	}
 	return l.takeAsides(ctx)
 }
 
-// switchCost is about what it costs that the fallback reads the transcript.
-func (l *loop) switchCost() hook.ModelSwitch {
+// switchFrom is the switch to the fallback, and about what it costs that it reads the transcript.
+func (l *loop) switchFrom(model string) hook.ModelSwitch {
 	u := l.lastUsage
-	s := hook.ModelSwitch{ContextTokens: u.Input + u.CacheRead + u.CacheWrite + u.Output, CacheTTL: "5m", Pricing: "default"}
+	s := hook.ModelSwitch{From: model, ContextTokens: u.Input + u.CacheRead + u.CacheWrite + u.Output, CacheTTL: "5m", Pricing: "default"}
 	if p := l.fallback.m.Info().Price; p != nil {
 		s.Pricing, s.CacheWriteUSD = "catalog", float64(s.ContextTokens)*p.CacheWrite/1e6
 	}

@@ -77,8 +77,8 @@ func TestStopHooks(t *testing.T) {
 		m := play(t, step{text: "half"}, step{text: "whole"})
 		var active []bool
 		r := hooking(t, hook.Stop, func(_ context.Context, in hook.Input) (*hook.Output, error) {
-			active = append(active, in.Active)
-			return &hook.Output{Block: !in.Active, Reason: "the tests fail"}, nil
+			active = append(active, in.End.StopHookActive)
+			return &hook.Output{Block: !in.End.StopHookActive, Reason: "the tests fail"}, nil
 		})
 		res := prompt(t, newAgent(t, m, agent.Options{Hooks: r}), "go")
 		items := m.items(&m.asked[1])

@@ -127,7 +127,7 @@ func (l *loop) loaded(ctx context.Context, reason string) []entry {
 	}
 	var entries []entry
 	for _, in := range l.a.opt.Instructions.Loaded {
-		in.Event, in.LoadReason = hook.InstructionsLoaded, cmp.Or(reason, in.LoadReason)
+		in.Event, in.File.LoadReason = hook.InstructionsLoaded, cmp.Or(reason, in.File.LoadReason)
 		_, more := l.aside(ctx, in)
 		entries = append(entries, more...)
 	}

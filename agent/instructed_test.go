@@ -26,9 +26,9 @@ func TestInstructionsComeFirstAndStay(t *testing.T) {
 	var heard []string
 	o := agent.Options{
 		Sessions: s, Session: session.RestoreOptions{SessionID: "one"},
-		Instructions: agent.Instructions{Text: "Run the tests.", Loaded: []hook.Input{{FilePath: "/w/AGENTS.md", Memory: "Project", LoadReason: "session_start"}}},
+		Instructions: agent.Instructions{Text: "Run the tests.", Loaded: []hook.Input{{File: hook.File{Path: "/w/AGENTS.md", Memory: "Project", LoadReason: "session_start"}}}},
 		Hooks: hooking(t, hook.InstructionsLoaded, func(_ context.Context, in hook.Input) (*hook.Output, error) {
-			heard = append(heard, fmt.Sprint(in.Event, " ", in.LoadReason, " ", in.Memory, " ", in.FilePath))
+			heard = append(heard, fmt.Sprint(in.Event, " ", in.File.LoadReason, " ", in.File.Memory, " ", in.File.Path))
 			return nil, nil
 		}),
 	}
@@ -70,9 +70,9 @@ func TestInstructionsAreToldAgainAfterACompaction(t *testing.T) {
 	m := play(t, step{text: strings.Repeat("x", 4000)}, step{text: "b"}, step{text: "the story"}, step{text: "on"})
 	a := newAgent(t, m, agent.Options{
 		Compact:      agent.Compact{Keep: 100},
-		Instructions: agent.Instructions{Text: "Run the tests.", Loaded: []hook.Input{{FilePath: "/w/AGENTS.md", LoadReason: "include"}}},
+		Instructions: agent.Instructions{Text: "Run the tests.", Loaded: []hook.Input{{File: hook.File{Path: "/w/AGENTS.md", LoadReason: "include"}}}},
 		Hooks: hooking(t, hook.InstructionsLoaded, func(_ context.Context, in hook.Input) (*hook.Output, error) {
-			heard = append(heard, in.LoadReason)
+			heard = append(heard, in.File.LoadReason)
 			return nil, nil
 		}),
 	})

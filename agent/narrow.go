@@ -42,7 +42,7 @@ func (a *Agent) expand(ctx context.Context, input []transcript.Part) (_ []transc
 		return input, nil, err
 	}
 	out, entries := a.fire(ctx, hook.Input{
-		Event: hook.UserPromptExpansion, Expansion: "slash_command", Command: x.Command, CommandArgs: x.Args, CommandSource: x.Source, Prompt: first.Text,
+		Event: hook.UserPromptExpansion, Command: hook.SlashCommand{Type: "slash_command", Name: x.Command, Args: x.Args, Source: x.Source}, Prompt: first.Text,
 	})
 	if err := a.record(ctx, entries); err != nil {
 		return nil, nil, err

@@ -139,8 +139,8 @@ func TestAPersonsCommandIsExpandedAndNarrowsItsTurn(t *testing.T) {
 	a := limited(s, sk, m, t, func(o *agent.Options) {
 		o.Expand = func(_ context.Context, text string) (*agent.Expansion, error) { return expanding(text) }
 		o.Hooks = hooking(t, hook.UserPromptExpansion, func(_ context.Context, in hook.Input) (*hook.Output, error) {
-			heard = append(heard, in.Expansion+" "+in.Command+" "+in.CommandArgs+" "+in.CommandSource+" "+in.Prompt)
-			if strings.Contains(in.CommandArgs, "secret") {
+			heard = append(heard, in.Command.Type+" "+in.Command.Name+" "+in.Command.Args+" "+in.Command.Source+" "+in.Prompt)
+			if strings.Contains(in.Command.Args, "secret") {
 				return &hook.Output{Block: true, Reason: "not that"}, nil
 			}
 			return nil, nil

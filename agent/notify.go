@@ -18,7 +18,7 @@ func (a *Agent) Notice(text string) {
 // notify fires Notification away from the loop's goroutine, and returns what is to be
 // recorded.
 func (a *Agent) notify(ctx context.Context, kind, title, message string) []entry {
-	out, entries := a.fire(ctx, hook.Input{Event: hook.Notification, NotificationType: kind, Title: title, Message: message})
+	out, entries := a.fire(ctx, hook.Input{Event: hook.Notification, Note: hook.Note{Type: kind, Title: title, Body: message}})
 	a.heard(&out)
 	return entries
 }

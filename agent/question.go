@@ -168,7 +168,8 @@ func (l *loop) remindOf(ctx context.Context) <-chan struct{} {
 		case <-ctx.Done():
 		case <-t.C:
 			_, _ = l.a.Fire(ctx, hook.Input{ // a store that fails stops the loop by itself
-				Event: hook.Notification, NotificationType: "idle_prompt", Title: "Waiting for you", Message: "Holdfast is waiting for your input",
+				Event: hook.Notification,
+				Note:  hook.Note{Type: "idle_prompt", Title: "Waiting for you", Body: "Holdfast is waiting for your input"},
 			})
 		}
 	}()

@@ -98,7 +98,7 @@ func TestASubagentWorksInASessionOfItsOwn(t *testing.T) {
 		add(t, hooks, e, func(in hook.Input) {
 			mu.Lock()
 			defer mu.Unlock()
-			seen = append(seen, fmt.Sprint(in.Event, " ", in.Agent, " ", in.AgentType, " ", in.LastMessage))
+			seen = append(seen, fmt.Sprint(in.Event, " ", in.Agent, " ", in.AgentType, " ", in.End.LastMessage))
 		})
 	}
 	scout := play(t, step{uses: []transcript.ToolUse{use("x1", "look", `{}`)}}, step{text: "found it"})
@@ -345,7 +345,7 @@ func TestAHookThatIsLateSpeaksToItsAgent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		hooks := hook.New(nil)
 		err := hooks.Register(hook.Definition{Event: hook.PreToolUse, Name: "late", Async: true, Func: func(_ context.Context, in hook.Input) (*hook.Output, error) {
-			return &hook.Output{Context: "about " + in.ToolUseID}, nil
+			return &hook.Output{Context: "about " + in.Tool.UseID}, nil
 		}})
 		if err != nil {
 			t.Fatal(err)

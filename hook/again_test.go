@@ -13,12 +13,12 @@ type answers []func(input string) *Output
 func (list answers) fire(t *testing.T, e Event, commands bool, adjust func(i int, d *Definition)) Outcome {
 	t.Helper()
 	r := New(&Options{Runner: runFunc(func(_ context.Context, d *Definition, in *Input) (Answer, error) {
-		return Answer{Output: list[d.Command[0]-'a'](string(in.ToolInput))}, nil
+		return Answer{Output: list[d.Command[0]-'a'](string(in.Tool.Input))}, nil
 	})})
 	for i, f := range list {
 		d := Definition{Event: e, Name: string(rune('a' + i)), Command: string(rune('a' + i))}
 		if !commands {
-			d.Command, d.Func = "", func(_ context.Context, in Input) (*Output, error) { return f(string(in.ToolInput)), nil }
+			d.Command, d.Func = "", func(_ context.Context, in Input) (*Output, error) { return f(string(in.Tool.Input)), nil }
 		}
 		if adjust != nil {
 			adjust(i, &d)

@@ -31,7 +31,7 @@ func BenchmarkCommand(b *testing.B) {
 }
 
 func benchmarkCommand(b *testing.B, f *fixture, d Definition) {
-	in := Input{Event: PreToolUse, Tool: "Bash", SessionID: "s1", CWD: f.dir, ToolInput: []byte(`{"command":"ls -l"}`)}
+	in := Input{Event: PreToolUse, Tool: ToolCall{Name: "Bash", Input: []byte(`{"command":"ls -l"}`)}, SessionID: "s1", CWD: f.dir}
 	text, err := in.wire(dialectClaude)
 	if err != nil {
 		b.Fatal(err)

@@ -23,7 +23,7 @@ func ExampleNewCommands() {
 	if err != nil {
 		panic(err)
 	}
-	out := hooks.Fire(context.Background(), hook.Input{Event: hook.PreToolUse, Tool: "Bash", CWD: os.TempDir()})
+	out := hooks.Fire(context.Background(), hook.Input{Event: hook.PreToolUse, Tool: hook.ToolCall{Name: "Bash"}, CWD: os.TempDir()})
 	fmt.Println(out.Block.What)
 	// Output: not on Fridays
 }

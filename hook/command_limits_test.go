@@ -79,7 +79,7 @@ func runHard(t *testing.T, f *fixture, a string, mark, script string, input int,
 	t.Helper()
 	began := time.Now()
 	d := Definition{Event: Notification, Sandbox: a, Timeout: timeout, Command: "export MARK=" + mark + "; " + script}
-	answer, err := f.do(t, d, Input{Message: strings.Repeat("x", input)})
+	answer, err := f.do(t, d, Input{Note: Note{Body: strings.Repeat("x", input)}})
 	took := time.Since(began)
 	if took > timeout+patience {
 		t.Errorf("it took %s, with a time of %s", took, timeout)

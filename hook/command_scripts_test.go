@@ -85,7 +85,7 @@ func (s *scripted) fire(t *testing.T, in Input) Outcome {
 
 func bashCall(e Event, command string) Input {
 	b, _ := json.Marshal(map[string]string{"command": command})
-	return Input{Event: e, Tool: "Bash", ToolInput: b, ToolUseID: "u1"}
+	return Input{Event: e, Tool: ToolCall{Name: "Bash", Input: b, UseID: "u1"}}
 }
 
 func (s *scripted) write(t *testing.T, name, text string) string {
@@ -126,19 +126,19 @@ func TestScriptBlocksByExitCode(t *testing.T) {
 	if out := s.fire(t, bashCall(PreToolUse, "ls -rf")); out.Block != nil || len(out.Notices) > 0 {
 		t.Errorf("it blocks %+v", out)
 	}
-	if out := s.fire(t, Input{Event: PreToolUse, Tool: "Write"}); out.Ran != nil {
+	if out := s.fire(t, Input{Event: PreToolUse, Tool: ToolCall{Name: "Write"}}); out.Ran != nil {
 		t.Error("it is told of another tool")
 	}
 }
 
 func TestScriptDeniesByJSON(t *testing.T) {
 	s := newScripted(t, "protect-files.py")
-	in := Input{Event: PreToolUse, Tool: "Write", ToolInput: []byte(`{"file_path":".env","content":"x"}`)}
+	in := Input{Event: PreToolUse, Tool: ToolCall{Name: "Write", Input: []byte(`{"file_path":".env","content":"x"}`)}}
 	out := s.fire(t, in)
 	if out.Permission == nil || out.Permission.Behavior != "deny" || out.Permission.Reason != s.dir+"/.env is protected (.env)" {
 		t.Errorf("%+v", out.Permission)
 	}
-	in.ToolInput = []byte(`{"file_path":"main.go","content":"x"}`)
+	in.Tool.Input = []byte(`{"file_path":"main.go","content":"x"}`)
 	if out := s.fire(t, in); out.Permission != nil || out.Block != nil {
 		t.Errorf("%+v", out)
 	}
@@ -194,7 +194,7 @@ func TestScriptBlocksAPrompt(t *testing.T) {
 func TestScriptGivesFeedback(t *testing.T) {
 	s := newScripted(t, "check-format.py")
 	file := s.write(t, "x.py", "a = 1\nb = 2  \n")
-	in := Input{Event: PostToolUse, Tool: "Write", ToolInput: []byte(`{"file_path":"x.py","content":""}`), Response: []byte(`{"type":"create"}`)}
+	in := Input{Event: PostToolUse, Tool: ToolCall{Name: "Write", Input: []byte(`{"file_path":"x.py","content":""}`), Response: []byte(`{"type":"create"}`)}}
 	out := s.fire(t, in)
 	same(t, "the block", whatOf(out.Block), file+" has trailing whitespace in line 2")
 	same(t, "the context", saidText(out.Context), "The formatter strips trailing whitespace.")
@@ -210,7 +210,7 @@ func TestScriptKeepsTheAgentGoing(t *testing.T) {
 	stop := Input{Event: Stop, Reason: "completed"}
 	same(t, "the block", whatOf(s.fire(t, stop).Block), reason)
 	active := stop
-	active.Active = true
+	active.End.StopHookActive = true
 	if out := s.fire(t, active); out.Block != nil {
 		t.Errorf("it blocks twice: %+v", out.Block)
 	}
@@ -238,8 +238,8 @@ func TestScriptKeepsTheAgentGoing(t *testing.T) {
 
 func TestScriptLogsNotifications(t *testing.T) {
 	s := newScripted(t, "notify-log.sh")
-	s.fire(t, Input{Event: Notification, Message: "may I?", NotificationType: "permission_prompt"})
-	s.fire(t, Input{Event: Notification, Message: "x", NotificationType: "auth_success"})
+	s.fire(t, Input{Event: Notification, Note: Note{Body: "may I?", Type: "permission_prompt"}})
+	s.fire(t, Input{Event: Notification, Note: Note{Body: "x", Type: "auth_success"}})
 	b, err := os.ReadFile(filepath.Join(s.dir, "notifications.log"))
 	if err != nil {
 		t.Fatal(err)
@@ -265,7 +265,7 @@ func TestScriptAnswersPermissionRequests(t *testing.T) {
 func TestScriptReplacesOutput(t *testing.T) {
 	s := newScripted(t, "redact-output.py")
 	in := bashCall(PostToolUse, "cat people")
-	in.Response = []byte(`{"stdout":"Ann 123-45-6789","stderr":""}`)
+	in.Tool.Response = []byte(`{"stdout":"Ann 123-45-6789","stderr":""}`)
 	out := s.fire(t, in)
 	var got struct{ Stdout string }
 	if err := json.Unmarshal(out.ToolOutput, &got); err != nil {
@@ -273,7 +273,7 @@ func TestScriptReplacesOutput(t *testing.T) {
 	}
 	same(t, "the output", got.Stdout, "Ann [SSN]")
 	same(t, "what the person is told", saidText(out.Notices), "A social security number was taken out.")
-	in.Response = []byte(`"Ann 123-45-6789"`)
+	in.Tool.Response = []byte(`"Ann 123-45-6789"`)
 	same(t, "the output", string(s.fire(t, in).ToolOutput), `"Ann [SSN]"`)
 }
 

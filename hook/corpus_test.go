@@ -422,7 +422,7 @@ func checkFiring(t *testing.T, c corpus.Case, settings, input, expect fields) {
 	var out Outcome
 	for _, tool := range tools {
 		in := inputOf(t, e, input)
-		in.Tool = cmp.Or(tool, in.Tool)
+		in.Tool.Name = cmp.Or(tool, in.Tool.Name)
 		out = r.Fire(t.Context(), in)
 	}
 	for key, want := range expect {

@@ -230,7 +230,7 @@ func oneLine(s string, most int) string {
 func (in *Input) field(name string) string {
 	switch name {
 	case "tool_name":
-		return in.Tool
+		return in.Tool.Name
 	case "source":
 		return in.Source
 	case "reason":
@@ -238,17 +238,17 @@ func (in *Input) field(name string) string {
 	case "trigger":
 		return in.Trigger
 	case "error":
-		return in.Error
+		return in.End.Error
 	case "agent_type":
 		return in.AgentType
 	case "file_path":
-		return in.FilePath
+		return in.File.Path
 	case "notification_type":
-		return in.NotificationType
+		return in.Note.Type
 	case "load_reason":
-		return in.LoadReason
+		return in.File.LoadReason
 	case "command_name":
-		return in.Command
+		return in.Command.Name
 	}
 	return ""
 }

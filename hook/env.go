@@ -23,7 +23,7 @@ func (c *Commands) environ(d *Definition, in *Input, j *job) (env []string, vars
 		vars["CLAUDE_ENV_FILE"] = c.opt.EnvFile
 	}
 	set := map[string]string{
-		"HOOK_EVENT": in.Event.Spelled(dialectOf(d)), "HOOK_TOOL_NAME": in.Tool,
+		"HOOK_EVENT": in.Event.Spelled(dialectOf(d)), "HOOK_TOOL_NAME": in.Tool.Name,
 		"HOOK_SESSION_ID": in.SessionID, "HOOK_CWD": in.CWD, "PWD": j.dir,
 	}
 	maps.Copy(set, vars)

@@ -31,7 +31,7 @@ func TestEnvironment(t *testing.T) {
 				o.EnvVars = []string{"MINE", "OTEL_EXPORTER_OTLP_HEADERS", "HOOK_EVENT"}
 			})
 			d := Definition{Event: PreToolUse, Sandbox: a, Env: []string{"MINE", "OTHER", "OTEL_EXPORTER_OTLP_HEADERS", "HOOK_EVENT", "NOT_THERE"}}
-			env, notice := f.environOf(t, d, Input{Tool: "Bash", SessionID: "s1"})
+			env, notice := f.environOf(t, d, Input{Tool: ToolCall{Name: "Bash"}, SessionID: "s1"})
 			for _, want := range []string{
 				"HOOK_EVENT=preToolUse", "HOOK_TOOL_NAME=Bash", "HOOK_SESSION_ID=s1", "HOOK_CWD=" + f.dir, "PWD=" + f.dir, "LC_ALL=C", "MINE=mine",
 				"CLAUDE_PROJECT_DIR=" + f.dir, "CLAUDE_CODE_SESSION_ID=s1",
@@ -119,7 +119,7 @@ func TestExecForm(t *testing.T) {
 
 func TestInputIsNoPartOfTheCommand(t *testing.T) {
 	f := newFixture(t, nil)
-	in := Input{Tool: "Bash", ToolInput: []byte(`{"command":"touch pwned; $(touch pwned) '; touch pwned #"}`), Message: "$(touch pwned)"}
+	in := Input{Tool: ToolCall{Name: "Bash", Input: []byte(`{"command":"touch pwned; $(touch pwned) '; touch pwned #"}`)}, Note: Note{Body: "$(touch pwned)"}}
 	a, err := f.do(t, Definition{Event: PreToolUse, Dialect: dialectSeed, Sandbox: sandboxWrite, Command: "cat >seen; cat seen"}, in)
 	if err != nil || a.Output == nil {
 		t.Fatal(a, err)

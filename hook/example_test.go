@@ -35,7 +35,7 @@ func ExampleNew() {
 }
 
 func noForce(_ context.Context, in hook.Input) (*hook.Output, error) {
-	if strings.Contains(string(in.ToolInput), "--force") {
+	if strings.Contains(string(in.Tool.Input), "--force") {
 		return &hook.Output{Block: true, Reason: "nothing is forced here"}, nil
 	}
 	return nil, nil
@@ -48,7 +48,7 @@ func ExampleRegistry_On() {
 		var call struct {
 			Command string `json:"command"`
 		}
-		if err := json.Unmarshal(in.ToolInput, &call); err != nil {
+		if err := json.Unmarshal(in.Tool.Input, &call); err != nil {
 			return nil, err // a guard that fails blocks
 		}
 		call.Command = "nice " + call.Command
@@ -60,7 +60,7 @@ func ExampleRegistry_On() {
 		return
 	}
 	for _, input := range []string{`{"command":"make"}`, `make`} {
-		out := hooks.Fire(context.Background(), hook.Input{Event: hook.PreToolUse, Tool: "Bash", ToolInput: json.RawMessage(input)})
+		out := hooks.Fire(context.Background(), hook.Input{Event: hook.PreToolUse, Tool: hook.ToolCall{Name: "Bash", Input: json.RawMessage(input)}})
 		fmt.Println(string(out.Input), out.Block != nil)
 	}
 	// Output:
@@ -83,7 +83,7 @@ func ExampleRegistry_Fire() {
 		fmt.Println(err)
 		return
 	}
-	out := hooks.Fire(context.Background(), hook.Input{Event: hook.PreToolUse, Tool: "Bash"})
+	out := hooks.Fire(context.Background(), hook.Input{Event: hook.PreToolUse, Tool: hook.ToolCall{Name: "Bash"}})
 	fmt.Printf("%+v\n", *out.Permission)
 	for _, n := range out.Notices {
 		fmt.Println(n.By, "says", n.What)

@@ -84,7 +84,7 @@ func (f *firing) askAgain(ctx context.Context, picked []*entry) {
 	if n <= 0 || f.out.Block != nil || f.out.Permission != nil && f.out.Permission.Behavior == "deny" {
 		return
 	}
-	f.in.Settled, f.seen = true, nil
+	f.in.Tool.Settled, f.seen = true, nil
 	f.runAll(ctx, slices.DeleteFunc(slices.Clone(picked[:n]), func(e *entry) bool { return e.Async }))
 }
 

@@ -10,7 +10,7 @@ func benchmarkFire(b *testing.B, list ...Definition) {
 	if err := r.Register(list...); err != nil {
 		b.Fatal(err)
 	}
-	in := Input{Event: PreToolUse, Tool: "Bash", ToolInput: []byte(`{"command":"ls"}`)}
+	in := Input{Event: PreToolUse, Tool: ToolCall{Name: "Bash", Input: []byte(`{"command":"ls"}`)}}
 	b.ReportAllocs()
 	for b.Loop() {
 		r.Fire(b.Context(), in)

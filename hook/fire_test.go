@@ -18,27 +18,27 @@ func TestMatching(t *testing.T) {
 		in   Input
 		want bool
 	}{
-		"tool name":           {Definition{Event: PreToolUse, Matcher: "Edit"}, Input{Tool: "Edit"}, true},
-		"another tool":        {Definition{Event: PreToolUse, Matcher: "Edit"}, Input{Tool: "NotebookEdit"}, false},
-		"the seed's matcher":  {Definition{Event: "preToolUse", Matcher: "Edit"}, Input{Tool: "NotebookEdit"}, true},
+		"tool name":           {Definition{Event: PreToolUse, Matcher: "Edit"}, Input{Tool: ToolCall{Name: "Edit"}}, true},
+		"another tool":        {Definition{Event: PreToolUse, Matcher: "Edit"}, Input{Tool: ToolCall{Name: "NotebookEdit"}}, false},
+		"the seed's matcher":  {Definition{Event: "preToolUse", Matcher: "Edit"}, Input{Tool: ToolCall{Name: "NotebookEdit"}}, true},
 		"no tool name":        {Definition{Event: PreToolUse, Matcher: "Edit"}, Input{}, false},
 		"all":                 {Definition{Event: PreToolUse, Matcher: "*"}, Input{}, true},
-		"failed tool":         {Definition{Event: PostToolUseFailure, Matcher: "Bash"}, Input{Tool: "Bash"}, true},
+		"failed tool":         {Definition{Event: PostToolUseFailure, Matcher: "Bash"}, Input{Tool: ToolCall{Name: "Bash"}}, true},
 		"source of start":     {Definition{Event: SessionStart, Matcher: "resume|fork"}, Input{Source: "fork"}, true},
 		"another source":      {Definition{Event: SessionStart, Matcher: "resume|fork"}, Input{Source: "startup"}, false},
 		"source of config":    {Definition{Event: ConfigChange, Matcher: "user_settings"}, Input{Source: "user_settings"}, true},
 		"reason of the end":   {Definition{Event: SessionEnd, Matcher: "other"}, Input{Reason: "other"}, true},
 		"trigger of setup":    {Definition{Event: Setup, Matcher: "init"}, Input{Trigger: "init"}, true},
 		"trigger of compact":  {Definition{Event: PreCompact, Matcher: "auto"}, Input{Trigger: "manual"}, false},
-		"error":               {Definition{Event: StopFailure, Matcher: "rate_limit"}, Input{Error: "rate_limit"}, true},
+		"error":               {Definition{Event: StopFailure, Matcher: "rate_limit"}, Input{Tool: ToolCall{Error: "rate_limit"}}, true},
 		"agent type":          {Definition{Event: SubagentStop, Matcher: "explore"}, Input{AgentType: "explore"}, true},
-		"file's last part":    {Definition{Event: FileChanged, Matcher: ".env|go.mod"}, Input{FilePath: "/p/go.mod"}, true},
-		"notification type":   {Definition{Event: Notification, Matcher: "idle_prompt"}, Input{NotificationType: "permission_prompt"}, false},
+		"file's last part":    {Definition{Event: FileChanged, Matcher: ".env|go.mod"}, Input{File: File{Path: "/p/go.mod"}}, true},
+		"notification type":   {Definition{Event: Notification, Matcher: "idle_prompt"}, Input{Note: Note{Type: "permission_prompt"}}, false},
 		"condition":           {Definition{Event: PreToolUse, If: "Bash(git push:*)"}, bash("git push origin"), true},
 		"condition fails":     {Definition{Event: PreToolUse, If: "Bash(git push:*)"}, bash("git status"), false},
 		"one of several":      {Definition{Event: PreToolUse, If: "Bash(git push:*)"}, bash("ls && git push"), true},
 		"matcher and if":      {Definition{Event: PreToolUse, Matcher: "Edit", If: "Bash(git push:*)"}, bash("git push"), false},
-		"another event's":     {Definition{Event: PostToolUse}, Input{Event: PreToolUse, Tool: "Bash"}, false},
+		"another event's":     {Definition{Event: PostToolUse}, Input{Event: PreToolUse, Tool: ToolCall{Name: "Bash"}}, false},
 		"stop, completed":     {Definition{Event: Stop, Command: "c"}, Input{Reason: "completed"}, true},
 		"stop, unsaid":        {Definition{Event: Stop, Command: "c"}, Input{}, true},
 		"stop, failed":        {Definition{Event: Stop, Command: "c"}, Input{Reason: "failed"}, false},
@@ -70,9 +70,9 @@ func TestMatching(t *testing.T) {
 
 func bash(line string) Input {
 	raw := fmt.Appendf(nil, `{"command":%q}`, line)
-	return Input{Tool: "Bash", ToolInput: raw, Requests: []policy.Request{{
+	return Input{Tool: ToolCall{Name: "Bash", Input: raw, Requests: []policy.Request{{
 		Tool: "Bash", Operation: policy.OpCommand, Resource: line, Cwd: "/p", Input: raw,
-	}}}
+	}}}}
 }
 
 func TestFireUnknownEvent(t *testing.T) {
@@ -138,15 +138,15 @@ func TestFold(t *testing.T) {
 	}{
 		{
 			PreToolUse, func(s string) *Output { return &Output{Message: s, Input: []byte(s)} },
-			func(in *Input) string { return string(in.ToolInput) }, func(o *Outcome) string { return string(o.Input) },
+			func(in *Input) string { return string(in.Tool.Input) }, func(o *Outcome) string { return string(o.Input) },
 		},
 		{
 			PermissionRequest, func(s string) *Output { return &Output{Message: s, Input: []byte(s), Permission: "allow"} },
-			func(in *Input) string { return string(in.ToolInput) }, func(o *Outcome) string { return string(o.Input) },
+			func(in *Input) string { return string(in.Tool.Input) }, func(o *Outcome) string { return string(o.Input) },
 		},
 		{
 			PostToolUse, func(s string) *Output { return &Output{Message: s, ToolOutput: []byte(s)} },
-			func(in *Input) string { return in.ToolOutput + "" }, func(o *Outcome) string { return string(o.ToolOutput) },
+			func(in *Input) string { return in.Tool.Output + "" }, func(o *Outcome) string { return string(o.ToolOutput) },
 		},
 	} {
 		t.Run(string(tt.event), func(t *testing.T) {
@@ -202,7 +202,7 @@ func checkFold(t *testing.T, rt *rapid.T, event Event, set func(string) *Output,
 			}
 		}
 	}
-	out := r.Fire(t.Context(), Input{Event: event, Tool: "Bash", ToolInput: []byte(`{"n":-1}`), ToolOutput: `{"n":-1}`})
+	out := r.Fire(t.Context(), Input{Event: event, Tool: ToolCall{Name: "Bash", Input: []byte(`{"n":-1}`), Output: `{"n":-1}`}})
 	if !slices.Equal(saw, want) {
 		rt.Errorf("hooks saw %q, want %q", saw, want)
 	}

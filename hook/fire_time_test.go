@@ -107,7 +107,7 @@ func TestTimeouts(t *testing.T) {
 				}
 				r := registryOf(t, waitRun, tt.list...)
 				start := time.Now()
-				out := r.Fire(t.Context(), Input{Event: tt.event, Tool: "Bash", Reason: "completed"})
+				out := r.Fire(t.Context(), Input{Event: tt.event, Tool: ToolCall{Name: "Bash"}, Reason: "completed"})
 				if got := strings.Join(texts(&out), " "); got != tt.want {
 					t.Errorf("said %q, want %q", got, tt.want)
 				}
@@ -145,7 +145,7 @@ func TestFailures(t *testing.T) {
 					Definition{Event: PreToolUse, Name: "open", Timeout: time.Millisecond, Func: fn, OnFailure: failContinue},
 					Definition{Event: PreToolUse, Func: returns(&Output{Message: "after"})},
 				)
-				out := r.Fire(t.Context(), Input{Event: PreToolUse, Tool: "Bash", ToolUseID: "u1"})
+				out := r.Fire(t.Context(), Input{Event: PreToolUse, Tool: ToolCall{Name: "Bash", UseID: "u1"}})
 				if got := strings.Join(texts(&out), " "); got != "after" {
 					t.Errorf("said %q, want only the one after", got)
 				}
@@ -197,7 +197,7 @@ func TestFailuresOfCommands(t *testing.T) {
 			if err := r.Register(tt.d, Definition{Event: tt.d.Event, Command: "y", OnFailure: failContinue}); err != nil {
 				t.Fatal(err)
 			}
-			out := r.Fire(t.Context(), Input{Event: tt.d.Event, Tool: "Bash"})
+			out := r.Fire(t.Context(), Input{Event: tt.d.Event, Tool: ToolCall{Name: "Bash"}})
 			if (out.Block != nil) != tt.block || len(out.Outputs) != 0 || len(out.Notices) == 0 {
 				t.Errorf("%+v", out)
 			}
@@ -221,7 +221,7 @@ func TestCancel(t *testing.T) {
 				ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 				defer cancel()
 				start := time.Now()
-				out := r.Fire(ctx, Input{Event: PreToolUse, Tool: "Bash"})
+				out := r.Fire(ctx, Input{Event: PreToolUse, Tool: ToolCall{Name: "Bash"}})
 				if time.Since(start) != time.Second || ran || out.Block == nil || len(out.Notices) != 0 {
 					t.Errorf("after %v: ran %v, %+v", time.Since(start), ran, out)
 				}

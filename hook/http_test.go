@@ -47,7 +47,7 @@ func TestPost(t *testing.T) {
 		Event: PreToolUse, URL: s.URL + "/hook?x=1", Env: []string{"TOKEN"},
 		Headers: map[string]string{"Authorization": "Bearer $TOKEN", "x-more": "${TOKEN}-$OTHER-${NONE}-$", "Host": "hooks.example.com"},
 	}
-	a, err := c.Run(context.Background(), &d, &Input{Event: PreToolUse, Tool: "Bash", SessionID: "s1"})
+	a, err := c.Run(context.Background(), &d, &Input{Event: PreToolUse, Tool: ToolCall{Name: "Bash"}, SessionID: "s1"})
 	if err != nil || a.Output == nil || !a.Output.Block || a.Output.Reason != "not now" || a.Exit != nil {
 		t.Fatalf("%+v, %v", a, err)
 	}

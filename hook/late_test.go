@@ -24,7 +24,7 @@ func TestAsync(t *testing.T) {
 				r := registryOf(t, run, d, Definition{Event: PreToolUse, Func: returns(&Output{Message: "at once"})})
 				ctx, cancel := context.WithCancel(t.Context())
 				start := time.Now()
-				out := r.Fire(ctx, Input{Event: PreToolUse, Tool: "Bash"})
+				out := r.Fire(ctx, Input{Event: PreToolUse, Tool: ToolCall{Name: "Bash"}})
 				cancel() // of the run: the hook outlives it
 				if time.Since(start) != 0 || strings.Join(texts(&out), " ") != "at once" {
 					t.Errorf("after %v: %+v", time.Since(start), out)
@@ -56,7 +56,7 @@ func TestLateDecidesNothing(t *testing.T) {
 			Notification: &Note{Title: "t", Body: "b"}, TerminalSequence: "\x07", Context: "c",
 		}
 		r := registryOf(t, says, Definition{Event: PreToolUse, Name: "h", Func: returns(all), Async: true})
-		out := r.Fire(t.Context(), Input{Event: PreToolUse, Tool: "Bash"})
+		out := r.Fire(t.Context(), Input{Event: PreToolUse, Tool: ToolCall{Name: "Bash"}})
 		synctest.Wait()
 		late := r.Late("")
 		if out.Block != nil || len(late) != 1 {
@@ -79,7 +79,7 @@ func TestAsyncTimeout(t *testing.T) {
 			Definition{Event: PreToolUse, Command: "1h", Async: true, Timeout: time.Second, Dialect: dialectSeed},
 			Definition{Event: PreToolUse, Func: deaf(time.Hour, nil), Async: true, Timeout: 2 * time.Second},
 		)
-		out := r.Fire(t.Context(), Input{Event: PreToolUse, Tool: "Bash"})
+		out := r.Fire(t.Context(), Input{Event: PreToolUse, Tool: ToolCall{Name: "Bash"}})
 		if out.Block != nil {
 			t.Errorf("blocked: %+v", out.Block)
 		}
@@ -109,7 +109,7 @@ func TestDetached(t *testing.T) {
 					ch := make(chan Late, 1)
 					r := registryOf(t, func(context.Context, *Definition, *Input) (Answer, error) { return Answer{Later: ch}, nil },
 						Definition{Event: PreToolUse, Command: "c", Async: async})
-					out := r.Fire(t.Context(), Input{Event: PreToolUse, Tool: "Bash"})
+					out := r.Fire(t.Context(), Input{Event: PreToolUse, Tool: ToolCall{Name: "Bash"}})
 					synctest.Wait()
 					if len(r.Late("")) != 0 || out.Block != nil || out.Ran.Hooks[0].Effect != "async" {
 						t.Errorf("%+v", out)

@@ -46,10 +46,10 @@ func (c *condition) holds(in *Input) bool {
 	if c == nil {
 		return true
 	}
-	if len(in.Requests) == 0 {
-		return c.tool == in.Tool || c.covers(policy.Request{Tool: in.Tool, Input: in.ToolInput})
+	if len(in.Tool.Requests) == 0 {
+		return c.tool == in.Tool.Name || c.covers(policy.Request{Tool: in.Tool.Name, Input: in.Tool.Input})
 	}
-	return slices.ContainsFunc(in.Requests, c.covers)
+	return slices.ContainsFunc(in.Tool.Requests, c.covers)
 }
 
 func (c *condition) covers(r policy.Request) bool {

@@ -138,10 +138,10 @@ func FuzzPlainExpression(f *testing.F) {
 func TestCondition(t *testing.T) {
 	bash := func(line string) Input {
 		raw, _ := json.Marshal(map[string]string{"command": line})
-		return Input{Tool: "Bash", ToolInput: raw, Requests: []policy.Request{{Tool: "Bash", Operation: policy.OpCommand, Resource: line, Cwd: "/p", Input: raw}}}
+		return Input{Tool: ToolCall{Name: "Bash", Input: raw, Requests: []policy.Request{{Tool: "Bash", Operation: policy.OpCommand, Resource: line, Cwd: "/p", Input: raw}}}}
 	}
 	file := func(tool string, op policy.Operation, path string) Input {
-		return Input{Tool: tool, Requests: []policy.Request{{Tool: tool, Operation: op, Resource: path, Cwd: "/p"}}}
+		return Input{Tool: ToolCall{Name: tool, Requests: []policy.Request{{Tool: tool, Operation: op, Resource: path, Cwd: "/p"}}}}
 	}
 	for _, c := range []struct {
 		rule string
@@ -166,10 +166,10 @@ func TestCondition(t *testing.T) {
 		{"Edit(/src/**)", file("Edit", policy.OpWrite, "/p/src/a.go"), false},
 		{"Read(.env)", file("Read", policy.OpRead, "/p/.env"), true},
 		{"Read(.env)", file("Edit", policy.OpWrite, "/p/.env"), false},
-		{"Bash(ls)", Input{Tool: "Bash"}, true}, // without requests it cannot be known
-		{"Bash(ls)", Input{Tool: "Task"}, false},
-		{"mcp__x__y", Input{Tool: "mcp__x__y"}, true},
-		{"mcp__x__y", Input{Tool: "mcp__x__z"}, false},
+		{"Bash(ls)", Input{Tool: ToolCall{Name: "Bash"}}, true}, // without requests it cannot be known
+		{"Bash(ls)", Input{Tool: ToolCall{Name: "Task"}}, false},
+		{"mcp__x__y", Input{Tool: ToolCall{Name: "mcp__x__y"}}, true},
+		{"mcp__x__y", Input{Tool: ToolCall{Name: "mcp__x__z"}}, false},
 	} {
 		cond, err := newCondition(&Definition{If: c.rule, Dir: "/proj"}, policy.RuleOptions{Home: "/home/u", Cwd: "/p"})
 		if err != nil {
@@ -177,11 +177,11 @@ func TestCondition(t *testing.T) {
 			continue
 		}
 		if got := cond.holds(&c.in); got != c.want {
-			t.Errorf("%s on %s %+v: %v, want %v", c.rule, c.in.Tool, c.in.Requests, got, c.want)
+			t.Errorf("%s on %s %+v: %v, want %v", c.rule, c.in.Tool.Name, c.in.Tool.Requests, got, c.want)
 		}
 	}
 	none, err := newCondition(&Definition{}, policy.RuleOptions{})
-	if err != nil || !none.holds(&Input{Tool: "x"}) {
+	if err != nil || !none.holds(&Input{Tool: ToolCall{Name: "x"}}) {
 		t.Error("a hook without a condition does not run")
 	}
 	for _, rule := range []string{"Bash(", "Bash(ls) Edit", "()", " ", "bash", "Bash(ls)|Edit(x)"} {

@@ -43,13 +43,13 @@ const maxReason = 2000
 
 func (f *firing) ran() *record.HookRan {
 	if f.out.Ran == nil {
-		f.out.Ran = &record.HookRan{Event: string(f.in.Event), Use: f.in.ToolUseID, Tool: f.in.Tool}
+		f.out.Ran = &record.HookRan{Event: string(f.in.Event), Use: f.in.Tool.UseID, Tool: f.in.Tool.Name}
 	}
 	return f.out.Ran
 }
 
 func (f *firing) log(run record.HookRun, e *entry) {
-	run.Name, run.Digest, run.Type, run.Again = e.by, e.Digest, e.kind, f.in.Settled
+	run.Name, run.Digest, run.Type, run.Again = e.by, e.Digest, e.kind, f.in.Tool.Settled
 	if o := e.Origin; o.File != "" {
 		run.Source = o.File
 		if o.Line > 0 {
@@ -163,7 +163,7 @@ func (m *merging) permission() {
 	if p == "" || !m.permits(p) {
 		return
 	}
-	if p == "allow" && m.in.Settled && m.changes() {
+	if p == "allow" && m.in.Tool.Settled && m.changes() {
 		m.notice(m.e, "allows another input than the one that would run, which does not count")
 		return
 	}
@@ -188,12 +188,12 @@ func (m *merging) permits(p string) bool {
 
 // changes reports whether the hook wants another input than there is.
 func (m *merging) changes() bool {
-	return m.out.Input != nil && !sameJSON(m.out.Input, m.in.ToolInput)
+	return m.out.Input != nil && !sameJSON(m.out.Input, m.in.Tool.Input)
 }
 
 // input takes in another input. What those before have allowed is not that one.
 func (m *merging) input() {
-	if m.out.Input == nil || m.can&canInput == 0 || m.in.Settled || m.e.Event == PermissionRequest && m.out.permission() != "allow" {
+	if m.out.Input == nil || m.can&canInput == 0 || m.in.Tool.Settled || m.e.Event == PermissionRequest && m.out.permission() != "allow" {
 		return
 	}
 	m.had("input", "")
@@ -202,7 +202,7 @@ func (m *merging) input() {
 	if !changes {
 		return
 	}
-	m.in.ToolInput, m.in.Requests, m.rewritten, m.changer = m.out.Input, nil, true, m.e
+	m.in.Tool.Input, m.in.Tool.Requests, m.rewritten, m.changer = m.out.Input, nil, true, m.e
 	if p := m.firing.out.Permission; p != nil && p.Behavior == "allow" {
 		m.firing.out.Permission = nil
 		m.permission()
@@ -213,10 +213,10 @@ func (m *merging) rewrite() {
 	m.input()
 	if res := m.out.ToolOutput; res != nil && m.can&canOutput != 0 {
 		m.had("output", "")
-		m.in.Response, m.in.ToolOutput = res, string(res)
+		m.in.Tool.Response, m.in.Tool.Output = res, string(res)
 		var text string
 		if json.Unmarshal(res, &text) == nil {
-			m.in.ToolOutput = text
+			m.in.Tool.Output = text
 		}
 		m.firing.out.ToolOutput = res
 	}

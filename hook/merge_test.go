@@ -31,7 +31,7 @@ func named(e Event, outputs []*Output) []Definition {
 
 func fired(t *testing.T, e Event, outputs ...*Output) Outcome {
 	t.Helper()
-	return registryOf(t, says, named(e, outputs)...).Fire(t.Context(), Input{Event: e, Tool: "Bash", ToolUseID: "u"})
+	return registryOf(t, says, named(e, outputs)...).Fire(t.Context(), Input{Event: e, Tool: ToolCall{Name: "Bash", UseID: "u"}})
 }
 
 func TestBlock(t *testing.T) {
@@ -125,7 +125,7 @@ func TestMerge(t *testing.T) {
 		"another result":         {PostToolUse, []*Output{{ToolOutput: json.RawMessage(`{"a":1}`)}}, Outcome{ToolOutput: json.RawMessage(`{"a":1}`)}, "output"},
 		"stop":                   {PostToolUse, []*Output{{Stop: true, StopReason: "enough", Reason: "r"}, {Stop: true}}, Outcome{Stop: &Said{"a", "enough"}}, "stop"},
 		"stop for a reason":      {Stop, []*Output{{Stop: true, Reason: "r"}}, Outcome{Stop: &Said{"a", "r"}}, "stop"},
-		"notes":                  {PreCompact, []*Output{{Notification: note}, {Notification: &Note{Level: "error"}}}, Outcome{Notes: []Note{{"t", "b", "info"}, {Level: "error"}}}, ""},
+		"notes":                  {PreCompact, []*Output{{Notification: note}, {Notification: &Note{Level: "error"}}}, Outcome{Notes: []Note{{Title: "t", Body: "b", Level: "info"}, {Level: "error"}}}, ""},
 		"updates":                {Stop, []*Output{{Updates: []Update{{Mode: "plan"}}}}, Outcome{Updates: []Update{{Mode: "plan", By: "a"}}}, ""},
 		"retry":                  {PermissionDenied, []*Output{{}, {Retry: true}}, Outcome{Retry: true}, ""},
 		"terminal":               {Notification, []*Output{{TerminalSequence: "\x07"}, {TerminalSequence: "\x1b]0;x\x07"}}, Outcome{Terminal: []string{"\x07", "\x1b]0;x\x07"}}, ""},
@@ -257,7 +257,7 @@ func TestRan(t *testing.T) {
 	list := append(named(PreToolUse, []*Output{nil, {}, {Context: "c"}}),
 		Definition{Event: PreToolUse, Command: "x\ny", Digest: "d"})
 	list[3].Origin.File, list[3].Origin.Line = "f.json", 7
-	out := registryOf(t, run, list...).Fire(t.Context(), Input{Event: PreToolUse, Tool: "Bash", ToolUseID: "u"})
+	out := registryOf(t, run, list...).Fire(t.Context(), Input{Event: PreToolUse, Tool: ToolCall{Name: "Bash", UseID: "u"}})
 	want := &record.HookRan{Event: string(PreToolUse), Tool: "Bash", Use: "u", Quiet: 2, Hooks: []record.HookRun{
 		{Name: "c", Type: typeFunction, Effect: "context"},
 		{Name: "x …", Type: typeCommand, Digest: "d", Source: "f.json:7", Exit: &code, Effect: "block", Reason: "x\ny"},

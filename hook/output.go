@@ -74,9 +74,12 @@ type Update struct {
 	By       string `json:",omitempty"` // in an [Outcome]: the hook that asks for it
 }
 
-// Note is a notification. Level is info, warning or error; anything else is info.
+// Note is a notification: one that a hook wants to be shown, or that it is told of. Level is info,
+// warning or error; anything else is info. Type is what the notification is about, in an [Input]:
+// permission_prompt, auth_failed, hook …
 type Note struct {
 	Title string `json:"title"`
 	Body  string `json:"body"`
 	Level string `json:"level"`
+	Type  string `json:"type,omitempty"`
 }

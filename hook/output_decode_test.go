@@ -123,7 +123,7 @@ func TestDecodeOutput(t *testing.T) {
 			nil,
 		},
 		{dialectSeed, PostToolUse, `{"updatedMCPToolOutput": {"result": "x"}}`, Output{ToolOutput: raw(`{"result": "x"}`)}, nil},
-		{dialectSeed, PreToolUse, `{"notification": {"title": "t", "body": "b", "level": "bogus"}}`, Output{Notification: &Note{"t", "b", "info"}}, nil},
+		{dialectSeed, PreToolUse, `{"notification": {"title": "t", "body": "b", "level": "bogus"}}`, Output{Notification: &Note{Title: "t", Body: "b", Level: "info"}}, nil},
 		{dialectSeed, PreToolUse, `{"message": "m", "notification": {"title": "t"}}`, Output{Message: "m"}, []string{"needs a title and a body"}},
 		{dialectSeed, PreToolUse, `{"message": "m", "permissionUpdate": {"tool": "Bash"}}`, Output{Message: "m"}, []string{"not applied: permissionUpdate"}},
 		{dialectSeed, PreToolUse, `{"permissionUpdate": {"tool": "Bash", "behavior": "maybe"}}`, Output{}, []string{`behavior is "maybe"`}},

@@ -198,7 +198,7 @@ func TestOnce(t *testing.T) {
 		tool string
 		want string
 	}{{"Bash", "always"}, {"Edit", "once always"}, {"Edit", "always"}} {
-		out := r.Fire(t.Context(), Input{Event: PreToolUse, Tool: tt.tool})
+		out := r.Fire(t.Context(), Input{Event: PreToolUse, Tool: ToolCall{Name: tt.tool}})
 		if got := strings.Join(texts(&out), " "); got != tt.want {
 			t.Errorf("%d: got %q, want %q", i, got, tt.want)
 		}
@@ -268,7 +268,7 @@ func TestClose(t *testing.T) {
 	if err := r.Close(); err != nil || n != 1 {
 		t.Errorf("closed %d times: %v", n, err)
 	}
-	out := r.Fire(t.Context(), Input{Event: PreToolUse, Tool: "Bash"})
+	out := r.Fire(t.Context(), Input{Event: PreToolUse, Tool: ToolCall{Name: "Bash"}})
 	if len(out.Outputs) != 0 || out.Block == nil || !strings.Contains(out.Block.What, "closed") {
 		t.Errorf("a guard of a closed registry: %+v", out)
 	}

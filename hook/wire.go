@@ -25,7 +25,7 @@ func (in *Input) wire(d string) ([]byte, error) {
 	if !ok || name == "" {
 		return nil, &Error{What: fmt.Sprintf("there is no event %q in the dialect %q", in.Event, d)}
 	}
-	w := newWireWriter(512 + len(in.ToolInput) + len(in.Response) + len(in.ToolOutput) + len(in.Prompt))
+	w := newWireWriter(512 + len(in.Tool.Input) + len(in.Tool.Response) + len(in.Tool.Output) + len(in.Prompt))
 	w.field(key, name)
 	for _, part := range wirePlans()[d][in.Event] {
 		if err := w.part(in, &part, d); err != nil {
@@ -107,11 +107,11 @@ func (w *wireWriter) part(in *Input, part *wirePart, d string) error {
 		}
 	case *json.RawMessage:
 		switch raw := *at; {
-		case at == &in.Response && len(raw) == 0:
-			w.field(part.name, in.ToolOutput)
+		case at == &in.Tool.Response && len(raw) == 0:
+			w.field(part.name, in.Tool.Output)
 		case len(raw) == 0 && part.optional:
-		case at == &in.ToolInput && d == dialectClaude:
-			return w.raw(part.name, absoluteInput(in.Tool, raw, in.CWD))
+		case at == &in.Tool.Input && d == dialectClaude:
+			return w.raw(part.name, absoluteInput(in.Tool.Name, raw, in.CWD))
 		default:
 			return w.raw(part.name, raw)
 		}
@@ -131,7 +131,7 @@ func (w *wireWriter) calls(name string, calls []ToolCall, cwd string) error {
 		if len(c.Input) == 0 {
 			c.Input = json.RawMessage("null")
 		}
-		c.Input = absoluteInput(c.Tool, c.Input, cwd)
+		c.Input = absoluteInput(c.Name, c.Input, cwd)
 		out[i] = c
 	}
 	w.name(name)

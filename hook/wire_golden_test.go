@@ -70,7 +70,7 @@ func fullInput(e Event) Input {
 			*at = []string{name, "b"}
 		case *[]ToolCall:
 			for _, use := range []string{"one", "two"} {
-				*at = append(*at, ToolCall{Tool: "Edit", Input: json.RawMessage(`{"file_path":"x"}`), UseID: use, Response: json.RawMessage(`{"of":1}`)})
+				*at = append(*at, ToolCall{Name: "Edit", Input: json.RawMessage(`{"file_path":"x"}`), UseID: use, Response: json.RawMessage(`{"of":1}`)})
 			}
 		default:
 			panic(fmt.Sprintf("%s is a %T", name, at))

@@ -22,18 +22,17 @@ func full(e Event) Input {
 	told := "keep the tests"
 	return Input{
 		Event: e, SessionID: "s1", TranscriptPath: "/t.jsonl", CWD: "/p", PermissionMode: "default", Turn: "turn-1", Agent: "a1", AgentType: "Explore",
-		Tool: "Bash", ToolInput: json.RawMessage(`{"command": "ls <x>"}`), ToolUseID: "u1", ToolOutput: "out", Response: json.RawMessage(`{"stdout": "out"}`),
-		Error: "failed", Interrupt: true, Took: 1500 * time.Millisecond,
-		Calls:       []ToolCall{{Tool: "Read", Input: json.RawMessage(`{"file_path":"a"}`), UseID: "u1", Response: json.RawMessage(`"x"`)}},
-		Suggestions: json.RawMessage(`[{"type":"setMode","mode":"plan","destination":"session"}]`),
-		Prompt:      "go", Source: "startup", Reason: "other", Trigger: "auto", Instructions: &told, Summary: "story", Active: true, LastMessage: "done",
-		Details: "more", Model: "m2", FromModel: "m1", AgentTranscriptPath: "/a.jsonl", Message: "hi", Title: "T", NotificationType: "idle_prompt",
-		TaskID: "t1", TaskSubject: "sub", TaskDescription: "desc", Teammate: "mate", Team: "team", FilePath: "/p/x", Change: "add",
-		OldCWD: "/o", NewCWD: "/n", Name: "wt", Worktree: "/wt",
-		Memory: "Project", LoadReason: "include", Globs: []string{"*.go"}, TriggerFile: "/p/y", ParentFile: "/p/z",
-		Expansion: "slash_command", Command: "commit", CommandArgs: "now", CommandSource: "user",
-		MCPServer: "db", ElicitMode: "form", ElicitURL: "https://db.example", ElicitID: "e1", RequestedSchema: json.RawMessage(`{}`),
-		Action: "accept", Content: json.RawMessage(`{}`),
+		Tool: ToolCall{Name: "Bash", Input: json.RawMessage(`{"command": "ls <x>"}`), UseID: "u1", Output: "out", Response: json.RawMessage(`{"stdout": "out"}`), Error: "failed", Interrupted: true, Took: 1500 * time.Millisecond, Suggestions: json.RawMessage(`[{"type":"setMode","mode":"plan","destination":"session"}]`)},
+
+		Calls: []ToolCall{{Name: "Read", Input: json.RawMessage(`{"file_path":"a"}`), UseID: "u1", Response: json.RawMessage(`"x"`)}},
+
+		Prompt: "go", Source: "startup", Reason: "other", Trigger: "auto", Instructions: &told, Summary: "story", End: TurnEnd{StopHookActive: true, LastMessage: "done", Details: "more", AgentTranscriptPath: "/a.jsonl"},
+		Model: "m2", Switch: ModelSwitch{From: "m1"}, Note: Note{Body: "hi", Title: "T", Type: "idle_prompt"},
+		Task: Task{ID: "t1", Subject: "sub", Description: "desc", Teammate: "mate", Team: "team"}, File: File{Path: "/p/x", Change: "add", Memory: "Project", LoadReason: "include", Globs: []string{"*.go"}, TriggerFile: "/p/y", ParentFile: "/p/z"},
+		OldCWD: "/o", NewCWD: "/n", WorktreeName: "wt", WorktreePath: "/wt",
+
+		Command:  SlashCommand{Type: "slash_command", Name: "commit", Args: "now", Source: "user"},
+		Question: MCPQuestion{Server: "db", Mode: "form", URL: "https://db.example", ID: "e1", Schema: json.RawMessage(`{}`), Action: "accept", Content: json.RawMessage(`{}`)},
 	}
 }
 
@@ -148,12 +147,12 @@ func TestWireOfAnEmptyInput(t *testing.T) {
 			t.Errorf("%s, %v\nwant %s", got, err, c.want)
 		}
 	}
-	for _, in := range []Input{{Event: "Nope"}, {Event: PostToolBatch, ToolInput: nil}} {
+	for _, in := range []Input{{Event: "Nope"}, {Event: PostToolBatch, Tool: ToolCall{Input: nil}}} {
 		if _, err := in.wire(dialectSeed); !errors.Is(err, ErrInvalid) {
 			t.Errorf("%s in the dialect of seed 000 gives %v", in.Event, err)
 		}
 	}
-	for _, in := range []Input{{Event: PreToolUse, ToolInput: []byte(`{"a"`)}, {Event: PostToolBatch, Calls: []ToolCall{{Response: []byte(`{`)}}}} {
+	for _, in := range []Input{{Event: PreToolUse, Tool: ToolCall{Input: []byte(`{"a"`)}}, {Event: PostToolBatch, Calls: []ToolCall{{Response: []byte(`{`)}}}} {
 		if got, err := in.wire(dialectClaude); !errors.Is(err, ErrInvalid) {
 			t.Errorf("%s, %v", got, err)
 		}
@@ -183,7 +182,7 @@ func TestWireMakesPathsAbsolute(t *testing.T) {
 		{"Edit", `"file_path"`, `"file_path"`},
 		{"mcp__a__b", `{"path":"x"}`, `{"path":"x"}`},
 	} {
-		in := Input{Event: PreToolUse, Tool: c.tool, CWD: "/p", ToolInput: json.RawMessage(c.in)}
+		in := Input{Event: PreToolUse, Tool: ToolCall{Name: c.tool, Input: json.RawMessage(c.in)}, CWD: "/p"}
 		var got struct {
 			Input json.RawMessage `json:"tool_input"`
 		}
@@ -191,8 +190,8 @@ func TestWireMakesPathsAbsolute(t *testing.T) {
 		if err != nil || json.Unmarshal(raw, &got) != nil || string(got.Input) != c.want {
 			t.Errorf("%s: %s, %v; want %s", c.in, got.Input, err, c.want)
 		}
-		if string(in.ToolInput) != c.in {
-			t.Errorf("the input was changed: %s", in.ToolInput)
+		if string(in.Tool.Input) != c.in {
+			t.Errorf("the input was changed: %s", in.Tool.Input)
 		}
 	}
 	batch := wireMap(t, full(PostToolBatch), dialectClaude)["tool_calls"]
@@ -253,12 +252,12 @@ func TestInputReadsWhatIsWritten(t *testing.T) {
 		}
 	}
 	in, err := parseInput(PreToolUse, []byte(`{"tool_name": "Bash", "tool_input": {"command": "ls"}, "agent_id": null}`))
-	want := Input{Event: PreToolUse, Tool: "Bash", ToolInput: json.RawMessage(`{"command": "ls"}`)}
+	want := Input{Event: PreToolUse, Tool: ToolCall{Name: "Bash", Input: json.RawMessage(`{"command": "ls"}`)}}
 	if d := cmp.Diff(want, in); d != "" || err != nil {
 		t.Error(err, d)
 	}
 	in, err = parseInput(FileChanged, []byte(`{"file_path": "/x", "event": "unlink"}`))
-	if in.Change != "unlink" || err != nil {
+	if in.File.Change != "unlink" || err != nil {
 		t.Errorf("%+v, %v", in, err)
 	}
 }
@@ -293,12 +292,12 @@ func TestInputRefuses(t *testing.T) {
 func BenchmarkWire(b *testing.B) {
 	small := full(PreToolUse)
 	big := small
-	big.Tool = "Write"
+	big.Tool.Name = "Write"
 	text, err := json.Marshal(map[string]string{"file_path": "a.go", "content": strings.Repeat("x := \"y\"\n", 1<<17)})
 	if err != nil {
 		b.Fatal(err)
 	}
-	big.ToolInput = text
+	big.Tool.Input = text
 	for name, in := range map[string]Input{"small": small, "MiB": big} {
 		b.Run(name, func(b *testing.B) {
 			b.ReportAllocs()

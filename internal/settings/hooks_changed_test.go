@@ -30,7 +30,7 @@ func TestChangedGuardBlocks(t *testing.T) {
 	write := func(form, more, strict string) string {
 		return strings.NewReplacer("MORE", more, "STRICT", strict).Replace(form)
 	}
-	bash, edit, prompt := hook.Input{Event: hook.PreToolUse, Tool: "Bash"}, hook.Input{Event: hook.PreToolUse, Tool: "Edit"}, hook.Input{Event: hook.UserPromptSubmit}
+	bash, edit, prompt := hook.Input{Event: hook.PreToolUse, Tool: hook.ToolCall{Name: "Bash"}}, hook.Input{Event: hook.PreToolUse, Tool: hook.ToolCall{Name: "Edit"}}, hook.Input{Event: hook.UserPromptSubmit}
 	for _, tt := range []struct {
 		name, before, after string
 		blocked, free       hook.Input

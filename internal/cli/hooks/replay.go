@@ -102,7 +102,7 @@ func (c *replayCmd) moments(ctx context.Context, p *command.Program, s *session.
 			if !ok || then.By == "input" {
 				continue
 			}
-			in.Event, in.Tool, in.ToolInput, in.ToolUseID = hook.PreToolUse, u.Name, u.Input, u.ID
+			in.Event, in.Tool.Name, in.Tool.Input, in.Tool.UseID = hook.PreToolUse, u.Name, u.Input, u.ID
 			if then.Mode != "" {
 				in.PermissionMode = string(then.Mode)
 			}

@@ -94,12 +94,12 @@ func (c *testCmd) input(ctx context.Context, p *command.Program, event hook.Even
 // withRequests adds what the call would touch, for the "if" of hooks. What cannot be
 // told is left out, and such hooks then run.
 func withRequests(p *command.Program, in hook.Input) hook.Input {
-	if in.Tool == "" {
+	if in.Tool.Name == "" {
 		return in
 	}
-	call := policycheck.Call{Tool: in.Tool, Input: in.ToolInput, Cwd: in.CWD, Home: p.UserHome(), Search: p.Getenv(tools.EnvSearchURL)}
+	call := policycheck.Call{Tool: in.Tool.Name, Input: in.Tool.Input, Cwd: in.CWD, Home: p.UserHome(), Search: p.Getenv(tools.EnvSearchURL)}
 	if requests, err := call.Requests(); err == nil {
-		in.Requests = requests
+		in.Tool.Requests = requests
 	}
 	return in
 }

@@ -254,9 +254,9 @@ func (c *crew) completed(ctx context.Context, t tasks.Task, by string) error {
 
 // ask asks hooks about a task.
 func (c *crew) ask(ctx context.Context, e hook.Event, t tasks.Task, by string) error {
-	in := hook.Input{Event: e, TaskID: t.ID, TaskSubject: t.Subject, TaskDescription: t.Description}
+	in := hook.Input{Event: e, Task: hook.Task{ID: t.ID, Subject: t.Subject, Description: t.Description}}
 	if by != "" {
-		in.Teammate, in.Team = by, c.team.Name()
+		in.Task.Teammate, in.Task.Team = by, c.team.Name()
 	}
 	out, err := c.box.host.fire(ctx, in)
 	switch {

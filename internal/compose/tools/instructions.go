@@ -98,8 +98,10 @@ func (b *Toolbox) Told() agent.Instructions {
 
 func loadedFile(f instructions.File) hook.Input {
 	return hook.Input{
-		Event: hook.InstructionsLoaded, FilePath: f.Path, Memory: string(f.Memory), LoadReason: string(f.Reason),
-		Globs: f.Globs, TriggerFile: f.Trigger, ParentFile: f.Parent,
+		Event: hook.InstructionsLoaded,
+		File: hook.File{
+			Path: f.Path, Memory: string(f.Memory), LoadReason: string(f.Reason), Globs: f.Globs, TriggerFile: f.Trigger, ParentFile: f.Parent,
+		},
 	}
 }
 

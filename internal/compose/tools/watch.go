@@ -148,14 +148,14 @@ func (f *hookFiles) changed(c watch.Change) {
 			return
 		}
 	}
-	_, _ = f.box.host.fire(f.ctx, hook.Input{Event: hook.FileChanged, FilePath: c.Path, Change: c.What}) // a store that fails stops the loop by itself
+	_, _ = f.box.host.fire(f.ctx, hook.Input{Event: hook.FileChanged, File: hook.File{Path: c.Path, Change: c.What}}) // a store that fails stops the loop by itself
 }
 
 // configured fires ConfigChange. When no hook blocks the change, what settings deny and
 // ask about since the start of the run is in force at once, and everything else from the
 // next run on: nothing that changes while an agent runs makes it freer. What the administrator changes nobody blocks.
 func (f *hookFiles) configured(name, file string) {
-	out, err := f.box.host.fire(f.ctx, hook.Input{Event: hook.ConfigChange, Source: name, FilePath: file})
+	out, err := f.box.host.fire(f.ctx, hook.Input{Event: hook.ConfigChange, Source: name, File: hook.File{Path: file}})
 	if err != nil {
 		return
 	}

@@ -40,7 +40,7 @@ func (b *Toolbox) worktreeKit() ([]tool.Tool, error) {
 
 // worktreeCreate asks hooks about a worktree: they may refuse, or have made one.
 func (b *Toolbox) worktreeCreate(ctx context.Context, name string) (string, error) {
-	out, err := b.host.fire(ctx, hook.Input{Event: hook.WorktreeCreate, Name: name})
+	out, err := b.host.fire(ctx, hook.Input{Event: hook.WorktreeCreate, WorktreeName: name})
 	if err != nil {
 		return "", err
 	}
@@ -51,7 +51,7 @@ func (b *Toolbox) worktreeCreate(ctx context.Context, name string) (string, erro
 }
 
 func (b *Toolbox) worktreeRemoved(ctx context.Context, path string) {
-	_, _ = b.host.fire(ctx, hook.Input{Event: hook.WorktreeRemove, Worktree: path}) // a store that fails stops the loop by itself
+	_, _ = b.host.fire(ctx, hook.Input{Event: hook.WorktreeRemove, WorktreePath: path}) // a store that fails stops the loop by itself
 }
 
 // CheckApart says why the agent cannot work in a worktree of its own from the beginning on.

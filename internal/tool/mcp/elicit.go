@@ -189,7 +189,8 @@ func (c *Client) before(ctx context.Context, e *Elicitation) (a Answer, by strin
 		return a, "", nil
 	}
 	out, err := c.o.Fire(ctx, hook.Input{
-		Event: hook.Elicitation, MCPServer: e.Server, Message: e.Message, ElicitMode: e.Mode, ElicitURL: e.URL, ElicitID: e.ID, RequestedSchema: e.Schema,
+		Event:    hook.Elicitation,
+		Question: hook.MCPQuestion{Server: e.Server, Message: e.Message, Mode: e.Mode, URL: e.URL, ID: e.ID, Schema: e.Schema},
 	})
 	switch {
 	case err != nil:
@@ -208,7 +209,8 @@ func (c *Client) after(ctx context.Context, e *Elicitation, a Answer) (Answer, e
 		return a, nil
 	}
 	out, err := c.o.Fire(ctx, hook.Input{
-		Event: hook.ElicitationResult, MCPServer: e.Server, ElicitMode: e.Mode, ElicitID: e.ID, Action: a.Action, Content: e.masked(a.Content),
+		Event:    hook.ElicitationResult,
+		Question: hook.MCPQuestion{Server: e.Server, Mode: e.Mode, ID: e.ID, Action: a.Action, Content: e.masked(a.Content)},
 	})
 	switch {
 	case err != nil:

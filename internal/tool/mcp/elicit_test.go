@@ -59,7 +59,7 @@ func elicitation(t *testing.T) {
 	o.Fire = func(_ context.Context, in hook.Input) (hook.Outcome, error) {
 		mu.Lock()
 		defer mu.Unlock()
-		told = append(told, fmt.Sprintf("%s %s %s %s %s", in.Event, in.MCPServer, in.Message, in.Action, in.Content))
+		told = append(told, fmt.Sprintf("%s %s %s %s %s", in.Event, in.Question.Server, in.Question.Message, in.Question.Action, in.Question.Content))
 		return hook.Outcome{}, nil
 	}
 	def := asking(t, &sdk.ElicitParams{Message: "Who are you?", RequestedSchema: json.RawMessage(form)})

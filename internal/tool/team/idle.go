@@ -45,7 +45,7 @@ func (t *Team) idle(ctx context.Context, m *mate, last *event.Result) (next stri
 
 // askHooks fires TeammateIdle: a hook that blocks has the teammate go on.
 func (t *Team) askHooks(ctx context.Context, m *mate) (next string) {
-	out, err := m.Agent().Fire(ctx, hook.Input{Event: hook.TeammateIdle, Teammate: m.name, Team: m.team})
+	out, err := m.Agent().Fire(ctx, hook.Input{Event: hook.TeammateIdle, Task: hook.Task{Teammate: m.name, Team: m.team}})
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if err != nil || out.Block == nil || m.kept >= maxKept {

@@ -358,7 +358,7 @@ func TestAHookKeepsATeammateAtWork(t *testing.T) {
 	err := hooks.On(hook.TeammateIdle, "", func(_ context.Context, in hook.Input) (*hook.Output, error) {
 		mu.Lock()
 		defer mu.Unlock()
-		heard = append(heard, in.Team+" "+in.Teammate)
+		heard = append(heard, in.Task.Team+" "+in.Task.Teammate)
 		if len(heard) == 1 {
 			return &hook.Output{Decision: "block", Reason: "water the beans"}, nil
 		}
