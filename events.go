@@ -116,7 +116,7 @@ func (s *stream) read(r feed.Record) ([]event.Event, error) {
 	if r.Session != s.run.id {
 		return s.state.Relayed(r.Session, r.Agent, r.Record)
 	}
-	return event.FromRecord(r.Record, &s.state)
+	return s.state.Events(r.Record)
 }
 
 // look returns io.EOF when nobody works on a run of another process, and all of it was told.

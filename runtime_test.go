@@ -92,7 +92,7 @@ func types(t *testing.T, r *holdfast.Run, after int64) (list []string, last int6
 	defer stop()
 	for e, err := range r.Events(ctx, after) {
 		must(t, err)
-		list, last = append(list, event.Type(e.Event)), e.Seq
+		list, last = append(list, e.Event.Type()), e.Seq
 	}
 	return list, last
 }

@@ -151,7 +151,9 @@ func scenes(t *testing.T) []scene {
 		}},
 		{event: hook.PostToolUseFailure, tools: []tool.Tool{probe{name: "Edit", run: func(context.Context, *tool.Call) (tool.Result, error) {
 			return tool.Failure("no such file"), nil
-		}}}, check: func(t *testing.T, in hook.Input) { wants(in.Tool.Error == "no such file" && !in.Tool.Interrupted, t, in) }},
+		}}}, check: func(t *testing.T, in hook.Input) {
+			wants(in.Tool.Error == "no such file" && !in.Tool.Interrupted, t, in)
+		}},
 		{event: hook.PermissionRequest, o: agent.Options{Permissions: asks, Ask: answers(approval.Allow)}, check: func(t *testing.T, in hook.Input) {
 			wants(in.Tool.Name == "Edit" && in.PermissionMode == "default", t, in)
 		}},

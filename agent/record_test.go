@@ -46,7 +46,7 @@ func fromLog(t testing.TB, s *session.Sessions, id string) (all []event.Event) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		list, err := event.FromRecord(r, &state)
+		list, err := state.Events(r)
 		if err != nil {
 			t.Fatal(err)
 		}

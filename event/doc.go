@@ -1,9 +1,9 @@
 // Package event defines what a run tells, and the one JSON form of it.
 //
 //	agent ──► Event ──► terminal, stream-json, SSE, WebSocket, log pipe, telemetry
-//	record ─► FromRecord ─► the same Event
+//	record ─► State.Events ─► the same Event
 //
-// An event that is on record is told after its record is durable, and [FromRecord] makes it
+// An event that is on record is told after its record is durable, and [State.Events] makes it
 // again from the record. All others are provisional ([Provisional]): they are told once, while
 // they happen, and whoever was not there does not get them.
 //

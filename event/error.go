@@ -18,17 +18,7 @@ type Error struct {
 	Hook       string `json:"hook,omitempty"`
 	HookReason string `json:"hook_reason,omitempty"`
 
-	cause error
-}
-
-// NewError returns the form of err, with what to do about it and the code of the outcome.
-// The result wraps err.
-func NewError(err error, hint, code string) *Error {
-	e := &Error{Message: err.Error(), Advice: hint, Code: code, cause: err}
-	if h, ok := errors.AsType[*HookError](err); ok {
-		e.HookEvent, e.Hook, e.HookReason = h.Event, h.By, h.Reason
-	}
-	return e
+	Cause error `json:"-"` // what it was made of; nil when it was read from JSON
 }
 
 func (e *Error) Error() string { return e.Message }
@@ -36,8 +26,8 @@ func (e *Error) Error() string { return e.Message }
 // Hint returns what to do about the error, or "".
 func (e *Error) Hint() string { return e.Advice }
 
-// Unwrap returns the error that e was made of, or nil when e was read from JSON.
-func (e *Error) Unwrap() error { return e.cause }
+// Unwrap returns Cause.
+func (e *Error) Unwrap() error { return e.Cause }
 
 // HookError reports that a hook kept a prompt from being taken, or ended a turn.
 type HookError struct {
@@ -55,17 +45,19 @@ func errorOf(err error) *Error {
 	if err == nil {
 		return nil
 	}
-	if e, ok := errors.AsType[*Error](err); ok {
-		return e
-	}
-	hint := ""
-	if h, ok := errors.AsType[interface {
+	e := Error{Message: err.Error(), Cause: err}
+	if made, ok := errors.AsType[*Error](err); ok {
+		e = *made
+	} else if h, ok := errors.AsType[interface {
 		error
 		Hint() string
 	}](err); ok {
-		hint = h.Hint()
+		e.Advice = h.Hint()
 	}
-	return NewError(err, hint, "")
+	if h, ok := errors.AsType[*HookError](err); ok {
+		e.HookEvent, e.Hook, e.HookReason = h.Event, h.By, h.Reason
+	}
+	return &e
 }
 
 // err is the error of a form: nil, a *HookError or the form itself.

@@ -14,16 +14,8 @@ import (
 
 // Event is one thing that happened in a run. The types of this package are all there are.
 type Event interface {
-	// eventType is the value of "type" in JSON.
-	eventType() string
-}
-
-// Type returns the name of an event's type in JSON, such as "text_delta"; "" for nil.
-func Type(e Event) string {
-	if e == nil {
-		return ""
-	}
-	return e.eventType()
+	// Type returns the name of the event's type in JSON, such as "text_delta".
+	Type() string
 }
 
 // Provisional reports whether an event is on no record of its agent. Deltas are void when
@@ -288,31 +280,31 @@ const (
 	ReasonDeferred    Reason = "deferred" // a hook put a call off: the session waits to be resumed
 )
 
-func (SessionOpened) eventType() string     { return "session_opened" }
-func (TurnStarted) eventType() string       { return "turn_started" }
-func (TextDelta) eventType() string         { return "text_delta" }
-func (ThinkingDelta) eventType() string     { return "thinking_delta" }
-func (ToolInputDelta) eventType() string    { return "tool_input_delta" }
-func (ItemAppended) eventType() string      { return "item_appended" }
-func (Decided) eventType() string           { return "decided" }
-func (ApprovalAsked) eventType() string     { return "approval_asked" }
-func (ApprovalResolved) eventType() string  { return "approval_resolved" }
-func (PolicyChanged) eventType() string     { return "policy_changed" }
-func (ToolStarted) eventType() string       { return "tool_started" }
-func (ToolFinished) eventType() string      { return "tool_finished" }
-func (ToolDetached) eventType() string      { return "tool_detached" }
-func (SubagentEvent) eventType() string     { return "subagent" }
-func (ToolsChanged) eventType() string      { return "tools_changed" }
-func (Compacting) eventType() string        { return "compacting" }
-func (MutationFinished) eventType() string  { return "mutation_finished" }
-func (UsageUpdated) eventType() string      { return "usage_updated" }
-func (Retrying) eventType() string          { return "retrying" }
-func (ModelSwitched) eventType() string     { return "model_switched" }
-func (HookRan) eventType() string           { return "hook_ran" }
-func (TerminalSequences) eventType() string { return "terminal_sequences" }
-func (Notified) eventType() string          { return "notified" }
-func (ModelStarted) eventType() string      { return "model_started" }
-func (ModelFinished) eventType() string     { return "model_finished" }
-func (Notice) eventType() string            { return "notice" }
-func (TurnFinished) eventType() string      { return "turn_finished" }
-func (Result) eventType() string            { return "result" }
+func (SessionOpened) Type() string     { return "session_opened" }
+func (TurnStarted) Type() string       { return "turn_started" }
+func (TextDelta) Type() string         { return "text_delta" }
+func (ThinkingDelta) Type() string     { return "thinking_delta" }
+func (ToolInputDelta) Type() string    { return "tool_input_delta" }
+func (ItemAppended) Type() string      { return "item_appended" }
+func (Decided) Type() string           { return "decided" }
+func (ApprovalAsked) Type() string     { return "approval_asked" }
+func (ApprovalResolved) Type() string  { return "approval_resolved" }
+func (PolicyChanged) Type() string     { return "policy_changed" }
+func (ToolStarted) Type() string       { return "tool_started" }
+func (ToolFinished) Type() string      { return "tool_finished" }
+func (ToolDetached) Type() string      { return "tool_detached" }
+func (SubagentEvent) Type() string     { return "subagent" }
+func (ToolsChanged) Type() string      { return "tools_changed" }
+func (Compacting) Type() string        { return "compacting" }
+func (MutationFinished) Type() string  { return "mutation_finished" }
+func (UsageUpdated) Type() string      { return "usage_updated" }
+func (Retrying) Type() string          { return "retrying" }
+func (ModelSwitched) Type() string     { return "model_switched" }
+func (HookRan) Type() string           { return "hook_ran" }
+func (TerminalSequences) Type() string { return "terminal_sequences" }
+func (Notified) Type() string          { return "notified" }
+func (ModelStarted) Type() string      { return "model_started" }
+func (ModelFinished) Type() string     { return "model_finished" }
+func (Notice) Type() string            { return "notice" }
+func (TurnFinished) Type() string      { return "turn_finished" }
+func (Result) Type() string            { return "result" }

@@ -1,7 +1,6 @@
 package event_test
 
 import (
-	"errors"
 	"fmt"
 
 	"github.com/holdfast-dev/holdfast/event"
@@ -12,17 +11,17 @@ func ExampleMarshal() {
 	fmt.Println(string(b), err)
 	e, err := event.Unmarshal(b)
 	fmt.Printf("%T %v\n", e, err)
-	fmt.Println(event.Type(e), event.Provisional(e))
+	fmt.Println(e.Type(), event.Provisional(e))
 	// Output:
 	// {"type":"text_delta","text":"Hello"} <nil>
 	// event.TextDelta <nil>
 	// text_delta true
 }
 
-func ExampleNewError() {
+func ExampleError() {
 	b, err := event.Marshal(event.TurnFinished{
 		Turn: "turn-1", Reason: event.ReasonFailed,
-		Err: event.NewError(errors.New("the provider refused the key"), "set ANTHROPIC_API_KEY", "failed"),
+		Err: &event.Error{Message: "the provider refused the key", Advice: "set ANTHROPIC_API_KEY", Code: "failed"},
 	})
 	fmt.Println(string(b), err)
 	// Output:

@@ -36,7 +36,7 @@ func Marshal(e Event) ([]byte, error) {
 	if e == nil {
 		return nil, errors.New("there is no event")
 	}
-	h := head{Type: e.eventType(), Error: errorOf(Err(e))}
+	h := head{Type: e.Type(), Error: errorOf(Err(e))}
 	var err error
 	switch e := e.(type) {
 	case ItemAppended:

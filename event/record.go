@@ -13,7 +13,7 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// State is what [FromRecord] remembers of the records before: what tools are called with, and
+// State is what [State.Events] remembers of the records before: what tools are called with, and
 // which calls run. Its zero value is the state before the first record of a log. A State is
 // for one session and one goroutine.
 type State struct {
@@ -25,17 +25,14 @@ type State struct {
 	agents   map[string]*relayed        // of those whose records the log relays, by session
 }
 
-// FromRecord returns the events of a record, in the order in which the agent told them: none,
+// Events returns the events of a record, in the order in which the agent told them: none,
 // one or two. It depends on the record and on s alone, so that records give the same events
 // whenever they are read. A record that was erased, and a kind that tells nothing, give none.
 //
 // An answer that came too late (ApprovalResolved.Late) is on no record. What a sub-agent asks is in
 // the log of its run and names it (Question.Asker): it is a [SubagentEvent] when s knows the
 // sub-agent by [State.Relayed]. [SessionOpened] and [Result] are on record in a daemon's run alone.
-func FromRecord(r session.Record, s *State) ([]Event, error) {
-	if s == nil {
-		s = new(State)
-	}
+func (s *State) Events(r session.Record) ([]Event, error) {
 	finished := s.finished
 	s.finished = nil
 	list, err := s.events(&r, finished)

@@ -31,12 +31,12 @@ func told(t testing.TB, records ...session.Record) (types string, all []Event) {
 	var s State
 	var names []string
 	for _, r := range records {
-		list, err := FromRecord(r, &s)
+		list, err := s.Events(r)
 		if err != nil {
 			t.Fatal(err)
 		}
 		for _, e := range list {
-			names, all = append(names, Type(e)), append(all, e)
+			names, all = append(names, e.Type()), append(all, e)
 		}
 	}
 	return strings.Join(names, " "), all
@@ -86,7 +86,7 @@ func TestFromRecord(t *testing.T) {
 	if e := all[1].(ToolStarted); string(e.Input) != `{"a":1}` || err != nil || string(b) != want {
 		t.Errorf("%s %s, %v", e.Input, b, err)
 	}
-	if list, err := FromRecord(started, nil); err != nil || len(list) != 1 {
+	if list, err := new(State).Events(started); err != nil || len(list) != 1 {
 		t.Errorf("without a state: %v, %v", list, err)
 	}
 }
@@ -102,7 +102,7 @@ func FuzzFromRecord(f *testing.F) {
 	f.Fuzz(func(t *testing.T, kind uint8, payload []byte) {
 		s := State{running: map[string]string{"u": "Bash"}, turned: true}
 		r := session.Record{Seq: 7, Kind: session.Kinds()[int(kind)%len(session.Kinds())], Payload: payload}
-		list, err := FromRecord(r, &s)
+		list, err := s.Events(r)
 		if err != nil && !strings.Contains(err.Error(), "record 7") {
 			t.Error(err)
 		}
@@ -111,7 +111,7 @@ func FuzzFromRecord(f *testing.F) {
 				t.Errorf("%s %s: %v", r.Kind, payload, err)
 			}
 			if Provisional(e) {
-				t.Errorf("%s is on record", Type(e))
+				t.Errorf("%s is on record", e.Type())
 			}
 		}
 	})

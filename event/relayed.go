@@ -34,7 +34,7 @@ func (s *State) Relayed(id, name string, r session.Record) ([]Event, error) {
 		}
 		a.caller, a.use = o.Caller, o.Use
 	}
-	list, err := FromRecord(r, &a.state)
+	list, err := a.state.Events(r)
 	if err != nil {
 		return nil, err
 	}

@@ -39,7 +39,7 @@ func TestRelayed(t *testing.T) {
 		{"s.writer", "writer", session.Record{Kind: session.KindOpened, Payload: json.RawMessage(`{"format":1,"session_id":"s.writer","owner":"s"}`)}},
 		{"s.writer", "writer", session.Record{Kind: record.KindTurnOpened, Payload: json.RawMessage(`{"turn":"turn-1"}`)}},
 	} {
-		list, err := FromRecord(of.Record, &s)
+		list, err := s.Events(of.Record)
 		if of.session != "" {
 			list, err = s.Relayed(of.session, of.agent, of.Record)
 		}
@@ -88,7 +88,7 @@ func TestRunEvents(t *testing.T) {
 		},
 		`{"event":"failed","message":"no"}`: {},
 	} {
-		list, err := FromRecord(session.Record{Kind: record.KindRunEvent, Payload: json.RawMessage(payload)}, nil)
+		list, err := new(State).Events(session.Record{Kind: record.KindRunEvent, Payload: json.RawMessage(payload)})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -102,13 +102,13 @@ func TestRunEvents(t *testing.T) {
 	}
 	var s State
 	for i, payload := range []string{`{"event":"started","opened":{"type":"session_opened","id":"s","notices":["n"]}}`, `{"event":"opened","notices":["n"]}`} {
-		list, err := FromRecord(session.Record{Kind: record.KindRunEvent, Payload: json.RawMessage(payload)}, &s)
+		list, err := s.Events(session.Record{Kind: record.KindRunEvent, Payload: json.RawMessage(payload)})
 		if err != nil || len(list) != 1-i {
 			t.Errorf("%s: %v, %v", payload, list, err)
 		}
 	}
 	for _, payload := range []string{`[]`, `{"event":"started","opened":{"type":"later"}}`, `{"result":5}`} {
-		if _, err := FromRecord(session.Record{Seq: 7, Kind: record.KindRunEvent, Payload: json.RawMessage(payload)}, nil); err == nil {
+		if _, err := new(State).Events(session.Record{Seq: 7, Kind: record.KindRunEvent, Payload: json.RawMessage(payload)}); err == nil {
 			t.Errorf("%s passes", payload)
 		}
 	}

@@ -83,7 +83,7 @@ func (c *Commands) command(ctx context.Context, d *Definition, in *Input) (Answe
 
 // detach lets a command go on that nobody waits for any more.
 func (c *Commands) detach(tied func() bool, cancel context.CancelCauseFunc, limit time.Duration, done <-chan error, finish func(error) (Answer, error)) (Answer, error) {
-	later := make(chan Late, 1)
+	later := make(chan Answer, 1)
 	c.mu.Lock()
 	if !tied() || c.closed { // it is being ended already
 		c.mu.Unlock()
@@ -96,7 +96,8 @@ func (c *Commands) detach(tied func() bool, cancel context.CancelCauseFunc, limi
 		timer := time.AfterFunc(limit, func() { cancel(context.DeadlineExceeded) })
 		defer timer.Stop()
 		a, err := finish(<-done)
-		later <- Late{Answer: a, Err: err}
+		a.Err = err
+		later <- a
 		close(later)
 	})
 	c.mu.Unlock()

@@ -52,7 +52,7 @@ func newScripted(t *testing.T, script string) *scripted {
 	if err := json.Unmarshal(b, &file); err != nil {
 		t.Fatal(err)
 	}
-	list, err := Decode(file.Hooks, &DecodeOptions{Layer: policy.LayerUser, File: settings})
+	list, err := (&SettingsBlock{JSON: file.Hooks, Layer: policy.LayerUser, File: settings}).Decode()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -124,7 +124,7 @@ func TestDetachedCommandThatEnds(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got.Later != nil {
-		got = (<-got.Later).Answer
+		got = <-got.Later
 	}
 	if got.Output == nil || got.Output.Warning != "now" {
 		t.Errorf("%+v", got.Output)

@@ -130,7 +130,7 @@ func checkConfig(t *testing.T, c corpus.Case, settings, input fields) {
 		_, d, err := parseEvent(name)
 		known = known && err == nil && d == dialectSeed
 	}
-	found, err := Decode(json.RawMessage(toJSON(t, block)), nil)
+	found, err := (&SettingsBlock{JSON: json.RawMessage(toJSON(t, block))}).Decode()
 	if (err == nil) != known { // Claude's names are known here, and have another form
 		t.Errorf("%s gives %v", toJSON(t, block), err)
 	}
@@ -188,7 +188,7 @@ func isLevel(t *testing.T, level any, want json.RawMessage) {
 // isTimeout wants the effective time of a hook, in settings and of a function.
 func isTimeout(t *testing.T, given, want any) {
 	t.Helper()
-	list, err := Decode(json.RawMessage(toJSON(t, fields{"preToolUse": []fields{{"command": "x", "timeout": given}}})), nil)
+	list, err := (&SettingsBlock{JSON: json.RawMessage(toJSON(t, fields{"preToolUse": []fields{{"command": "x", "timeout": given}}}))}).Decode()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,15 +13,16 @@ import (
 	"github.com/holdfast-dev/holdfast/policy"
 )
 
-// DecodeOptions say where a block of hooks was written.
-type DecodeOptions struct {
+// SettingsBlock is the "hooks" block of a settings file, and where it was written.
+type SettingsBlock struct {
+	JSON  json.RawMessage
 	Layer policy.Layer
 	File  string
 	Dir   string                           // what relative file rules are relative to
 	Place func(offset int) (line, col int) // of an offset in the block; nil: unknown
 }
 
-// Decode reads the "hooks" block of a settings file: Claude Code's form under
+// Decode reads the block: Claude Code's form under
 // Claude's names of events, seed 000's (a list of {command, matcher, timeout in
 // milliseconds}) under its names.
 //
@@ -30,15 +31,12 @@ type DecodeOptions struct {
 //
 // Errors are *[Error]; unknown events and fields, bad expressions and values that
 // cannot work are among them. What could be read is returned with the error.
-func Decode(raw json.RawMessage, o *DecodeOptions) ([]Definition, error) {
-	d := &decoding{}
-	if o != nil {
-		d.o = *o
-	}
-	if len(raw) == 0 {
+func (b *SettingsBlock) Decode() ([]Definition, error) {
+	d := &decoding{o: b}
+	if len(b.JSON) == 0 {
 		return nil, nil
 	}
-	root, err := parseTree(raw)
+	root, err := parseTree(b.JSON)
 	switch {
 	case err != nil:
 		return nil, err
@@ -55,7 +53,7 @@ func Decode(raw json.RawMessage, o *DecodeOptions) ([]Definition, error) {
 
 // decoding is a block of hooks while it is read: what was found, and what is wrong.
 type decoding struct {
-	o     DecodeOptions
+	o     *SettingsBlock
 	found []Definition
 	errs  []error
 }

@@ -27,13 +27,14 @@ func TestDecode(t *testing.T) {
 	"postToolUse": [{"command": "logger done", "matcher": "Bash", "timeout": 5000}, {"command": "x", "timeout": -3, "sandbox": "off"}],
 	"sessionStart": [{"command": "y", "timeout": null}]
 }`
-	got, err := hook.Decode(json.RawMessage(block), &hook.DecodeOptions{
+	got, err := (&hook.SettingsBlock{
+		JSON:  json.RawMessage(block),
 		Layer: policy.LayerProject, File: "/p/.claude/settings.json", Dir: "/p",
 		Place: func(at int) (int, int) {
 			before := block[:at]
 			return strings.Count(before, "\n") + 1, at - strings.LastIndexByte(before, '\n')
 		},
-	})
+	}).Decode()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -163,7 +164,7 @@ func TestDecodeRefuses(t *testing.T) {
 		{`{"stop": [{"command": "\ud800"}]}`, "", "half a character", "", ``},
 		{strings.Repeat(`{"a":`, 100) + `1` + strings.Repeat(`}`, 100), "", "nested deeper", "such a depth", ``},
 	} {
-		got, err := hook.Decode(json.RawMessage(c.block), nil)
+		got, err := (&hook.SettingsBlock{JSON: json.RawMessage(c.block)}).Decode()
 		e, ok := errors.AsType[*hook.Error](err)
 		switch {
 		case !ok:
@@ -180,10 +181,10 @@ func TestDecodeRefuses(t *testing.T) {
 
 // One bad hook does not take the others with it, and every error is told.
 func TestDecodeReturnsWhatIsGood(t *testing.T) {
-	got, err := hook.Decode(json.RawMessage(`{
+	got, err := (&hook.SettingsBlock{JSON: json.RawMessage(`{
 		"notARealEvent": [{"command": "a"}],
 		"preToolUse": [{"command": "b"}, {"command": 5}, {"command": "c"}],
-		"PreToolUse": [{"hooks": [{"type": "command", "command": "d"}, {"type": "nothing"}]}]}`), nil)
+		"PreToolUse": [{"hooks": [{"type": "command", "command": "d"}, {"type": "nothing"}]}]}`)}).Decode()
 	var commands []string
 	for _, d := range got {
 		commands = append(commands, d.Command)
@@ -200,7 +201,7 @@ func TestDecodeReturnsWhatIsGood(t *testing.T) {
 
 func TestDecodeNothing(t *testing.T) {
 	for _, block := range []string{"", "null", "{}", `{"Stop": []}`} {
-		if got, err := hook.Decode(json.RawMessage(block), nil); err != nil || len(got) != 0 {
+		if got, err := (&hook.SettingsBlock{JSON: json.RawMessage(block)}).Decode(); err != nil || len(got) != 0 {
 			t.Errorf("%q: %v, %v", block, got, err)
 		}
 	}
@@ -211,7 +212,7 @@ func FuzzDecode(f *testing.F) {
 	f.Add(`{"preToolUse": [{"command": "x", "matcher": "a|b", "timeout": 5}]}`)
 	f.Add(`{"PostToolUse": [{"hooks": [{"type": "http", "url": "http://x", "headers": {"A": "$B"}, "allowedEnvVars": ["B"]}]}]}`)
 	f.Fuzz(func(t *testing.T, block string) {
-		got, err := hook.Decode(json.RawMessage(block), &hook.DecodeOptions{Dir: "/p"})
+		got, err := (&hook.SettingsBlock{JSON: json.RawMessage(block), Dir: "/p"}).Decode()
 		if err != nil && !errors.Is(err, hook.ErrInvalid) {
 			t.Fatalf("%T: %v", err, err)
 		}

@@ -30,7 +30,7 @@ func TestMatching(t *testing.T) {
 		"reason of the end":   {Definition{Event: SessionEnd, Matcher: "other"}, Input{Reason: "other"}, true},
 		"trigger of setup":    {Definition{Event: Setup, Matcher: "init"}, Input{Trigger: "init"}, true},
 		"trigger of compact":  {Definition{Event: PreCompact, Matcher: "auto"}, Input{Trigger: "manual"}, false},
-		"error":               {Definition{Event: StopFailure, Matcher: "rate_limit"}, Input{Tool: ToolCall{Error: "rate_limit"}}, true},
+		"error":               {Definition{Event: StopFailure, Matcher: "rate_limit"}, Input{End: TurnEnd{Error: "rate_limit"}}, true},
 		"agent type":          {Definition{Event: SubagentStop, Matcher: "explore"}, Input{AgentType: "explore"}, true},
 		"file's last part":    {Definition{Event: FileChanged, Matcher: ".env|go.mod"}, Input{File: File{Path: "/p/go.mod"}}, true},
 		"notification type":   {Definition{Event: Notification, Matcher: "idle_prompt"}, Input{Note: Note{Type: "permission_prompt"}}, false},

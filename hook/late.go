@@ -89,7 +89,7 @@ func (f *firing) heard(ctx context.Context, res result) result {
 	answer := result{err: errClosed}
 	select {
 	case late, ok := <-res.Later:
-		answer.Answer, answer.err = late.Answer, late.Err
+		answer.Answer, answer.err = late, late.Err
 		if !ok {
 			answer.err = errors.New("it ended without an answer")
 		}

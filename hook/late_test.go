@@ -95,18 +95,18 @@ func TestAsyncTimeout(t *testing.T) {
 // A command may itself say that it goes on.
 func TestDetached(t *testing.T) {
 	for name, tt := range map[string]struct {
-		late    *Late // nil: the channel is closed
+		late    *Answer // nil: the channel is closed
 		context string
 		notices string
 	}{
-		"answers": {&Late{Answer: Answer{Output: &Output{Context: "found", Block: true}}}, "c: found", "c: asked too late, as nobody waits for it, for a block"},
-		"fails":   {&Late{Err: errors.New("exit status 1")}, "", "c: the hook failed: exit status 1"},
+		"answers": {&Answer{Output: &Output{Context: "found", Block: true}}, "c: found", "c: asked too late, as nobody waits for it, for a block"},
+		"fails":   {&Answer{Err: errors.New("exit status 1")}, "", "c: the hook failed: exit status 1"},
 		"is lost": {nil, "", "c: the hook failed: it ended without an answer"},
 	} {
 		for _, async := range []bool{false, true} {
 			t.Run(name, func(t *testing.T) {
 				bubble(t, func(t *testing.T) {
-					ch := make(chan Late, 1)
+					ch := make(chan Answer, 1)
 					r := registryOf(t, func(context.Context, *Definition, *Input) (Answer, error) { return Answer{Later: ch}, nil },
 						Definition{Event: PreToolUse, Command: "c", Async: async})
 					out := r.Fire(t.Context(), Input{Event: PreToolUse, Tool: ToolCall{Name: "Bash"}})

@@ -41,17 +41,13 @@ type Answer struct {
 	Exit   *int    // of a command
 	// Detached: the command printed {"async": true} and goes on by itself; Later gives
 	// its real answer once.
-	Later <-chan Late
+	Later <-chan Answer
 	// Stop ends a command that goes on by itself, in the background: Later says when it has.
 	// Nil: it cannot be ended.
 	Stop func()
 	// Notice is for the person: what was cut off, what the sandbox refused.
 	Notice string
-}
-
-// Late is the answer of a hook that nobody waited for.
-type Late struct {
-	Answer
+	// Err is the failure of a hook that went on by itself, in what Later gives.
 	Err error
 }
 

@@ -41,7 +41,7 @@ func (r *reader) record(e *Event) {
 	rec := session.Record{Seq: of.Seq, ID: of.ID, Time: of.Time, Kind: of.Kind, Payload: of.Payload}
 	var list []event.Event
 	if of.Session == "" {
-		list, e.Err = event.FromRecord(rec, &r.state)
+		list, e.Err = r.state.Events(rec)
 	} else {
 		rec.Seq = of.Origin
 		list, e.Err = r.state.Relayed(of.Session, of.Agent, rec)

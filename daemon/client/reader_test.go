@@ -121,7 +121,7 @@ func TestEventsOfARun(t *testing.T) {
 					t.Errorf("%+v", e)
 				}
 			}
-			types = append(types, event.Type(e))
+			types = append(types, e.Type())
 		}
 		if got := strings.Join(types, " "); got != inOrder {
 			t.Fatalf("seed %d: %s", seed, got)

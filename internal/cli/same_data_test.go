@@ -28,7 +28,7 @@ func (s *seen) inText(t *testing.T) {
 			if err := v.Show(e); err != nil {
 				t.Fatal(err)
 			}
-			shown, of := b.String(), shownBy()[event.Type(e)]
+			shown, of := b.String(), shownBy()[e.Type()]
 			said := shown
 			var want []string
 			if of.text != nil {
@@ -47,12 +47,12 @@ func (s *seen) inText(t *testing.T) {
 			for _, mark := range want {
 				_, rest, ok := strings.Cut(said, strings.TrimLeft(mark, "\n"))
 				if !ok {
-					t.Errorf("terminal %v: %s shows %q, which lacks %q", tty, event.Type(e), shown, mark)
+					t.Errorf("terminal %v: %s shows %q, which lacks %q", tty, e.Type(), shown, mark)
 				}
 				said = rest
 			}
 			if of.noText != "" && strings.TrimSpace(shown) != "" {
-				t.Errorf("terminal %v: %s shows %q, and is left out because %s", tty, event.Type(e), shown, of.noText)
+				t.Errorf("terminal %v: %s shows %q, and is left out because %s", tty, e.Type(), shown, of.noText)
 			}
 		}
 	}
@@ -71,7 +71,7 @@ func (s *seen) inStream(t *testing.T) {
 			t.Fatal(err)
 		}
 		var want []string
-		if of := shownBy()[event.Type(e)].stream; of != nil {
+		if of := shownBy()[e.Type()].stream; of != nil {
 			want = of(e)
 		}
 		switch e := inmost(e).(type) {
@@ -85,7 +85,7 @@ func (s *seen) inStream(t *testing.T) {
 			}
 		}
 		if diff := cmp.Diff(want, streamed(t, b)); diff != "" {
-			t.Errorf("%s -, its lines +:\n%s", event.Type(e), diff)
+			t.Errorf("%s -, its lines +:\n%s", e.Type(), diff)
 		}
 	}
 }
@@ -201,7 +201,7 @@ func (s *seen) onSocket(t *testing.T) {
 	for _, provisional := range []bool{false, true} {
 		var want []string
 		for _, e := range s.told {
-			if of := shownBy()[event.Type(e)].socket; of != nil && event.Provisional(e) == provisional {
+			if of := shownBy()[e.Type()].socket; of != nil && event.Provisional(e) == provisional {
 				want = append(want, of(e)...)
 			}
 		}

@@ -72,7 +72,7 @@ func TestTheSameEvents(t *testing.T) {
 				}
 			}
 			for _, e := range told["agent"] {
-				covered[event.Type(e)] = true
+				covered[e.Type()] = true
 			}
 		})
 	}
@@ -156,7 +156,7 @@ func fromRecords(t *testing.T, records []session.Record) (list []event.Event) {
 	t.Helper()
 	var state event.State
 	for _, r := range records {
-		more, err := event.FromRecord(r, &state)
+		more, err := state.Events(r)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -223,7 +223,7 @@ func alike(t *testing.T, list []event.Event, not map[string]string) []string {
 			in = "subagent/provisional"
 		}
 		question := askedBy(inmost(e)) != ""
-		if not[event.Type(e)] != "" || sub && !question && not[in] != "" {
+		if not[e.Type()] != "" || sub && !question && not[in] != "" {
 			continue
 		}
 		if question { // as the log of the run has it
@@ -249,7 +249,7 @@ func leftOf(t *testing.T, e event.Event, not map[string]string) string {
 		t.Fatal(err)
 	}
 	for field := range not {
-		if name, ok := strings.CutPrefix(field, event.Type(e)+"."); ok {
+		if name, ok := strings.CutPrefix(field, e.Type()+"."); ok {
 			delete(m, name)
 		}
 	}

@@ -339,14 +339,14 @@ func subagentStream(e event.Event) []string {
 		}
 		return list
 	case event.Decided, event.ApprovalAsked, event.ApprovalResolved:
-		return shownBy()[event.Type(of)].stream(of)
+		return shownBy()[of.Type()].stream(of)
 	}
 	return nil
 }
 
 func subagentSocket(e event.Event) []string {
 	s := e.(event.SubagentEvent)
-	says := shownBy()[event.Type(s.Event)].socket
+	says := shownBy()[s.Event.Type()].socket
 	if says == nil || event.Provisional(s.Event) {
 		return nil
 	}

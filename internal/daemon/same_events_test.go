@@ -133,7 +133,7 @@ func TestTheSameEventsEverywhere(t *testing.T) {
 	var records []session.Record
 	for r, err := range w.sessions.Effective(t.Context(), "r1", session.Range{}) {
 		must(t, err)
-		list, err := event.FromRecord(r, &state)
+		list, err := state.Events(r)
 		must(t, err)
 		logged, records = append(logged, list...), append(records, r)
 	}
@@ -152,7 +152,7 @@ func TestTheSameEventsEverywhere(t *testing.T) {
 		case "record":
 			var r api.Record
 			must(t, json.Unmarshal([]byte(e.data), &r))
-			list, err := event.FromRecord(session.Record{Seq: r.Seq, Kind: r.Kind, Payload: r.Payload}, &state)
+			list, err := state.Events(session.Record{Seq: r.Seq, Kind: r.Kind, Payload: r.Payload})
 			must(t, err)
 			streamed, seq = append(streamed, list...), r.Seq
 		case "delta":

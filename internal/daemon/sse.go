@@ -279,7 +279,7 @@ func deltaFrame(e *feed.Event) []byte {
 	if err != nil {
 		return nil
 	}
-	data, err := marshal(deltaEvent{e.Seq, e.Agent, event.Type(e.Delta), form})
+	data, err := marshal(deltaEvent{e.Seq, e.Agent, e.Delta.Type(), form})
 	if err != nil {
 		return nil
 	}

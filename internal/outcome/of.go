@@ -92,7 +92,7 @@ func Explain(e event.Event) event.Event {
 	if err == nil {
 		return e
 	}
-	return event.WithErr(e, event.NewError(err, Hint(err), Of(err).Code))
+	return event.WithErr(e, &event.Error{Message: err.Error(), Advice: Hint(err), Code: Of(err).Code, Cause: err})
 }
 
 // OfResult maps how a run ended.

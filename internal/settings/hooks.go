@@ -55,10 +55,11 @@ func (s *said) hooksBlock(path string, n jsontree.Node) {
 	if !s.want(path, n, jsontree.Object) {
 		return
 	}
-	list, err := hook.Decode(s.data[n.At:n.End], &hook.DecodeOptions{
-		Layer: s.layer, File: s.file, Dir: s.dir,
+	block := hook.SettingsBlock{
+		JSON: s.data[n.At:n.End], Layer: s.layer, File: s.file, Dir: s.dir,
 		Place: func(offset int) (line, col int) { return position(s.data, n.At+offset) },
-	})
+	}
+	list, err := block.Decode()
 	s.hooks.list = list
 	for _, e := range hookErrors(err) {
 		at := path

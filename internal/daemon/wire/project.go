@@ -52,7 +52,7 @@ func project(run string, r Source) []OfRun {
 	var list []OfRun
 	switch r.Kind {
 	case session.KindItem, record.KindToolStarted, record.KindApprovalAsked, record.KindApprovalResolved:
-		events, err := event.FromRecord(r.Record, nil)
+		events, err := new(event.State).Events(r.Record)
 		if err != nil {
 			return nil
 		}
