@@ -29,6 +29,7 @@ var floors = map[string]int{
 	"internal/crosscheck":                  0, // for scripts/cross
 	"internal/demo":                        0, // files only
 	"internal/diskfile":                    0,
+	"internal/environ":                     0, // what commands may know of the environment
 	"internal/freeport":                    0, // for tests
 	"internal/history":                     0, // items of a transcript repaired, and as text
 	"internal/jsonlines":                   0,
@@ -44,6 +45,7 @@ var floors = map[string]int{
 	"internal/record":                      0, // payloads of records
 	"internal/sandbox/cgroup":              0,
 	"internal/sandbox/egress":              0,
+	"internal/sandbox/realpath":            0,
 	"internal/sandbox/seccomp":             0,
 	"internal/shellread":                   0, // with the one library that knows the shell
 	"internal/spelling":                    0,

@@ -48,9 +48,7 @@ func confined(t testing.TB, s *sandbox.Settings) agent.Options {
 		}
 		t.Cleanup(func() { _ = with.Sandbox.Close() })
 		o.Permissions.Limits = []policy.Named{{Name: "sandbox settings", Policy: checker}}
-		if auto := with.Sandbox.Merged().AutoAllow; auto.On {
-			o.Permissions.AutoAllowConfined = &auto.By
-		}
+		o.Permissions.AutoAllowConfined = with.Sandbox.AutoAllow()
 		o.Sandbox, o.Profile = with.Sandbox.Status(), with.Sandbox.Digest()
 	}
 	folders, err := folder.Open(dir)

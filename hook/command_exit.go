@@ -7,8 +7,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-
-	"github.com/holdfast-dev/holdfast/sandbox"
 )
 
 // reading understands what a command that has ended said.
@@ -70,7 +68,7 @@ func (r *reading) refused(answered bool) {
 	wider := false
 	for i := range report.Violations {
 		v := &report.Violations[i]
-		if v.Kind != sandbox.KindPath && v.Kind != sandbox.KindHost {
+		if !v.IsAccess() {
 			continue
 		}
 		wider = true

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/holdfast-dev/holdfast/sandbox"
+	"github.com/holdfast-dev/holdfast/internal/environ"
 )
 
 // environ is the environment of a command, and of it the variables that stand for
@@ -15,7 +15,7 @@ func (c *Commands) environ(d *Definition, in *Input, j *job) (env []string, vars
 	if j.held {
 		env = j.box.Environ(c.opt.Environ)
 	} else {
-		env = sandbox.Environ(c.opt.Environ)
+		env = environ.ForCommands(c.opt.Environ)
 	}
 	named, notices := c.named(d)
 	vars = map[string]string{"CLAUDE_PROJECT_DIR": c.opt.Project, "CLAUDE_CODE_SESSION_ID": in.SessionID}

@@ -135,7 +135,7 @@ func (c *Commands) together() (*sandbox.Sandbox, error) {
 	}
 	if !c.asked {
 		c.asked = true
-		c.unheld, _ = sandbox.Unheld() // without it the process group must do
+		c.unheld, _ = sandbox.Open(nil, &sandbox.OpenOptions{Unheld: true}) // without it the process group must do
 	}
 	return c.unheld, nil
 }

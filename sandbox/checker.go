@@ -8,20 +8,12 @@ import (
 	"path"
 	"slices"
 
+	"github.com/holdfast-dev/holdfast/internal/sandbox/realpath"
 	"github.com/holdfast-dev/holdfast/internal/shellread"
 	"github.com/holdfast-dev/holdfast/policy"
 )
 
 var _ policy.LineJudge = (*Checker)(nil)
-
-// Op is what is done to a path.
-type Op string
-
-// The operations on paths.
-const (
-	OpRead  Op = "read"
-	OpWrite Op = "write"
-)
 
 // Options adjusts [NewChecker].
 type Options struct {
@@ -30,7 +22,7 @@ type Options struct {
 	Vars map[string]string // variables with known values, for commands
 
 	// Origin is where the settings were written; verdicts repeat it. Its layer counts
-	// in [Merge].
+	// where several layers are joined, see [Open].
 	Origin policy.Origin
 	// Trusted: a person trusts the folder that brings the settings along (the layers
 	// local and project). Otherwise they may restrict, and loosen nothing. Other
@@ -54,7 +46,7 @@ type Checker struct {
 
 	denied, read, write []tree
 	protected           []tree
-	additional          []tree    // see [Merge]; restricts nothing
+	additional          []tree    // see [Open]; restricts nothing
 	deniedPrograms      *programs // nil: none are denied
 	allowedPrograms     *programs // nil: all but the denied are allowed
 	nothing             bool      // the list of allowed commands is empty
@@ -64,7 +56,7 @@ type Checker struct {
 }
 
 // NewChecker checks the settings and compiles them. A setting that cannot work,
-// also because this build has no kernel sandbox, is a *[SettingsError]; none is
+// also because this build has no kernel sandbox, is a *[Error]; none is
 // ignored. Settings that are not enabled are checked, and restrict nothing. Links
 // in configured paths are followed now. The settings and options are not kept.
 func NewChecker(s *Settings, o *Options) (*Checker, error) {
@@ -133,7 +125,7 @@ func (c *Checker) checkAdditional() error {
 	for i := range c.additional {
 		t := &c.additional[i]
 		if len(c.write) > 0 && !slices.ContainsFunc(c.write, func(w tree) bool { return within(t.resolved, w.resolved) }) {
-			return &SettingsError{
+			return &Error{
 				Field: fmt.Sprintf("%s[%d]", fieldAdditional, i), What: fmt.Sprintf("%q lies outside allowedWritePaths, which closes it", t.entry),
 				hint: "add it to allowedWritePaths, or take those out",
 			}
@@ -158,10 +150,11 @@ func (c *Checker) compileCommands(s *Settings, dir string) error {
 	return nil
 }
 
-// CheckPath returns nil or a *[Denial]. The path may be relative to cwd, start
+// CheckPath returns nil or a *[Denial]. The operation is [policy.OpRead] or
+// [policy.OpWrite]. The path may be relative to cwd, start
 // with "~", hold dots, and pass links; a missing component keeps its name. One
 // that cannot be judged is denied wherever a list of paths is set.
-func (c *Checker) CheckPath(p, cwd string, op Op) error {
+func (c *Checker) CheckPath(p, cwd string, op policy.Operation) error {
 	if d := c.checkPath(p, cwd, op); d != nil {
 		return c.deny(d)
 	}
@@ -169,20 +162,20 @@ func (c *Checker) CheckPath(p, cwd string, op Op) error {
 }
 
 // IsPathAllowed is CheckPath as a yes or no.
-func (c *Checker) IsPathAllowed(path, cwd string, op Op) bool {
+func (c *Checker) IsPathAllowed(path, cwd string, op policy.Operation) bool {
 	return c.checkPath(path, cwd, op) == nil
 }
 
-func (c *Checker) checkPath(p, cwd string, op Op) *Denial {
+func (c *Checker) checkPath(p, cwd string, op policy.Operation) *Denial {
 	tool, field, list := "Read", fieldReadPaths, c.read
 	switch op {
-	case OpRead:
-	case OpWrite:
+	case policy.OpRead:
+	case policy.OpWrite:
 		tool, field, list = "Write", fieldWritePaths, c.write
 	default:
 		return &Denial{Tool: tool, What: p, Reason: fmt.Sprintf("there is no operation %q on paths", op), kind: kindUnclear}
 	}
-	write := op == OpWrite
+	write := op == policy.OpWrite
 	if !c.judges(list, write) {
 		return nil
 	}
@@ -191,9 +184,9 @@ func (c *Checker) checkPath(p, cwd string, op Op) *Denial {
 	if p == "" {
 		return d
 	}
-	full, err := absolute(p, cwd, c.home)
+	full, err := realpath.Absolute(p, cwd, c.home)
 	if err == nil {
-		d.Path, err = resolve(full)
+		d.Path, err = realpath.Resolve(full)
 	}
 	if err != nil {
 		d.Reason += ": " + err.Error()
@@ -317,7 +310,7 @@ func (c *Checker) EvaluateLine(r policy.Request, reading *shellread.Reading, o *
 
 // judgeExec checks the file of a program, and what it is run with.
 func (c *Checker) judgeExec(r policy.Request, reading *shellread.Reading, o *shellread.Options) *Denial {
-	if d := c.checkPath(r.Resource, r.Cwd, OpRead); d != nil || r.Line == "" {
+	if d := c.checkPath(r.Resource, r.Cwd, policy.OpRead); d != nil || r.Line == "" {
 		return d
 	}
 	return c.checkReading(r.Line, r.Cwd, reading, o)
@@ -345,9 +338,9 @@ func (c *Checker) judge(r policy.Request) *Denial {
 	case policy.OpExec:
 		return c.judgeExec(r, nil, nil)
 	case policy.OpRead:
-		return c.checkPath(r.Resource, r.Cwd, OpRead)
+		return c.checkPath(r.Resource, r.Cwd, policy.OpRead)
 	case policy.OpWrite:
-		return c.checkPath(r.Resource, r.Cwd, OpWrite)
+		return c.checkPath(r.Resource, r.Cwd, policy.OpWrite)
 	case policy.OpCommand:
 		return c.checkCommand(r.Resource, r.Cwd)
 	case policy.OpConnect:

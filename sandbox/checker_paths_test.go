@@ -3,6 +3,8 @@ package sandbox
 import (
 	"errors"
 	"testing"
+
+	"github.com/holdfast-dev/holdfast/policy"
 )
 
 // Protected paths may be read and not changed, in calls and in command lines.
@@ -11,24 +13,24 @@ func TestProtectedPaths(t *testing.T) {
 	c := checker(t, some, &Options{Home: "/home/u", Dir: "/p"})
 	for _, tt := range []struct {
 		path string
-		op   Op
+		op   policy.Operation
 		rule string // "" allows
 	}{
-		{"/p/.git/config", OpRead, ""},
-		{"/p/.git", OpWrite, "/p/.git"},
-		{"/p/.git/hooks/x", OpWrite, "/p/.git"},
-		{".git/../.git/x", OpWrite, "/p/.git"},
-		{"~/.bashrc", OpWrite, "~/.bashrc"},
-		{"/p/.gitignore", OpWrite, ""},
-		{"/p/x", OpWrite, ""},
-		{"/q/\x00", OpRead, ""},
+		{"/p/.git/config", policy.OpRead, ""},
+		{"/p/.git", policy.OpWrite, "/p/.git"},
+		{"/p/.git/hooks/x", policy.OpWrite, "/p/.git"},
+		{".git/../.git/x", policy.OpWrite, "/p/.git"},
+		{"~/.bashrc", policy.OpWrite, "~/.bashrc"},
+		{"/p/.gitignore", policy.OpWrite, ""},
+		{"/p/x", policy.OpWrite, ""},
+		{"/q/\x00", policy.OpRead, ""},
 	} {
 		d := denial(t, c.CheckPath(tt.path, "/p", tt.op))
 		if d.Rule != tt.rule || tt.rule != "" && (d.Setting != fieldProtectedPaths || d.Hint() == "") {
 			t.Errorf("%s %s: got %+v", tt.op, tt.path, d)
 		}
 	}
-	if d := denial(t, c.CheckPath("/q/\x00", "/p", OpWrite)); d.Setting != fieldProtectedPaths || d.kind != kindUnclear {
+	if d := denial(t, c.CheckPath("/q/\x00", "/p", policy.OpWrite)); d.Setting != fieldProtectedPaths || d.kind != kindUnclear {
 		t.Errorf("a path that cannot be judged: %+v", d)
 	}
 	for line, allowed := range map[string]bool{
@@ -71,7 +73,7 @@ func TestProtectedAndOtherPaths(t *testing.T) {
 	for path, setting := range map[string]string{
 		"/p/x": "", "/p/a/x": fieldProtectedPaths, "/p/a/b/x": fieldDeniedPaths, "/q": fieldWritePaths,
 	} {
-		if d := denial(t, c.CheckPath(path, "", OpWrite)); d.Setting != setting {
+		if d := denial(t, c.CheckPath(path, "", policy.OpWrite)); d.Setting != setting {
 			t.Errorf("%s: got %+v", path, d)
 		}
 	}
@@ -80,7 +82,7 @@ func TestProtectedAndOtherPaths(t *testing.T) {
 // The settings may not open and close the same.
 func TestAdditionalWritePathsOutside(t *testing.T) {
 	_, err := NewChecker(&Settings{AllowedWritePaths: []string{"/p"}, AdditionalWritePaths: []string{"/p/x", "/q"}}, nil)
-	if e, ok := errors.AsType[*SettingsError](err); !ok || e.Field != "additionalWritePaths[1]" || e.Hint() == "" {
+	if e, ok := errors.AsType[*Error](err); !ok || e.Field != "additionalWritePaths[1]" || e.Hint() == "" {
 		t.Errorf("got %v", err)
 	}
 }
@@ -88,13 +90,13 @@ func TestAdditionalWritePathsOutside(t *testing.T) {
 // Settings that are not enabled must be right, and restrict nothing.
 func TestDisabled(t *testing.T) {
 	c := checker(t, `{"enabled": false, "deniedPaths": ["/"], "allowedCommands": [], "network": {}}`, nil)
-	if !c.IsPathAllowed("/x", "", OpWrite) || !c.IsCommandAllowed("rm x", "/") || c.CheckHost("a.org") != nil {
+	if !c.IsPathAllowed("/x", "", policy.OpWrite) || !c.IsCommandAllowed("rm x", "/") || c.CheckHost("a.org") != nil {
 		t.Error("it restricts")
 	}
 	if _, err := NewChecker(&Settings{Enabled: new(false), DeniedPaths: []string{"/*"}}, nil); err == nil {
 		t.Error("a wrong entry was accepted")
 	}
-	if c := checker(t, `{"enabled": true, "deniedPaths": ["/"]}`, nil); c.IsPathAllowed("/x", "", OpRead) {
+	if c := checker(t, `{"enabled": true, "deniedPaths": ["/"]}`, nil); c.IsPathAllowed("/x", "", policy.OpRead) {
 		t.Error("settings that are enabled do not restrict")
 	}
 }

@@ -43,46 +43,46 @@ func denial(t testing.TB, err error) Denial {
 func TestCheckPath(t *testing.T) {
 	for _, tt := range []struct {
 		settings, path, cwd string
-		op                  Op
+		op                  policy.Operation
 		setting, rule       string // "" allows
 	}{
-		{`{"deniedPaths":["/s"]}`, "/s", "", OpRead, "deniedPaths", "/s"},
-		{`{"deniedPaths":["/s/"]}`, "/s", "", OpRead, "deniedPaths", "/s/"},
-		{`{"deniedPaths":["/s"]}`, "/s/x", "", OpWrite, "deniedPaths", "/s"},
-		{`{"deniedPaths":["/s"]}`, "/s-x", "", OpRead, "", ""},
-		{`{"deniedPaths":["/s"]}`, "/", "", OpRead, "", ""},
-		{`{"deniedPaths":["/s/t"]}`, "/s", "", OpWrite, "", ""},
-		{`{"deniedPaths":["/s"]}`, "s/x", "/", OpRead, "deniedPaths", "/s"},
-		{`{"deniedPaths":["/s"]}`, "../s/x", "/p", OpRead, "deniedPaths", "/s"},
-		{`{"deniedPaths":["/s"]}`, "/p/no/../../s", "", OpRead, "deniedPaths", "/s"},
-		{`{"deniedPaths":["/"]}`, "/any/thing", "", OpRead, "deniedPaths", "/"},
-		{`{"deniedPaths":["/s"]}`, "", "/p", OpRead, "deniedPaths", ""},
-		{`{"deniedPaths":["/s"]}`, "x", "", OpRead, "deniedPaths", ""},
-		{`{"deniedPaths":["/s"]}`, "/p/\x00/../../p", "", OpRead, "deniedPaths", ""},
-		{`{"deniedPaths":["/s"]}`, "~other/x", "/p", OpRead, "deniedPaths", ""},
-		{`{"deniedPaths":["~/.ssh"]}`, "/home/u/.ssh/id", "", OpRead, "deniedPaths", "~/.ssh"},
-		{`{"deniedPaths":["$HOME/.ssh"]}`, "~/.ssh/id", "", OpRead, "deniedPaths", "$HOME/.ssh"},
-		{`{"deniedPaths":["${HOME}"]}`, "~", "", OpRead, "deniedPaths", "${HOME}"},
-		{`{"deniedPaths":["secret"]}`, "/set/secret/x", "/p", OpRead, "deniedPaths", "secret"},
-		{`{"deniedPaths":["secret"]}`, "secret/x", "/p", OpRead, "", ""},
-		{`{"deniedPaths":["../up"]}`, "/up", "", OpRead, "deniedPaths", "../up"},
-		{`{"deniedPaths":["."]}`, "/set/x", "", OpRead, "deniedPaths", "."},
+		{`{"deniedPaths":["/s"]}`, "/s", "", policy.OpRead, "deniedPaths", "/s"},
+		{`{"deniedPaths":["/s/"]}`, "/s", "", policy.OpRead, "deniedPaths", "/s/"},
+		{`{"deniedPaths":["/s"]}`, "/s/x", "", policy.OpWrite, "deniedPaths", "/s"},
+		{`{"deniedPaths":["/s"]}`, "/s-x", "", policy.OpRead, "", ""},
+		{`{"deniedPaths":["/s"]}`, "/", "", policy.OpRead, "", ""},
+		{`{"deniedPaths":["/s/t"]}`, "/s", "", policy.OpWrite, "", ""},
+		{`{"deniedPaths":["/s"]}`, "s/x", "/", policy.OpRead, "deniedPaths", "/s"},
+		{`{"deniedPaths":["/s"]}`, "../s/x", "/p", policy.OpRead, "deniedPaths", "/s"},
+		{`{"deniedPaths":["/s"]}`, "/p/no/../../s", "", policy.OpRead, "deniedPaths", "/s"},
+		{`{"deniedPaths":["/"]}`, "/any/thing", "", policy.OpRead, "deniedPaths", "/"},
+		{`{"deniedPaths":["/s"]}`, "", "/p", policy.OpRead, "deniedPaths", ""},
+		{`{"deniedPaths":["/s"]}`, "x", "", policy.OpRead, "deniedPaths", ""},
+		{`{"deniedPaths":["/s"]}`, "/p/\x00/../../p", "", policy.OpRead, "deniedPaths", ""},
+		{`{"deniedPaths":["/s"]}`, "~other/x", "/p", policy.OpRead, "deniedPaths", ""},
+		{`{"deniedPaths":["~/.ssh"]}`, "/home/u/.ssh/id", "", policy.OpRead, "deniedPaths", "~/.ssh"},
+		{`{"deniedPaths":["$HOME/.ssh"]}`, "~/.ssh/id", "", policy.OpRead, "deniedPaths", "$HOME/.ssh"},
+		{`{"deniedPaths":["${HOME}"]}`, "~", "", policy.OpRead, "deniedPaths", "${HOME}"},
+		{`{"deniedPaths":["secret"]}`, "/set/secret/x", "/p", policy.OpRead, "deniedPaths", "secret"},
+		{`{"deniedPaths":["secret"]}`, "secret/x", "/p", policy.OpRead, "", ""},
+		{`{"deniedPaths":["../up"]}`, "/up", "", policy.OpRead, "deniedPaths", "../up"},
+		{`{"deniedPaths":["."]}`, "/set/x", "", policy.OpRead, "deniedPaths", "."},
 
-		{`{"allowedReadPaths":["/p"]}`, "/q", "", OpRead, "allowedReadPaths", ""},
-		{`{"allowedReadPaths":["/p"]}`, "/q", "", OpWrite, "", ""},
-		{`{"allowedReadPaths":["/p"]}`, "/p-backup/x", "", OpRead, "allowedReadPaths", ""},
-		{`{"allowedReadPaths":["/p"]}`, "/p/../q", "", OpRead, "allowedReadPaths", ""},
-		{`{"allowedReadPaths":["/p"]}`, "", "/p", OpRead, "allowedReadPaths", ""},
-		{`{"allowedReadPaths":["/p","/q"]}`, "/q/x", "", OpRead, "", ""},
-		{`{"allowedReadPaths":["/"]}`, "/q/x", "", OpRead, "", ""},
-		{`{"allowedWritePaths":["/p"]}`, "/q", "", OpWrite, "allowedWritePaths", ""},
-		{`{"allowedWritePaths":["/p"]}`, "/q", "", OpRead, "", ""},
-		{`{"allowedWritePaths":["/p"]}`, "/p/x", "", OpWrite, "", ""},
-		{`{"allowedReadPaths":["/p"],"deniedPaths":["/p/s"]}`, "/p/s/x", "", OpRead, "deniedPaths", "/p/s"},
-		{`{"allowedReadPaths":["/p/s"],"deniedPaths":["/p"]}`, "/p/s/x", "", OpRead, "deniedPaths", "/p"},
-		{`{}`, "\x00", "", OpRead, "", ""},
-		{`{}`, "/any", "", OpWrite, "", ""},
-		{`{"deniedCommands":["rm"]}`, "/any", "", OpWrite, "", ""},
+		{`{"allowedReadPaths":["/p"]}`, "/q", "", policy.OpRead, "allowedReadPaths", ""},
+		{`{"allowedReadPaths":["/p"]}`, "/q", "", policy.OpWrite, "", ""},
+		{`{"allowedReadPaths":["/p"]}`, "/p-backup/x", "", policy.OpRead, "allowedReadPaths", ""},
+		{`{"allowedReadPaths":["/p"]}`, "/p/../q", "", policy.OpRead, "allowedReadPaths", ""},
+		{`{"allowedReadPaths":["/p"]}`, "", "/p", policy.OpRead, "allowedReadPaths", ""},
+		{`{"allowedReadPaths":["/p","/q"]}`, "/q/x", "", policy.OpRead, "", ""},
+		{`{"allowedReadPaths":["/"]}`, "/q/x", "", policy.OpRead, "", ""},
+		{`{"allowedWritePaths":["/p"]}`, "/q", "", policy.OpWrite, "allowedWritePaths", ""},
+		{`{"allowedWritePaths":["/p"]}`, "/q", "", policy.OpRead, "", ""},
+		{`{"allowedWritePaths":["/p"]}`, "/p/x", "", policy.OpWrite, "", ""},
+		{`{"allowedReadPaths":["/p"],"deniedPaths":["/p/s"]}`, "/p/s/x", "", policy.OpRead, "deniedPaths", "/p/s"},
+		{`{"allowedReadPaths":["/p/s"],"deniedPaths":["/p"]}`, "/p/s/x", "", policy.OpRead, "deniedPaths", "/p"},
+		{`{}`, "\x00", "", policy.OpRead, "", ""},
+		{`{}`, "/any", "", policy.OpWrite, "", ""},
+		{`{"deniedCommands":["rm"]}`, "/any", "", policy.OpWrite, "", ""},
 	} {
 		c := checker(t, tt.settings, &Options{Home: "/home/u", Dir: "/set"})
 		err := c.CheckPath(tt.path, tt.cwd, tt.op)
@@ -122,7 +122,7 @@ func TestCheckPathFollowsLinks(t *testing.T) {
 		{`{"allowedReadPaths":["a"]}`, "a/new/file", true},
 	} {
 		c := checker(t, tt.settings, &Options{Dir: root})
-		if got := c.IsPathAllowed(tt.path, root, OpRead); got != tt.allowed {
+		if got := c.IsPathAllowed(tt.path, root, policy.OpRead); got != tt.allowed {
 			t.Errorf("%s %s: got %v", tt.settings, tt.path, got)
 		}
 	}
@@ -132,13 +132,13 @@ func TestCheckPathFollowsLinks(t *testing.T) {
 func TestCheckPathAfterAChange(t *testing.T) {
 	root := makeTree(t)
 	c := checker(t, `{"allowedWritePaths":["build"]}`, &Options{Dir: root})
-	if !c.IsPathAllowed("build/x", root, OpWrite) {
+	if !c.IsPathAllowed("build/x", root, policy.OpWrite) {
 		t.Error("refused before")
 	}
 	if err := os.Symlink("d", filepath.Join(root, "build")); err != nil {
 		t.Fatal(err)
 	}
-	if c.IsPathAllowed("build/x", root, OpWrite) {
+	if c.IsPathAllowed("build/x", root, policy.OpWrite) {
 		t.Error("allowed through the link")
 	}
 }
@@ -149,9 +149,9 @@ func TestDenialTexts(t *testing.T) {
 		err        error
 		text, hint string
 	}{
-		{c.CheckPath("/s", "", OpRead), "Permission denied for Read: path '/s' is outside allowed read scope", "take /s out of deniedPaths if this is to be allowed"},
-		{c.CheckPath("/q", "", OpWrite), "Permission denied for Write: path '/q' is outside allowed write scope", "add the folder to allowedWritePaths if this is to be allowed"},
-		{c.CheckPath("x", "", OpRead), "Permission denied for Read: path 'x' is outside allowed read scope: it is relative, and the current folder is not known", "write it out; holdfast sandbox explain shows what can be read"},
+		{c.CheckPath("/s", "", policy.OpRead), "Permission denied for Read: path '/s' is outside allowed read scope", "take /s out of deniedPaths if this is to be allowed"},
+		{c.CheckPath("/q", "", policy.OpWrite), "Permission denied for Write: path '/q' is outside allowed write scope", "add the folder to allowedWritePaths if this is to be allowed"},
+		{c.CheckPath("x", "", policy.OpRead), "Permission denied for Read: path 'x' is outside allowed read scope: it is relative, and the current folder is not known", "write it out; holdfast sandbox explain shows what can be read"},
 		{c.CheckHost("b.org"), "Permission denied for WebFetch: host 'b.org' is outside allowed domains", "add the host to network.allowedDomains if this is to be allowed"},
 		{c.CheckHost("localhost"), "Permission denied for WebFetch: host 'localhost' is this machine", ""},
 	} {
@@ -166,12 +166,12 @@ func TestDenialsAreLogged(t *testing.T) {
 	var out bytes.Buffer
 	log := slog.New(slog.NewJSONHandler(&out, nil))
 	c := checker(t, `{"deniedPaths":["/s"],"network":{"allowedDomains":[]}}`, &Options{Log: log})
-	_ = c.CheckPath("/p", "", OpRead)
-	c.IsPathAllowed("/s", "", OpRead)
+	_ = c.CheckPath("/p", "", policy.OpRead)
+	c.IsPathAllowed("/s", "", policy.OpRead)
 	if out.Len() > 0 {
 		t.Fatalf("logged without a denial: %s", out.String())
 	}
-	_ = c.CheckPath("/s", "", OpWrite)
+	_ = c.CheckPath("/s", "", policy.OpWrite)
 	c.Evaluate(policy.Request{Operation: policy.OpConnect, Resource: "a.org"})
 	var got []string
 	for line := range strings.SplitSeq(strings.TrimSpace(out.String()), "\n") {

@@ -63,7 +63,7 @@ func (d *decoder) filesystem(field string, s *Settings) error {
 	}
 	if len(allowRead) > 0 {
 		if denyRead, err = reopen(denyRead, allowRead); err != nil {
-			e := &SettingsError{Field: field + ".allowRead", Offset: opens, What: err.Error(), hint: reopenHint}
+			e := &Error{Field: field + ".allowRead", Offset: opens, What: err.Error(), hint: reopenHint}
 			return e
 		}
 		s.AllowedReadPaths = allowRead
@@ -129,14 +129,14 @@ func (d *decoder) only(value bool, why, hint string) func(string) error {
 		if err := d.flag(&got)(field); err != nil || got == value {
 			return err
 		}
-		return &SettingsError{Field: field, Offset: d.at, What: why, hint: hint}
+		return &Error{Field: field, Offset: d.at, What: why, hint: hint}
 	}
 }
 
 // refused refuses a field whatever it says.
 func (d *decoder) refused(why, hint string) func(string) error {
 	return func(field string) error {
-		return &SettingsError{Field: field, Offset: d.at, What: "it would have no effect: " + why, hint: hint}
+		return &Error{Field: field, Offset: d.at, What: "it would have no effect: " + why, hint: hint}
 	}
 }
 

@@ -107,7 +107,7 @@ func TestDecodeClaudeRefuses(t *testing.T) {
 		{`{"network": {"ask": true, "strictAllowlist": true}}`, "network.strictAllowlist", "the same as network.ask"},
 	} {
 		_, err := Decode([]byte(tt.in))
-		e, ok := errors.AsType[*SettingsError](err)
+		e, ok := errors.AsType[*Error](err)
 		if !ok || e.Field != tt.field || !strings.Contains(e.What, tt.what) || e.Offset == 0 {
 			t.Errorf("%s: got %+v", tt.in, err)
 			continue

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/holdfast-dev/holdfast/internal/sandbox/kernel"
+	"github.com/holdfast-dev/holdfast/internal/sandbox/realpath"
 )
 
 // Cmd is a command that runs under a [Sandbox]. It is shaped like exec.Cmd: the
@@ -213,7 +214,7 @@ func (c *Cmd) attr() (*kernel.Attr, error) {
 	if dir == "" {
 		dir = c.sandbox.dir()
 	}
-	dir, err := absolute(dir, c.sandbox.dir(), "")
+	dir, err := realpath.Absolute(dir, c.sandbox.dir(), "")
 	if err != nil {
 		return nil, err
 	}

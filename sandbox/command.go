@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/holdfast-dev/holdfast/internal/sandbox/realpath"
 	"github.com/holdfast-dev/holdfast/internal/shellread"
 )
 
@@ -25,7 +26,7 @@ func (c *Checker) checkReading(line, cwd string, reading *shellread.Reading, kno
 	if path.IsAbs(cwd) {
 		o.Dir = path.Clean(cwd)
 		if hasPaths {
-			dir, err := resolve(cwd)
+			dir, err := realpath.Resolve(cwd)
 			if err != nil {
 				return c.unreadable(line, "the current folder: "+err.Error())
 			}

@@ -5,7 +5,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/holdfast-dev/holdfast/internal/sandbox/realpath"
 	"github.com/holdfast-dev/holdfast/internal/shellread"
+	"github.com/holdfast-dev/holdfast/policy"
 )
 
 // checkPaths compares what one command would touch with the lists of paths. A
@@ -37,32 +39,32 @@ func (c *Checker) checkFolder(cmd *shellread.Command) *Denial {
 	if cmd.Dir == "" || cmd.Wrapper || len(c.denied) == 0 || slices.Contains(steering, cmd.Name) || slices.Contains(folderless, cmd.Name) {
 		return nil
 	}
-	return c.compare(pathDenial("Bash", cmd.Dir, OpRead), subject{literal: cmd.Dir, resolved: cmd.Dir}, "", nil)
+	return c.compare(pathDenial("Bash", cmd.Dir, policy.OpRead), subject{literal: cmd.Dir, resolved: cmd.Dir}, "", nil)
 }
 
 // folderless are commands to which it does not matter where they run.
 var folderless = []string{"echo", "printf", "pwd", "sleep"}
 
 func (c *Checker) checkCommandPath(p *shellread.Path) *Denial {
-	op, field, list := OpRead, fieldReadPaths, c.read
+	op, field, list := policy.OpRead, fieldReadPaths, c.read
 	switch {
 	case p.From == shellread.FromGuess:
 		list = nil
 	case p.Access&shellread.Write != 0 && len(c.write) > 0:
-		op, field, list = OpWrite, fieldWritePaths, c.write
+		op, field, list = policy.OpWrite, fieldWritePaths, c.write
 	case p.Access&shellread.Write != 0 && p.Access&^shellread.Write == 0:
-		op, list = OpWrite, nil
+		op, list = policy.OpWrite, nil
 	case p.Access == shellread.Exec && systemProgram(p.Path):
 		list = nil
 	}
 	d := c.comparePath(p, op, field, list)
-	if d == nil && op == OpWrite && list != nil && p.Access&^shellread.Write != 0 && len(c.read) > 0 {
-		return c.comparePath(p, OpRead, fieldReadPaths, c.read)
+	if d == nil && op == policy.OpWrite && list != nil && p.Access&^shellread.Write != 0 && len(c.read) > 0 {
+		return c.comparePath(p, policy.OpRead, fieldReadPaths, c.read)
 	}
 	return d
 }
 
-func (c *Checker) comparePath(p *shellread.Path, op Op, field string, list []tree) *Denial {
+func (c *Checker) comparePath(p *shellread.Path, op policy.Operation, field string, list []tree) *Denial {
 	write := p.Access&shellread.Write != 0 && p.From != shellread.FromGuess
 	if !c.judges(list, write) {
 		return nil
@@ -88,7 +90,7 @@ func (c *Checker) comparePath(p *shellread.Path, op Op, field string, list []tre
 		full = p.Path
 	}
 	var err error
-	if s.resolved, err = resolve(full); err != nil {
+	if s.resolved, err = realpath.Resolve(full); err != nil {
 		d.Reason, d.kind = d.Reason+": "+err.Error(), kindUnclear
 		return d
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/sandbox/cgroup"
 	"github.com/holdfast-dev/holdfast/internal/sandbox/egress"
 	"github.com/holdfast-dev/holdfast/internal/sandbox/kernel"
+	"github.com/holdfast-dev/holdfast/internal/sandbox/realpath"
 	"github.com/holdfast-dev/holdfast/policy"
 )
 
@@ -55,9 +56,9 @@ type compiler struct {
 	temp       string
 	searchPath string // where programs are looked for
 	checkers   []*Checker
-	merged     *Merged
+	merged     *merged
 	scanner    scanner
-	unheld     bool // nothing is refused, see [Unheld]
+	unheld     bool // nothing is refused, see [OpenOptions]
 
 	hide, fixed, pin []string
 	bar              []kernel.Name
@@ -147,7 +148,7 @@ func (c *compiler) writable() error {
 		}
 	}
 	if f := &c.folders[0]; len(c.withoutDenied(c.folders[:1])) == 0 {
-		return &OpenError{What: "the workspace " + f.path + " lies in deniedPaths", hint: "take it out of deniedPaths, or work elsewhere"}
+		return &Error{What: "the workspace " + f.path + " lies in deniedPaths", hint: "take it out of deniedPaths, or work elsewhere"}
 	}
 	return nil
 }
@@ -192,7 +193,7 @@ func (c *compiler) mayWrite(a *area) error {
 // steady refuses a tree whose name leads elsewhere by now: a command may have put
 // a link there.
 func (a *area) steady() error {
-	now, err := resolve(a.path)
+	now, err := realpath.Resolve(a.path)
 	if err == nil && now == a.path {
 		return nil
 	}
@@ -200,7 +201,7 @@ func (a *area) steady() error {
 }
 
 func (a *area) wrong(what, hint string) error {
-	return &OpenError{Field: a.field, Origin: a.origin, What: what, hint: hint}
+	return &Error{Field: a.field, Origin: a.origin, What: what, hint: hint}
 }
 
 // readable finds what may be read: everything, or what every layer that restricts

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/holdfast-dev/holdfast/internal/sandbox/kernel"
+	"github.com/holdfast-dev/holdfast/internal/sandbox/realpath"
 )
 
 // hidden finds what commands do not see: deniedPaths, our own state, secrets and
@@ -47,7 +48,7 @@ func (c *compiler) sockets() {
 		if len(fields) != 8 || fields[7][0] != '/' {
 			continue
 		}
-		full, err := resolve(fields[7])
+		full, err := realpath.Resolve(fields[7])
 		if err != nil || c.written(full) {
 			continue
 		}
@@ -61,7 +62,7 @@ func (c *compiler) sockets() {
 // where it could be made.
 func (c *compiler) close(a area) error {
 	for _, at := range []string{a.path, a.literal} {
-		full, err := resolve(at)
+		full, err := realpath.Resolve(at)
 		if err != nil {
 			return a.wrong(fmt.Sprintf("%s: %v", at, err), "name it without links")
 		}
@@ -159,7 +160,7 @@ func (c *compiler) secrets() error {
 		if _, err := os.Lstat(p); err != nil {
 			continue // as most of them
 		}
-		full, err := resolve(p)
+		full, err := realpath.Resolve(p)
 		if err != nil {
 			continue // nobody can follow it
 		}
@@ -169,7 +170,7 @@ func (c *compiler) secrets() error {
 		}
 		for _, f := range c.folders {
 			if within(f.path, full) && !slices.ContainsFunc(opened, func(o area) bool { return within(o.path, full) }) {
-				return &OpenError{What: "the workspace " + f.path + " lies in " + full + ", which holds secrets", hint: "work elsewhere, or name it in allowedWritePaths"}
+				return &Error{What: "the workspace " + f.path + " lies in " + full + ", which holds secrets", hint: "work elsewhere, or name it in allowedWritePaths"}
 			}
 		}
 		c.concealAround(full, info, opened, secretGround)
@@ -224,7 +225,7 @@ func (c *compiler) programs() {
 		slices.Sort(names)
 		found, shared := findPrograms(names, c.searchPath)
 		for named := range k.deniedPrograms.paths {
-			full, err := resolve(named)
+			full, err := realpath.Resolve(named)
 			switch {
 			case err != nil:
 			case path.Base(full) != path.Base(named):

@@ -100,12 +100,12 @@ func TestPlansHold(t *testing.T) {
 		checkPlan(rt, p, root+"/ws")
 		for _, d := range s.DeniedPaths {
 			full := strings.ReplaceAll(d, "@", root)
-			if !belowFile(full) && (p.explain(full, OpWrite) == nil || p.explain(full+"/x", OpWrite) == nil) {
+			if !belowFile(full) && (p.explain(full, policy.OpWrite) == nil || p.explain(full+"/x", policy.OpWrite) == nil) {
 				rt.Errorf("%s is denied, and can be written", d)
 			}
 		}
 		for _, d := range s.ProtectedPaths {
-			if full := strings.ReplaceAll(d, "@", root); !belowFile(full) && p.explain(full, OpWrite) == nil {
+			if full := strings.ReplaceAll(d, "@", root); !belowFile(full) && p.explain(full, policy.OpWrite) == nil {
 				rt.Errorf("%s is protected, and can be written", d)
 			}
 		}

@@ -152,7 +152,7 @@ func TestCompileRefuses(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			root := plant(t, append(tt.tree, "ws/", "home/")...)
 			_, err := planFor(t, root, testLayer{Settings: tt.layer})
-			e, ok := errors.AsType[*OpenError](err)
+			e, ok := errors.AsType[*Error](err)
 			if !ok || !strings.Contains(e.Error(), tt.want) {
 				t.Fatalf("got %v, want %q", err, tt.want)
 			}

@@ -4,6 +4,8 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"github.com/holdfast-dev/holdfast/internal/sandbox/realpath"
 )
 
 // common returns the trees that lie in both lists: of two that contain each other,
@@ -67,7 +69,7 @@ func keep[T any](list []T, good func(T) bool) []T {
 func linksOn(full string) []string {
 	var out []string
 	done := ""
-	for rest := full; rest != "" && len(out) < maxLinks; {
+	for rest := full; rest != "" && len(out) < realpath.MaxLinks; {
 		var part string
 		part, rest, _ = strings.Cut(rest, "/")
 		switch part {
@@ -77,7 +79,7 @@ func linksOn(full string) []string {
 			done = done[:max(strings.LastIndexByte(done, '/'), 0)]
 			continue
 		}
-		target, err := readLink(done + "/" + part)
+		target, err := realpath.ReadLink(done + "/" + part)
 		switch {
 		case err != nil:
 			return out

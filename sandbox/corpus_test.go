@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/holdfast-dev/holdfast/internal/corpus"
+	"github.com/holdfast-dev/holdfast/internal/sandbox/realpath"
 	"github.com/holdfast-dev/holdfast/internal/shellread"
 	"github.com/holdfast-dev/holdfast/policy"
 )
@@ -128,7 +129,7 @@ type corpusInput struct {
 	Command string
 	CWD     string
 	Path    string
-	Op      Op
+	Op      string
 	File    string
 	Target  string
 	Tool    string
@@ -255,7 +256,7 @@ func checkPathCase(t *testing.T, c corpus.Case) {
 		in.CWD = p.root
 	}
 	in.Path = strings.ReplaceAll(in.Path, "$HOME", corpusHome) // "input shown symbolically"
-	p.judge(t, c, func(k *Checker) error { return k.CheckPath(in.Path, in.CWD, in.Op) })
+	p.judge(t, c, func(k *Checker) error { return k.CheckPath(in.Path, in.CWD, policy.Operation("fs."+in.Op)) })
 }
 
 // makeFiles makes the files of a case: {"fs": {"real/": "dir", "link": "-> real"}}.
@@ -303,12 +304,12 @@ func checkNormalizeCase(t *testing.T, c corpus.Case) {
 			t.Fatalf("what is %s?", c.Expect())
 		}
 		for _, path := range []string{"/a/../b", "x//y/", "~/x", ".", "", "/"} {
-			once, err := Normalize(path, p.root, corpusHome)
+			once, err := realpath.Normalize(path, p.root, corpusHome)
 			if err != nil {
 				t.Fatal(err)
 			}
 			for range in.Apply {
-				again, err := Normalize(once, p.root, corpusHome)
+				again, err := realpath.Normalize(once, p.root, corpusHome)
 				if err != nil || again != once {
 					t.Errorf("%q became %q, then %q (%v)", path, once, again, err)
 				}
@@ -322,7 +323,7 @@ func checkNormalizeCase(t *testing.T, c corpus.Case) {
 	if made && !filepath.IsAbs(want) {
 		want = filepath.Join(p.root, want)
 	}
-	got, err := Normalize(in.Path, p.root, corpusHome)
+	got, err := realpath.Normalize(in.Path, p.root, corpusHome)
 	if err != nil || got != want {
 		t.Errorf("%q: got %q, %v, want %q", in.Path, got, err, want)
 	}
@@ -395,7 +396,7 @@ func checkErrorCase(t *testing.T, c corpus.Case) {
 	if in.Command != "" {
 		err = checker.CheckCommand(in.Command, in.CWD)
 	} else {
-		err = checker.CheckPath(in.Path, in.CWD, in.Op)
+		err = checker.CheckPath(in.Path, in.CWD, policy.Operation("fs."+in.Op))
 	}
 	d := denial(t, err)
 	if err == nil {

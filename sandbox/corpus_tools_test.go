@@ -69,13 +69,13 @@ func checkNotIgnored(t *testing.T, name string) {
 			continue // not this field's type
 		}
 		checker, err := NewChecker(s, &Options{Dir: "/project"})
-		if e, ok := errors.AsType[*SettingsError](err); ok && strings.HasSuffix(e.Field, name) {
+		if e, ok := errors.AsType[*Error](err); ok && strings.HasSuffix(e.Field, name) {
 			return
 		}
-		if err == nil && loosens(Merge([]*Checker{checker})) {
+		if err == nil && loosens(mergeCheckers([]*Checker{checker})) {
 			return
 		}
-		if err == nil && (!checker.IsPathAllowed("/elsewhere", "/", OpRead) || !checker.IsPathAllowed("/elsewhere", "/", OpWrite) ||
+		if err == nil && (!checker.IsPathAllowed("/elsewhere", "/", policy.OpRead) || !checker.IsPathAllowed("/elsewhere", "/", policy.OpWrite) ||
 			checker.CheckHost("other.example") != nil || !checker.IsCommandAllowed("x.example", "/project")) {
 			return
 		}
@@ -86,7 +86,7 @@ func checkNotIgnored(t *testing.T, name string) {
 }
 
 // loosens reports whether anything holds that is not so by itself.
-func loosens(m *Merged) bool {
+func loosens(m *merged) bool {
 	return m.AutoAllow.On || m.AllowUnsandboxed.On || m.Weaker.On || m.Nested.On || m.LocalBinding.On || m.UnixSockets.On ||
 		m.AllUnixSockets.On || m.HTTPProxyPort.Number != 0 || m.SOCKSProxyPort.Number != 0
 }
@@ -110,14 +110,14 @@ func checkFileToolCase(t *testing.T, c corpus.Case) {
 	if expect["contains_secret"] == false || expect["lists_secret"] == false {
 		// A search leaves out what the checker does not let be read.
 		for _, hidden := range p.secrets(t, c.Settings()) {
-			if checker.IsPathAllowed(hidden, p.root, OpRead) {
+			if checker.IsPathAllowed(hidden, p.root, policy.OpRead) {
 				t.Errorf("%s is not hidden from a search", hidden)
 			}
 		}
 		return
 	}
 	want, decided := expect["is_error"].(bool)
-	op, known := map[string]Op{"Read": OpRead, "Glob": OpRead, "Grep": OpRead, "Write": OpWrite, "Edit": OpWrite, "NotebookEdit": OpWrite}[in.Tool]
+	op, known := map[string]policy.Operation{"Read": policy.OpRead, "Glob": policy.OpRead, "Grep": policy.OpRead, "Write": policy.OpWrite, "Edit": policy.OpWrite, "NotebookEdit": policy.OpWrite}[in.Tool]
 	if !decided || !known || in.Race != "" {
 		t.Logf("%s: no path in the call decides it; the tool, opening files beneath its roots, or the kernel sandbox must", in.Tool)
 		return
@@ -159,7 +159,7 @@ func (p place) secrets(t *testing.T, raw json.RawMessage) []string {
 func checkAutoAllowCase(t *testing.T, c corpus.Case) {
 	p := newPlace(t)
 	raw, set := p.restrictions(t, c.Settings())["autoAllowBashIfSandboxed"]
-	if m := Merge([]*Checker{p.checker(t, c.Settings())}); m.AutoAllow.On != (set && string(raw) == "true") {
+	if m := mergeCheckers([]*Checker{p.checker(t, c.Settings())}); m.AutoAllow.On != (set && string(raw) == "true") {
 		t.Errorf("the flag is %+v", m.AutoAllow)
 	}
 	in := p.input(t, c)

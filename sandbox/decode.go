@@ -10,7 +10,7 @@ import (
 
 // Decode reads settings from JSON. A field that is not known, stands there twice
 // or has another type than it should, a null where a list is needed, and an entry
-// that can never match are a *[SettingsError]. Seed 000's optional fields
+// that can never match are a *[Error]. Seed 000's optional fields
 // (allowedCommands, network, ripgrep, ignoreViolations, the ports) may be null,
 // which is the same as leaving them out.
 //
@@ -22,7 +22,7 @@ import (
 // [Settings.Check].
 func Decode(b []byte) (*Settings, error) {
 	if !utf8.Valid(b) {
-		return nil, &SettingsError{What: "not UTF-8", hint: "save the file as UTF-8"}
+		return nil, &Error{What: "not UTF-8", hint: "save the file as UTF-8"}
 	}
 	d := &decoder{source: b, dec: json.NewDecoder(bytes.NewReader(b)), said: map[string]string{}}
 	d.dec.UseNumber()
@@ -31,7 +31,7 @@ func Decode(b []byte) (*Settings, error) {
 		return nil, err
 	}
 	if _, err := d.dec.Token(); !errors.Is(err, io.EOF) {
-		return nil, &SettingsError{Offset: int(d.dec.InputOffset()), What: "something follows the settings", hint: "keep one object"}
+		return nil, &Error{Offset: int(d.dec.InputOffset()), What: "something follows the settings", hint: "keep one object"}
 	}
 	return s, nil
 }
@@ -88,7 +88,7 @@ func (d *decoder) ripgrep(field string, s *Settings) error {
 		"args": d.optional(func(f string) error { return d.listPointer(&r.Args, checkAnything)(f) }),
 	})
 	if err == nil && r.Command == "" {
-		return &SettingsError{Field: field, Offset: at, What: "it names no command", hint: `write {"command": "rg"}`}
+		return &Error{Field: field, Offset: at, What: "it names no command", hint: `write {"command": "rg"}`}
 	}
 	return err
 }
@@ -97,7 +97,7 @@ func (d *decoder) violations(field string, s *Settings) error {
 	s.IgnoreViolations = map[string][]string{}
 	return d.members(field, func(name, field string) error {
 		if what, hint := checkMuteKey(name); what != "" {
-			return &SettingsError{Field: field, Offset: d.at, What: what, hint: hint}
+			return &Error{Field: field, Offset: d.at, What: what, hint: hint}
 		}
 		var list []string
 		if err := d.list(&list, checkMuteEntry(name))(field); err != nil {

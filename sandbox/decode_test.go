@@ -64,7 +64,7 @@ func TestDecodeRefuses(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			_, err := Decode([]byte(tt.in))
-			e, ok := errors.AsType[*SettingsError](err)
+			e, ok := errors.AsType[*Error](err)
 			if !ok {
 				t.Fatalf("got %v", err)
 			}
@@ -129,7 +129,7 @@ func FuzzDecode(f *testing.F) {
 	f.Fuzz(func(t *testing.T, in []byte) {
 		s, err := Decode(in)
 		if err != nil {
-			if e, ok := errors.AsType[*SettingsError](err); !ok || e.What == "" || e.Offset < 0 || e.Offset > len(in) {
+			if e, ok := errors.AsType[*Error](err); !ok || e.What == "" || e.Offset < 0 || e.Offset > len(in) {
 				t.Fatalf("an error that says too little: %#v", err)
 			}
 			return
@@ -170,7 +170,7 @@ func TestCheck(t *testing.T) {
 		"network.ask":                     {Network: &Network{Ask: true}},
 	} {
 		for _, err := range []error{s.Check(), func() error { _, err := NewChecker(&s, nil); return err }()} {
-			if e, ok := errors.AsType[*SettingsError](err); hasKernel != (err == nil) || ok && e.Field != field {
+			if e, ok := errors.AsType[*Error](err); hasKernel != (err == nil) || ok && e.Field != field {
 				t.Errorf("%s: got %v", field, err)
 			}
 		}
@@ -191,7 +191,7 @@ func TestCheck(t *testing.T) {
 		}
 	}
 	for _, err := range []error{(&Settings{Ripgrep: &Ripgrep{Command: "rg"}}).Check()} {
-		if e, ok := errors.AsType[*SettingsError](err); !ok || e.Field != "ripgrep" || e.Hint() != "take it out" {
+		if e, ok := errors.AsType[*Error](err); !ok || e.Field != "ripgrep" || e.Hint() != "take it out" {
 			t.Errorf("got %v", err)
 		}
 	}
@@ -233,7 +233,7 @@ func TestNewCheckerRefuses(t *testing.T) {
 		{Settings{Network: &Network{AllowedDomains: none}}, Options{}, "network.allowedDomains[0]"},
 	} {
 		_, err := NewChecker(&tt.s, &tt.o)
-		e, ok := errors.AsType[*SettingsError](err)
+		e, ok := errors.AsType[*Error](err)
 		if !ok || e.Field != tt.field || e.Hint() == "" {
 			t.Errorf("%+v: got %v", tt.s, err)
 		}

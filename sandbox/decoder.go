@@ -58,12 +58,12 @@ func (d *decoder) next(field string) (json.Token, error) {
 	t, err := d.dec.Token()
 	switch {
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
-		return nil, &SettingsError{Field: field, Offset: d.at, What: "not JSON: it ends too early", hint: "write {} when nothing is to be set"}
+		return nil, &Error{Field: field, Offset: d.at, What: "not JSON: it ends too early", hint: "write {} when nothing is to be set"}
 	case err != nil:
-		return nil, &SettingsError{Field: field, Offset: d.at, What: "not JSON: " + err.Error()}
+		return nil, &Error{Field: field, Offset: d.at, What: "not JSON: " + err.Error()}
 	}
 	if s, ok := t.(string); ok && strings.ContainsRune(s, utf8.RuneError) {
-		return nil, &SettingsError{Field: field, Offset: d.at, What: "the text holds half a character (U+FFFD)", hint: "write the character itself"}
+		return nil, &Error{Field: field, Offset: d.at, What: "the text holds half a character (U+FFFD)", hint: "write the character itself"}
 	}
 	return t, nil
 }
@@ -84,7 +84,7 @@ func (d *decoder) wrong(field string, t json.Token, want string) error {
 	if want == "a list" && hint == "" {
 		hint = `write ["…"]`
 	}
-	return &SettingsError{Field: field, Offset: d.at, What: got + " stands where " + want + " is needed", hint: hint}
+	return &Error{Field: field, Offset: d.at, What: got + " stands where " + want + " is needed", hint: hint}
 }
 
 // optional reads null as a field that is not there.
@@ -112,7 +112,7 @@ func (d *decoder) object(field string, known fields, foreign ...fields) error {
 			}
 		}
 		if !ok {
-			return &SettingsError{Field: sub, Offset: d.at, What: "there is no such setting", hint: nearest(name, known)}
+			return &Error{Field: sub, Offset: d.at, What: "there is no such setting", hint: nearest(name, known)}
 		}
 		return read(sub)
 	})
@@ -138,7 +138,7 @@ func (d *decoder) members(field string, read func(name, field string) error) err
 			sub = field + "." + name
 		}
 		if seen[name] {
-			return &SettingsError{Field: sub, Offset: d.at, What: "it stands here twice", hint: "keep one of them"}
+			return &Error{Field: sub, Offset: d.at, What: "it stands here twice", hint: "keep one of them"}
 		}
 		seen[name] = true
 		if err := read(name, sub); err != nil {
@@ -191,7 +191,7 @@ func (d *decoder) text(field string, check entry) (string, error) {
 		return "", d.wrong(field, t, "a text")
 	}
 	if what, hint := check(s); what != "" {
-		return "", &SettingsError{Field: field, Offset: d.at, What: what, hint: hint}
+		return "", &Error{Field: field, Offset: d.at, What: what, hint: hint}
 	}
 	return s, nil
 }
@@ -222,7 +222,7 @@ func (d *decoder) flagPointer(into **bool) func(string) error {
 func (d *decoder) once(setting string, read func(string) error) func(string) error {
 	return func(field string) error {
 		if other, ok := d.said[setting]; ok {
-			return &SettingsError{Field: field, Offset: d.at, What: "it says the same as " + other + ", which stands here, too", hint: "keep one of them"}
+			return &Error{Field: field, Offset: d.at, What: "it says the same as " + other + ", which stands here, too", hint: "keep one of them"}
 		}
 		d.said[setting] = field
 		return read(field)

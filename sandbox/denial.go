@@ -1,6 +1,10 @@
 package sandbox
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/holdfast-dev/holdfast/policy"
+)
 
 // Denial refuses a path, a command or a host. Its text is seed 000's; it says
 // which setting refused.
@@ -57,13 +61,25 @@ const (
 	kindUnclear = "unclear"
 	kindRead    = "path_read"
 	kindWrite   = "path_write"
-	kindHost    = "host"
 )
 
-func pathDenial(tool, path string, op Op) *Denial {
+// verb is an operation on a path as texts and reports have it.
+func verb(op policy.Operation) string {
+	switch op {
+	case policy.OpRead:
+		return "read"
+	case policy.OpWrite:
+		return "write"
+	case policy.OpExec:
+		return "run"
+	}
+	return string(op)
+}
+
+func pathDenial(tool, path string, op policy.Operation) *Denial {
 	kind := kindRead
-	if op == OpWrite {
+	if op == policy.OpWrite {
 		kind = kindWrite
 	}
-	return &Denial{Tool: tool, What: path, Reason: "path '" + path + "' is outside allowed " + string(op) + " scope", kind: kind}
+	return &Denial{Tool: tool, What: path, Reason: "path '" + path + "' is outside allowed " + verb(op) + " scope", kind: kind}
 }

@@ -19,7 +19,7 @@
 // arm64 is compiled and vetted, and not run. Whatever no setting names is held too:
 // commands write the workspace and a /tmp of their own, see no secrets, cannot change
 // what decides about other programs, and have no network. What cannot be held whole is
-// an *[OpenError], and nothing runs. Only where a trusted layer says
+// an *[Error], and nothing runs. Only where a trusted layer says
 // enableWeakerNestedSandbox do Landlock and seccomp alone do where namespaces are
 // refused. On other systems Open returns [kernel.ErrUnsupported], and settings that
 // only the kernel could hold are refused when they are read; whether a command then

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"path"
 	"strings"
+
+	"github.com/holdfast-dev/holdfast/internal/sandbox/realpath"
 )
 
 // checkPathEntry judges an entry of a list of paths by its text.
@@ -89,19 +91,19 @@ func compileTrees(field string, list []string, dir, home string) ([]tree, error)
 	for i, entry := range list {
 		name := fmt.Sprintf("%s[%d]", field, i)
 		if what, hint := checkPathEntry(entry); what != "" {
-			return nil, &SettingsError{Field: name, What: what, hint: hint}
+			return nil, &Error{Field: name, What: what, hint: hint}
 		}
 		p := entry
 		if rest, ok := cutHome(entry); ok {
 			p = "~" + rest
 		}
-		full, err := absolute(p, dir, home)
+		full, err := realpath.Absolute(p, dir, home)
 		if err != nil {
-			return nil, &SettingsError{Field: name, What: fmt.Sprintf("%q: %v", entry, err), hint: "write an absolute path"}
+			return nil, &Error{Field: name, What: fmt.Sprintf("%q: %v", entry, err), hint: "write an absolute path"}
 		}
-		resolved, err := resolve(full)
+		resolved, err := realpath.Resolve(full)
 		if err != nil {
-			return nil, &SettingsError{Field: name, What: fmt.Sprintf("%q: %v", entry, err), hint: "write the path without links"}
+			return nil, &Error{Field: name, What: fmt.Sprintf("%q: %v", entry, err), hint: "write the path without links"}
 		}
 		out[i] = tree{entry: entry, literal: path.Clean(full), resolved: resolved}
 	}
@@ -121,16 +123,16 @@ func compilePrograms(field string, list []string, dir, home string) (*programs, 
 	for i, entry := range list {
 		name := fmt.Sprintf("%s[%d]", field, i)
 		if what, hint := checkCommandEntry(entry); what != "" {
-			return nil, &SettingsError{Field: name, What: what, hint: hint}
+			return nil, &Error{Field: name, What: what, hint: hint}
 		}
 		out.folded[strings.ToLower(path.Base(entry))] = entry
 		if !strings.Contains(entry, "/") {
 			out.names[entry] = entry
 			continue
 		}
-		full, err := absolute(entry, dir, home)
+		full, err := realpath.Absolute(entry, dir, home)
 		if err != nil {
-			return nil, &SettingsError{Field: name, What: fmt.Sprintf("%q: %v", entry, err), hint: "write an absolute path"}
+			return nil, &Error{Field: name, What: fmt.Sprintf("%q: %v", entry, err), hint: "write an absolute path"}
 		}
 		out.paths[path.Clean(full)] = entry
 	}

@@ -4,34 +4,18 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/holdfast-dev/holdfast/internal/environ"
 	"github.com/holdfast-dev/holdfast/internal/sandbox/egress"
 	"github.com/holdfast-dev/holdfast/internal/sandbox/kernel"
 )
 
-// Environ picks what commands may know of an environment: where programs and the
-// home are, who the user is, the language, the terminal and the time zone. Keys and
-// tokens are not in it.
-func Environ(all []string) []string {
-	var kept []string
-	for _, entry := range all {
-		name, _, _ := strings.Cut(entry, "=")
-		switch name {
-		case "PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LANGUAGE", "TERM", "TMPDIR", "TZ":
-			kept = append(kept, entry)
-		default:
-			if strings.HasPrefix(name, "LC_") {
-				kept = append(kept, entry)
-			}
-		}
-	}
-	return kept
-}
-
-// Environ is [Environ] for commands of this sandbox: TMPDIR is the /tmp that they
+// Environ picks what commands of this sandbox may know of an environment: where programs
+// and the home are, who the user is, the language, the terminal and the time zone. Keys and
+// tokens are not in it. TMPDIR is the /tmp that they
 // have, HOLDFAST_SANDBOX says that there is a sandbox, and where the network is the
 // proxy, the variables and settings that programs find it by are set.
 func (s *Sandbox) Environ(all []string) []string {
-	return s.within(Environ(all))
+	return s.within(environ.ForCommands(all))
 }
 
 // Enter is what an environment needs to be of use inside: the whole of it, with

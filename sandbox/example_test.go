@@ -23,9 +23,9 @@ func ExampleNewChecker() {
 		fmt.Println(err)
 		return
 	}
-	fmt.Println(c.CheckPath("src/main.go", "/project", sandbox.OpRead))
-	fmt.Println(c.CheckPath("/project/secret/key", "", sandbox.OpRead))
-	fmt.Println(c.IsPathAllowed("/project-backup/old.go", "", sandbox.OpRead))
+	fmt.Println(c.CheckPath("src/main.go", "/project", policy.OpRead))
+	fmt.Println(c.CheckPath("/project/secret/key", "", policy.OpRead))
+	fmt.Println(c.IsPathAllowed("/project-backup/old.go", "", policy.OpRead))
 	// Output:
 	// <nil>
 	// Permission denied for Read: path '/project/secret/key' is outside allowed read scope
@@ -50,7 +50,7 @@ func ExampleChecker_CheckCommand() {
 
 func ExampleDecode() {
 	_, err := sandbox.Decode([]byte(`{"deniedPaths": ["/etc/**"]}`))
-	if e, ok := errors.AsType[*sandbox.SettingsError](err); ok {
+	if e, ok := errors.AsType[*sandbox.Error](err); ok {
 		fmt.Println(e)
 		fmt.Println("hint:", e.Hint())
 	}
@@ -59,36 +59,8 @@ func ExampleDecode() {
 	// hint: name the folder; everything below it is meant
 }
 
-func ExampleNormalize() {
-	fmt.Println(sandbox.Normalize("../etc//passwd", "/nowhere", ""))
-	// Output: /etc/passwd <nil>
-}
-
 func ExampleSettings_Check() {
 	s := &sandbox.Settings{Ripgrep: &sandbox.Ripgrep{Command: "rg"}}
 	fmt.Println(s.Check())
 	// Output: ripgrep: it would have no effect: searching is built in, and starts no program
-}
-
-func ExampleMerge() {
-	layer := func(name policy.Layer, settings string) *sandbox.Checker {
-		s, err := sandbox.Decode([]byte(settings))
-		if err != nil {
-			panic(err)
-		}
-		c, err := sandbox.NewChecker(s, &sandbox.Options{Origin: policy.Origin{Layer: name}})
-		if err != nil {
-			panic(err)
-		}
-		return c
-	}
-	m := sandbox.Merge([]*sandbox.Checker{
-		layer(policy.LayerManaged, `{"autoAllowBashIfSandboxed": true, "limits": {"memory": "2GiB"}}`),
-		layer(policy.LayerUser, `{"autoAllowBashIfSandboxed": true, "allowUnsandboxedCommands": true, "limits": {"memory": "4GiB"}}`),
-	})
-	fmt.Println(m.AutoAllow.On, m.Limits.Memory>>20)
-	fmt.Println(m.AllowUnsandboxed.On, "because of the layer", m.AllowUnsandboxed.By.Layer)
-	// Output:
-	// true 2048
-	// false because of the layer managed
 }

@@ -47,11 +47,11 @@ func compilePrefixes(field string, list []string, dir, home string) ([]prefix, e
 	for i, entry := range list {
 		name := fmt.Sprintf("%s[%d]", field, i)
 		if what, hint := checkPrefixEntry(entry); what != "" {
-			return nil, &SettingsError{Field: name, What: what, hint: hint}
+			return nil, &Error{Field: name, What: what, hint: hint}
 		}
 		words := prefixWords(entry)
 		program, err := compilePrograms(field, words[:1], dir, home)
-		if e, ok := errors.AsType[*SettingsError](err); ok {
+		if e, ok := errors.AsType[*Error](err); ok {
 			e.Field = name
 		}
 		if err != nil {

@@ -51,7 +51,7 @@ func TestExcluded(t *testing.T) {
 		"docker() { curl evil.org; }; docker": false,
 		"if true; then curl evil.org; fi; docker ps": false,
 	} {
-		if o, got := Merge(layers(t, user)).Excluded(line, "/set"); got != want || got != (o.Layer == "user") {
+		if o, got := mergeCheckers(layers(t, user)).excluded(line, "/set"); got != want || got != (o.Layer == "user") {
 			t.Errorf("%q: got %v by %+v", line, got, o)
 		}
 	}
@@ -76,7 +76,7 @@ func TestExcludedByLayers(t *testing.T) {
 		{[]string{"managed: " + git, "user: " + git}, "git push", true},
 		{[]string{`user: {"enabled": false, "excludedCommands": ["git"]}`}, "git push", false},
 	} {
-		if _, got := Merge(layers(t, tt.layers...)).Excluded(tt.line, "/w"); got != tt.want {
+		if _, got := mergeCheckers(layers(t, tt.layers...)).excluded(tt.line, "/w"); got != tt.want {
 			t.Errorf("%q %q: got %v", tt.layers, tt.line, got)
 		}
 	}
@@ -85,12 +85,12 @@ func TestExcludedByLayers(t *testing.T) {
 func TestExcludedRefuses(t *testing.T) {
 	for _, entry := range []string{"", " ", "*", " *", ":*", "git *push", "git;curl", "git && x", "a$B", "x/", "git 'push'", "(x)", "git p?"} {
 		_, err := NewChecker(&Settings{ExcludedCommands: []string{"ok", entry}}, nil)
-		if e, ok := errors.AsType[*SettingsError](err); !ok || e.Field != "excludedCommands[1]" || e.Hint() == "" {
+		if e, ok := errors.AsType[*Error](err); !ok || e.Field != "excludedCommands[1]" || e.Hint() == "" {
 			t.Errorf("%q: got %v", entry, err)
 		}
 	}
 	_, err := NewChecker(&Settings{ExcludedCommands: []string{"./x"}}, nil) // relative to nothing
-	if e, ok := errors.AsType[*SettingsError](err); !ok || e.Field != "excludedCommands[0]" {
+	if e, ok := errors.AsType[*Error](err); !ok || e.Field != "excludedCommands[0]" {
 		t.Errorf("got %v", err)
 	}
 }

@@ -5,11 +5,9 @@ import (
 	"slices"
 
 	"github.com/holdfast-dev/holdfast/internal/sandbox/kernel"
+	"github.com/holdfast-dev/holdfast/internal/sandbox/realpath"
 	"github.com/holdfast-dev/holdfast/policy"
 )
-
-// opRun is the operation of starting a program.
-const opRun Op = "run"
 
 // opListen is the operation of taking connections.
 const opListen = "listen"
@@ -24,32 +22,36 @@ type Violation struct {
 	Hint    string        `json:"hint,omitempty"`    // how to allow it, when that is possible
 }
 
+// IsAccess reports whether it is about a path or a host, and not about a system call or a
+// limit.
+func (v *Violation) IsAccess() bool { return v.Kind == kindPath || v.Kind == kindHost }
+
 // Explain says why the kernel refuses an operation on a path, or nil when it does
 // not. The path is absolute; what a link leads to counts, as for the kernel. A
 // write is also making, moving and removing.
-func (s *Sandbox) Explain(name string, op Op) *Violation {
+func (s *Sandbox) Explain(name string, op policy.Operation) *Violation {
 	s.mu.Lock()
 	p := s.plan
 	s.mu.Unlock()
 	return p.explain(name, op)
 }
 
-func (p *plan) explain(name string, op Op) *Violation {
+func (p *plan) explain(name string, op policy.Operation) *Violation {
 	if !path.IsAbs(name) {
 		return nil
 	}
-	full, err := resolve(name)
+	full, err := realpath.Resolve(name)
 	if err != nil {
 		full = path.Clean(name)
 	}
 	if p.private(full) {
 		return nil
 	}
-	v := &Violation{Kind: KindPath, What: full, Op: string(op)}
+	v := &Violation{Kind: kindPath, What: full, Op: verb(op)}
 	if at := p.above(p.policy.Hide, full); at != "" {
 		return v.by(p.grounds[at], at)
 	}
-	if op == OpWrite {
+	if op == policy.OpWrite {
 		return p.explainWrite(v)
 	}
 	return p.explainRead(v)

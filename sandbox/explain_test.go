@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/holdfast-dev/holdfast/internal/sandbox/kernel"
+	"github.com/holdfast-dev/holdfast/policy"
 )
 
 func TestExplain(t *testing.T) {
@@ -19,34 +20,34 @@ func TestExplain(t *testing.T) {
 	for _, tt := range []struct {
 		layer   Settings
 		path    string
-		op      Op
+		op      policy.Operation
 		setting string // "-": it is allowed; "": a rule that is built in
 		hint    string
 	}{
-		{Settings{}, "@/ws/src/x", OpWrite, "-", ""},
-		{Settings{}, "/etc/passwd", OpRead, "-", ""},
-		{Settings{}, "/etc/passwd", OpWrite, fieldWritePaths, "additionalWritePaths"},
-		{Settings{}, "@/ws/.git/hooks/pre-commit", OpWrite, "", "decides what other programs do"},
-		{Settings{}, "@/ws/.git/hooks", OpRead, "-", ""},
-		{Settings{}, "@/ws/.git/config.worktree", OpWrite, "", "decides"},
-		{Settings{}, "@/ws/.mcp.json", OpWrite, "", "decides"},
-		{Settings{}, "@/ws/.git", OpWrite, "", "moved or removed"},
-		{Settings{}, "@/ws/.git/index", OpWrite, "-", ""},
-		{Settings{}, "@/ws/to-out", OpWrite, "-", ""}, // in /tmp, which is the command's own
-		{Settings{}, "/tmp/x", OpWrite, "-", ""},
-		{Settings{}, "/dev/null", OpWrite, "-", ""},
-		{Settings{}, "/run/docker.sock", OpRead, "", "allowedReadPaths"},
-		{Settings{}, "relative", OpRead, "-", ""},
-		{restricted, "@/data/x", OpRead, "-", ""},
-		{restricted, "@/data/x", OpWrite, fieldWritePaths, "additionalWritePaths"},
-		{restricted, "/usr/bin/env", OpRead, "-", ""},
-		{restricted, "/srv/x", OpRead, fieldReadPaths, "add the folder"},
-		{restricted, "@/ws/src", OpRead, "-", ""},
-		{restricted, "@/ws/secret/x", OpRead, fieldDeniedPaths, "take @/ws/secret out"},
-		{restricted, "@/ws/none", OpWrite, fieldDeniedPaths, "take @/ws/none out"},
-		{restricted, "@/ws/keep", OpWrite, fieldProtectedPaths, "take @/ws/keep out"},
-		{restricted, "@/home/.netrc", OpRead, "", "holds secrets"},
-		{Settings{AllowedWritePaths: []string{"@/data"}}, "/srv/x", OpWrite, fieldWritePaths, "add the folder to allowedWritePaths"},
+		{Settings{}, "@/ws/src/x", policy.OpWrite, "-", ""},
+		{Settings{}, "/etc/passwd", policy.OpRead, "-", ""},
+		{Settings{}, "/etc/passwd", policy.OpWrite, fieldWritePaths, "additionalWritePaths"},
+		{Settings{}, "@/ws/.git/hooks/pre-commit", policy.OpWrite, "", "decides what other programs do"},
+		{Settings{}, "@/ws/.git/hooks", policy.OpRead, "-", ""},
+		{Settings{}, "@/ws/.git/config.worktree", policy.OpWrite, "", "decides"},
+		{Settings{}, "@/ws/.mcp.json", policy.OpWrite, "", "decides"},
+		{Settings{}, "@/ws/.git", policy.OpWrite, "", "moved or removed"},
+		{Settings{}, "@/ws/.git/index", policy.OpWrite, "-", ""},
+		{Settings{}, "@/ws/to-out", policy.OpWrite, "-", ""}, // in /tmp, which is the command's own
+		{Settings{}, "/tmp/x", policy.OpWrite, "-", ""},
+		{Settings{}, "/dev/null", policy.OpWrite, "-", ""},
+		{Settings{}, "/run/docker.sock", policy.OpRead, "", "allowedReadPaths"},
+		{Settings{}, "relative", policy.OpRead, "-", ""},
+		{restricted, "@/data/x", policy.OpRead, "-", ""},
+		{restricted, "@/data/x", policy.OpWrite, fieldWritePaths, "additionalWritePaths"},
+		{restricted, "/usr/bin/env", policy.OpRead, "-", ""},
+		{restricted, "/srv/x", policy.OpRead, fieldReadPaths, "add the folder"},
+		{restricted, "@/ws/src", policy.OpRead, "-", ""},
+		{restricted, "@/ws/secret/x", policy.OpRead, fieldDeniedPaths, "take @/ws/secret out"},
+		{restricted, "@/ws/none", policy.OpWrite, fieldDeniedPaths, "take @/ws/none out"},
+		{restricted, "@/ws/keep", policy.OpWrite, fieldProtectedPaths, "take @/ws/keep out"},
+		{restricted, "@/home/.netrc", policy.OpRead, "", "holds secrets"},
+		{Settings{AllowedWritePaths: []string{"@/data"}}, "/srv/x", policy.OpWrite, fieldWritePaths, "add the folder to allowedWritePaths"},
 	} {
 		p, err := planFor(t, root, testLayer{Settings: tt.layer})
 		if err != nil {
@@ -59,7 +60,7 @@ func TestExplain(t *testing.T) {
 		case v == nil:
 		case tt.setting == "-":
 			t.Errorf("%s %s: %+v", tt.op, tt.path, v)
-		case v.Setting != tt.setting || !strings.Contains(v.Hint, strings.ReplaceAll(tt.hint, "@", root)) || v.Op != string(tt.op) || v.Kind != KindPath:
+		case v.Setting != tt.setting || !strings.Contains(v.Hint, strings.ReplaceAll(tt.hint, "@", root)) || v.Op != verb(tt.op) || v.Kind != kindPath:
 			t.Errorf("%s %s: %+v", tt.op, tt.path, v)
 		case tt.setting != "" && len(tt.layer.AllowedReadPaths)+len(tt.layer.AllowedWritePaths) > 0 && !strings.Contains(tt.hint, "additional") && v.Origin.File != "settings.json":
 			t.Errorf("%s %s: from %+v", tt.op, tt.path, v.Origin)
@@ -82,7 +83,7 @@ func TestDeniedProgramsAreHidden(t *testing.T) {
 	if got := relative(root, p.policy.Hide); got != "bin/tool" {
 		t.Errorf("hidden: %s", got)
 	}
-	if v := p.explain(root+"/bin/tool", opRun); v == nil || v.Setting != fieldDeniedCommands || v.Origin.Rule != "tool" {
+	if v := p.explain(root+"/bin/tool", policy.OpExec); v == nil || v.Setting != fieldDeniedCommands || v.Origin.Rule != "tool" {
 		t.Errorf("got %+v", v)
 	}
 	if len(p.notices) != 1 || !strings.Contains(p.notices[0], "applet is "+root+"/bin/busy") {

@@ -20,6 +20,7 @@ import (
 
 	"github.com/holdfast-dev/holdfast/internal/sandbox/egress"
 	"github.com/holdfast-dev/holdfast/internal/sandbox/kernel"
+	"github.com/holdfast-dev/holdfast/policy"
 )
 
 // fresh is how long a look at all protected places holds. What is known to be
@@ -109,7 +110,7 @@ func (s *Sandbox) Refresh() error {
 
 func (s *Sandbox) refresh() error {
 	if s.closed {
-		return ErrClosed
+		return errClosed
 	}
 	if time.Since(s.looked) < fresh && s.plan.holds() {
 		return nil
@@ -158,7 +159,7 @@ func cannotHold(err error, weaker bool) error {
 	if errors.Is(err, kernel.ErrUnsupported) && !weaker {
 		hint += "; inside a container, enableWeakerNestedSandbox accepts Landlock and seccomp alone"
 	}
-	return &OpenError{What: "the kernel cannot hold commands to these settings", Err: err, hint: hint}
+	return &Error{What: "the kernel cannot hold commands to these settings", Err: err, hint: hint}
 }
 
 // gone reports whether err says that something went away between the look at what is
@@ -304,7 +305,7 @@ func (s *Sandbox) Digest() string {
 
 // What a command needs of its sandbox.
 
-func (s *Sandbox) merged() *Merged { return s.compiler.merged }
+func (s *Sandbox) merged() *merged { return s.compiler.merged }
 
 // dir is where commands start.
 func (s *Sandbox) dir() string { return s.compiler.folders[0].path }
@@ -332,7 +333,7 @@ func (s *Sandbox) network() kernel.Network {
 func (s *Sandbox) describe(e *kernel.StartError) (what, hint string) {
 	step, name, _ := strings.Cut(e.Step, " ")
 	if step == "execute" {
-		if v := s.Explain(name, opRun); v != nil {
+		if v := s.Explain(name, policy.OpExec); v != nil {
 			return name + " was refused: " + v.Setting, v.Hint
 		}
 		switch {

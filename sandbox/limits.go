@@ -81,7 +81,7 @@ func (l *Limits) check() error {
 		{"outputBytes", tooSmall(l.OutputBytes, minOutput, "bytes")},
 	} {
 		if c.what != "" {
-			return &SettingsError{Field: "limits." + c.field, What: c.what, hint: limitHint}
+			return &Error{Field: "limits." + c.field, What: c.what, hint: limitHint}
 		}
 	}
 	return nil
@@ -130,9 +130,9 @@ func limit[T int | int64 | float64 | time.Duration](d *decoder, read func(json.T
 		case !ok:
 			return d.wrong(field, t, want)
 		case v < least:
-			return &SettingsError{Field: field, Offset: d.at, What: fmt.Sprintf("%v is less than a command needs", t), hint: fmt.Sprintf("write at least %s, or leave it out for no limit", written(least))}
+			return &Error{Field: field, Offset: d.at, What: fmt.Sprintf("%v is less than a command needs", t), hint: fmt.Sprintf("write at least %s, or leave it out for no limit", written(least))}
 		case v > most:
-			return &SettingsError{Field: field, Offset: d.at, What: fmt.Sprintf("%v is more than there can be", t), hint: fmt.Sprintf("write at most %v, or leave it out for no limit", most)}
+			return &Error{Field: field, Offset: d.at, What: fmt.Sprintf("%v is more than there can be", t), hint: fmt.Sprintf("write at most %v, or leave it out for no limit", most)}
 		}
 		*into = v
 		return nil

@@ -74,7 +74,7 @@ func TestDecodeLimitsRefuses(t *testing.T) {
 		{`{"pids": 64, "pids": 65}`, "limits.pids", "twice", ""},
 	} {
 		_, err := Decode([]byte(`{"limits": ` + tt.in + `}`))
-		e, ok := errors.AsType[*SettingsError](err)
+		e, ok := errors.AsType[*Error](err)
 		if !ok || e.Field != tt.field || !strings.Contains(e.What, tt.what) || !strings.Contains(e.Hint(), tt.hint) {
 			t.Errorf("%s: got %+v", tt.in, err)
 		}
@@ -92,7 +92,7 @@ func TestNewCheckerBoundsLimits(t *testing.T) {
 		"limits.outputBytes": {OutputBytes: -1},
 	} {
 		_, err := NewChecker(&Settings{Limits: &l}, nil)
-		if e, ok := errors.AsType[*SettingsError](err); !ok || e.Field != field || e.Hint() == "" {
+		if e, ok := errors.AsType[*Error](err); !ok || e.Field != field || e.Hint() == "" {
 			t.Errorf("%s: got %v", field, err)
 		}
 	}

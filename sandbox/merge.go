@@ -10,63 +10,58 @@ import (
 	"github.com/holdfast-dev/holdfast/policy"
 )
 
-// Merged is what the settings of several layers say together, where that is more
+// merged is what the settings of several layers say together, where that is more
 // than each of them restricting by itself. It does not change.
-type Merged struct {
-	AutoAllow        Loosened // autoAllowBashIfSandboxed
-	AllowUnsandboxed Loosened // allowUnsandboxedCommands
-	Weaker           Loosened // enableWeakerNestedSandbox
-	Nested           Loosened // allowNestedSandbox
+type merged struct {
+	AutoAllow        loosened // autoAllowBashIfSandboxed
+	AllowUnsandboxed loosened // allowUnsandboxedCommands
+	Weaker           loosened // enableWeakerNestedSandbox
+	Nested           loosened // allowNestedSandbox
 
 	// Network: there is a way out. A host must then be let through by each of Hosts,
 	// which HostOrigins says the places of.
-	Network        Loosened
+	Network        loosened
 	Hosts          []egress.Layer
 	HostOrigins    []policy.Origin
-	LocalBinding   Loosened // network.allowLocalBinding
-	UnixSockets    Loosened // network.allowUnixSockets: those among the command's own files
-	AllUnixSockets Loosened // network.allowAllUnixSockets
-	HTTPProxyPort  Port     // the person's own proxy, which what passes goes on through
-	SOCKSProxyPort Port
+	LocalBinding   loosened // network.allowLocalBinding
+	UnixSockets    loosened // network.allowUnixSockets: those among the command's own files
+	AllUnixSockets loosened // network.allowAllUnixSockets
+	HTTPProxyPort  port     // the person's own proxy, which what passes goes on through
+	SOCKSProxyPort port
 
 	Limits       Limits                   // the smallest of each
 	LimitOrigins map[string]policy.Origin // "memory" → who set it
 
 	// AdditionalWritePaths are the trees that may be written besides the workspace:
 	// what every layer's allowedWritePaths leave of them.
-	AdditionalWritePaths []WriteTree
+	AdditionalWritePaths []writeTree
 
 	layers []*Checker
 }
 
-// Loosened is a setting that opens something.
-type Loosened struct {
+// loosened is a setting that opens something.
+type loosened struct {
 	On bool
 	By policy.Origin // who sets it; when somebody did and it is not On: who stands against it
 }
 
-// Port is a port of this machine. 0: none.
-type Port struct {
+// port is a port of this machine. 0: none.
+type port struct {
 	Number int
 	Origin policy.Origin
 }
 
-// WriteTree is a tree that may be written.
-type WriteTree struct {
+// writeTree is a tree that may be written.
+type writeTree struct {
 	Path   string // canonical
 	Entry  string // as it was written
 	Origin policy.Origin
 }
 
-// Merge joins layers, the strongest first. Those that are not enabled have no say.
-//
-// What loosens (the first four flags, excludedCommands, additionalWritePaths)
-// holds when a trusted layer sets it, no layer says false, and no managed layer is
-// silent about it. Of network each block restricts by itself: a flag there holds
-// when every network block sets it, and there is a network only when a trusted
-// layer has a block. A limit is the smallest that any layer sets.
-func Merge(layers []*Checker) *Merged {
-	m := &Merged{LimitOrigins: map[string]policy.Origin{}}
+// mergeCheckers joins layers, the strongest first, as [Open] says. Those that are not
+// enabled have no say.
+func mergeCheckers(layers []*Checker) *merged {
+	m := &merged{LimitOrigins: map[string]policy.Origin{}}
 	for _, c := range layers {
 		if c != nil && !c.off() {
 			m.layers = append(m.layers, c)
@@ -83,6 +78,23 @@ func Merge(layers []*Checker) *Merged {
 	}
 	return m
 }
+
+// AutoAllow is where autoAllowBashIfSandboxed was set, when it holds; nil when it does not.
+func (s *Sandbox) AutoAllow() *policy.Origin {
+	auto := s.merged().AutoAllow
+	if !auto.On {
+		return nil
+	}
+	return &auto.By
+}
+
+// AllowsUnsandboxed reports whether the model may ask a person for a run outside:
+// allowUnsandboxedCommands holds.
+func (s *Sandbox) AllowsUnsandboxed() bool { return s.merged().AllowUnsandboxed.On }
+
+// Hosts are the lists of hosts of the layers that have a network block. A host must be let
+// through by each of them.
+func (s *Sandbox) Hosts() []egress.Layer { return s.merged().Hosts }
 
 // Loosens names the fields that open something: what does not count in the settings
 // of a folder that nobody trusts. network.allowedDomains is one of them, but
@@ -128,29 +140,29 @@ func (c *Checker) at(setting string) policy.Origin {
 	return o
 }
 
-func (m *Merged) loosened(name string, get func(*Settings) *bool) Loosened {
-	var out Loosened
+func (m *merged) loosened(name string, get func(*Settings) *bool) loosened {
+	var out loosened
 	var against *Checker
 	for _, c := range m.layers {
 		switch v := get(&c.settings); {
 		case v == nil && c.managed(), v != nil && !*v:
 			against = cmp.Or(against, c)
 		case v != nil && !out.On && !c.untrusted:
-			out = Loosened{On: true, By: c.at(name)}
+			out = loosened{On: true, By: c.at(name)}
 		}
 	}
 	return out.against(against, name)
 }
 
 // against takes back what a layer stands against.
-func (l Loosened) against(c *Checker, name string) Loosened {
+func (l loosened) against(c *Checker, name string) loosened {
 	if l.On && c != nil {
-		return Loosened{By: c.at(name)}
+		return loosened{By: c.at(name)}
 	}
 	return l
 }
 
-func (m *Merged) mergeNetwork() {
+func (m *merged) mergeNetwork() {
 	m.Network = m.loosenedNetwork("network", func(*Network) bool { return true })
 	m.LocalBinding = m.loosenedNetwork(fieldLocal, func(n *Network) bool { return n.AllowLocalBinding })
 	m.UnixSockets = m.loosenedNetwork("network.allowUnixSockets", func(n *Network) bool { return n.AllowUnixSockets || n.AllowAllUnixSockets })
@@ -170,8 +182,8 @@ func (m *Merged) mergeNetwork() {
 	}
 }
 
-func (m *Merged) loosenedNetwork(name string, get func(*Network) bool) Loosened {
-	var out Loosened
+func (m *merged) loosenedNetwork(name string, get func(*Network) bool) loosened {
+	var out loosened
 	var against *Checker
 	for _, c := range m.layers {
 		switch n := c.settings.Network; {
@@ -179,26 +191,26 @@ func (m *Merged) loosenedNetwork(name string, get func(*Network) bool) Loosened 
 		case !get(n):
 			against = cmp.Or(against, c)
 		case !out.On && !c.untrusted:
-			out = Loosened{On: true, By: c.at(name)}
+			out = loosened{On: true, By: c.at(name)}
 		}
 	}
 	return out.against(against, name)
 }
 
-// WayOut says whether some host can be reached: there is a network, and each
+// wayOut says whether some host can be reached: there is a network, and each
 // layer's list names one or asks.
-func (m *Merged) WayOut() bool {
+func (m *merged) wayOut() bool {
 	return m.Network.On && !slices.ContainsFunc(m.Hosts, func(l egress.Layer) bool { return len(l.Allow) == 0 && !l.Ask })
 }
 
 // prefer keeps what the stronger layer said.
-func (p *Port) prefer(c *Checker, port *int, name string) {
-	if p.Number == 0 && port != nil && !c.untrusted {
-		*p = Port{*port, c.at(name)}
+func (p *port) prefer(c *Checker, number *int, name string) {
+	if p.Number == 0 && number != nil && !c.untrusted {
+		*p = port{*number, c.at(name)}
 	}
 }
 
-func (m *Merged) addLimits(c *Checker) {
+func (m *merged) addLimits(c *Checker) {
 	if c.settings.Limits == nil {
 		return
 	}
@@ -223,7 +235,7 @@ func (m *Merged) addLimits(c *Checker) {
 
 // addWritePaths adds what a layer opens besides the workspace, as far as every
 // layer lets it.
-func (m *Merged) addWritePaths(c *Checker) {
+func (m *merged) addWritePaths(c *Checker) {
 	if c.untrusted {
 		return
 	}
@@ -238,8 +250,8 @@ func (m *Merged) addWritePaths(c *Checker) {
 			}
 		}
 		for _, p := range left {
-			if !slices.ContainsFunc(m.AdditionalWritePaths, func(w WriteTree) bool { return within(p, w.Path) }) {
-				m.AdditionalWritePaths = append(m.AdditionalWritePaths, WriteTree{Path: p, Entry: t.entry, Origin: c.at(fieldAdditional)})
+			if !slices.ContainsFunc(m.AdditionalWritePaths, func(w writeTree) bool { return within(p, w.Path) }) {
+				m.AdditionalWritePaths = append(m.AdditionalWritePaths, writeTree{Path: p, Entry: t.entry, Origin: c.at(fieldAdditional)})
 			}
 		}
 	}
@@ -267,7 +279,11 @@ func intersect(list []string, others []tree) []string {
 // person agrees, and who says so: every command of it begins like an entry of a
 // trusted layer's excludedCommands, and of each managed layer's. Builtins that only
 // steer the shell (cd, test) need no entry, but something else must have one.
-func (m *Merged) Excluded(line, cwd string) (policy.Origin, bool) {
+func (s *Sandbox) Excluded(line, cwd string) (policy.Origin, bool) {
+	return s.merged().excluded(line, cwd)
+}
+
+func (m *merged) excluded(line, cwd string) (policy.Origin, bool) {
 	r := m.read(line, cwd)
 	if r == nil || !r.Static() {
 		return policy.Origin{}, false
@@ -287,7 +303,7 @@ func (m *Merged) Excluded(line, cwd string) (policy.Origin, bool) {
 	return by, by != policy.Origin{}
 }
 
-func (m *Merged) excludes(cmd *shellread.Command) (by policy.Origin, ok bool) {
+func (m *merged) excludes(cmd *shellread.Command) (by policy.Origin, ok bool) {
 	for _, c := range m.layers {
 		entry, begins := begins(c.excluded, cmd)
 		switch {
@@ -300,9 +316,9 @@ func (m *Merged) excludes(cmd *shellread.Command) (by policy.Origin, ok bool) {
 	return by, ok
 }
 
-// Muted says whether a trusted layer's ignoreViolations keep a violation of a
+// muted says whether a trusted layer's ignoreViolations keep a violation of a
 // command line from being told. It changes nothing about what is refused.
-func (m *Merged) Muted(v *Violation, line string) bool {
+func (m *merged) muted(v *Violation, line string) bool {
 	var r *shellread.Reading
 	for _, c := range m.layers {
 		for i := range c.mutes {
@@ -318,7 +334,7 @@ func (m *Merged) Muted(v *Violation, line string) bool {
 }
 
 // read reads a line as the strongest layer does; nil when there is none.
-func (m *Merged) read(line, cwd string) *shellread.Reading {
+func (m *merged) read(line, cwd string) *shellread.Reading {
 	if len(m.layers) == 0 {
 		return nil
 	}

@@ -58,7 +58,7 @@ func TestMergeFlags(t *testing.T) {
 		{[]string{`managed: {"enabled": false, "allowUnsandboxedCommands": false}`, "user: " + yes}, true, "user"},
 		{[]string{`user: {"enabled": false, "allowUnsandboxedCommands": true}`}, false, ""},
 	} {
-		got := Merge(layers(t, tt.layers...)).AllowUnsandboxed
+		got := mergeCheckers(layers(t, tt.layers...)).AllowUnsandboxed
 		if got.On != tt.on || string(got.By.Layer) != tt.by {
 			t.Errorf("%q: got %+v", tt.layers, got)
 		}
@@ -66,11 +66,11 @@ func TestMergeFlags(t *testing.T) {
 			t.Errorf("%q: by %+v", tt.layers, got.By)
 		}
 	}
-	m := Merge(layers(t, `user: {"autoAllowBashIfSandboxed": true, "enableWeakerNestedSandbox": true, "allowNestedSandbox": true}`))
+	m := mergeCheckers(layers(t, `user: {"autoAllowBashIfSandboxed": true, "enableWeakerNestedSandbox": true, "allowNestedSandbox": true}`))
 	if !m.AutoAllow.On || !m.Weaker.On || !m.Nested.On || m.AllowUnsandboxed.On {
 		t.Errorf("%+v", m)
 	}
-	if m := Merge([]*Checker{nil}); m.AutoAllow.On || m.Network.On {
+	if m := mergeCheckers([]*Checker{nil}); m.AutoAllow.On || m.Network.On {
 		t.Errorf("no layer at all: %+v", m)
 	}
 }
@@ -80,7 +80,7 @@ func TestMergeFlags(t *testing.T) {
 func TestMergeNeverLoosens(t *testing.T) {
 	names := []string{"managed", "flag", "local", "local!", "project", "project!", "user"}
 	flags := []string{"allowNestedSandbox", "autoAllowBashIfSandboxed", "allowUnsandboxedCommands", "enableWeakerNestedSandbox"}
-	held := func(m *Merged) []bool { return []bool{m.Nested.On, m.AutoAllow.On, m.AllowUnsandboxed.On, m.Weaker.On} }
+	held := func(m *merged) []bool { return []bool{m.Nested.On, m.AutoAllow.On, m.AllowUnsandboxed.On, m.Weaker.On} }
 	rapid.Check(t, func(r *rapid.T) {
 		draw := func(name string) string {
 			var words []string
@@ -95,10 +95,10 @@ func TestMergeNeverLoosens(t *testing.T) {
 		for _, name := range rapid.SliceOfN(rapid.SampledFrom(names), 0, 4).Draw(r, "layers") {
 			list = append(list, draw(name))
 		}
-		before := held(Merge(layers(t, list...)))
+		before := held(mergeCheckers(layers(t, list...)))
 		extra := draw(rapid.SampledFrom([]string{"local", "project"}).Draw(r, "extra"))
 		at := rapid.IntRange(0, len(list)).Draw(r, "at")
-		after := held(Merge(layers(t, slices.Insert(slices.Clone(list), at, extra)...)))
+		after := held(mergeCheckers(layers(t, slices.Insert(slices.Clone(list), at, extra)...)))
 		for i := range flags {
 			if after[i] && !before[i] {
 				r.Fatalf("%s opened %s over %q", extra, flags[i], list)
@@ -139,8 +139,8 @@ func TestMergeNetwork(t *testing.T) {
 		},
 		{[]string{`user: {"enabled": false, "network": {"allowedDomains": ["*"]}}`}, false, false, false, nil, 0, 0},
 	} {
-		m := Merge(layers(t, tt.layers...))
-		if m.Network.On != tt.on || m.LocalBinding.On != tt.local || m.WayOut() != tt.out || m.HTTPProxyPort.Number != tt.http || m.SOCKSProxyPort.Number != tt.socks {
+		m := mergeCheckers(layers(t, tt.layers...))
+		if m.Network.On != tt.on || m.LocalBinding.On != tt.local || m.wayOut() != tt.out || m.HTTPProxyPort.Number != tt.http || m.SOCKSProxyPort.Number != tt.socks {
 			t.Errorf("%q: got %+v", tt.layers, m)
 		}
 		if !reflect.DeepEqual(m.Hosts, tt.hosts) || len(m.HostOrigins) != len(m.Hosts) {
@@ -153,7 +153,7 @@ func TestMergeNetwork(t *testing.T) {
 }
 
 func TestMergeLimits(t *testing.T) {
-	m := Merge(layers(t,
+	m := mergeCheckers(layers(t,
 		`managed: {"limits": {"memory": "1GiB", "pids": 100}}`,
 		`project: {"limits": {"memory": "512MiB", "wallTime": "1m"}}`,
 		`user: {"limits": {"memory": "2GiB", "pids": 100, "cpu": 2}}`,
@@ -189,7 +189,7 @@ func TestMergeWritePaths(t *testing.T) {
 		{[]string{"user: " + add, "user: " + add}, []string{"/var/cache/x", "/home/u/.cache"}},
 	} {
 		var got []string
-		for _, w := range Merge(layers(t, tt.layers...)).AdditionalWritePaths {
+		for _, w := range mergeCheckers(layers(t, tt.layers...)).AdditionalWritePaths {
 			got = append(got, w.Path)
 			if w.Entry == "" || w.Origin.Rule != fieldAdditional {
 				t.Errorf("%q: %+v", tt.layers, w)
@@ -199,7 +199,7 @@ func TestMergeWritePaths(t *testing.T) {
 			t.Errorf("%q: got %q, want %q", tt.layers, got, tt.want)
 		}
 	}
-	if c := checker(t, add, &Options{Home: "/home/u"}); !c.IsPathAllowed("/anywhere", "", OpWrite) {
+	if c := checker(t, add, &Options{Home: "/home/u"}); !c.IsPathAllowed("/anywhere", "", policy.OpWrite) {
 		t.Error("paths that are added restrict")
 	}
 }

@@ -11,7 +11,7 @@ import (
 // muteKinds are the keys of ignoreViolations that mean a kind, and not a command.
 // Seed 000 says file and network.
 var muteKinds = map[string]string{
-	"path": KindPath, "file": KindPath, "host": KindHost, "network": KindHost, "syscall": kindSyscall, "limit": kindLimit,
+	"path": kindPath, "file": kindPath, "host": kindHost, "network": kindHost, "syscall": kindSyscall, "limit": kindLimit,
 }
 
 // limitNames are what a violation of a limit is about.
@@ -48,9 +48,9 @@ func checkMuteEntry(key string) entry {
 			return "", ""
 		}
 		switch muteKinds[key] {
-		case KindPath:
+		case kindPath:
 			return checkPathEntry(text)
-		case KindHost:
+		case kindHost:
 			return checkDomainEntry(text)
 		case kindSyscall:
 			if !isSyscall(text) {
@@ -91,7 +91,7 @@ func compileMutes(s *Settings, dir, home string) ([]mute, error) {
 	for key, list := range s.IgnoreViolations {
 		field := fieldIgnore + "." + key
 		if what, hint := checkMuteKey(key); what != "" {
-			return nil, &SettingsError{Field: field, What: what, hint: hint}
+			return nil, &Error{Field: field, What: what, hint: hint}
 		}
 		m := mute{kind: muteKinds[key]}
 		if key != "*" && m.kind == "" {
@@ -103,7 +103,7 @@ func compileMutes(s *Settings, dir, home string) ([]mute, error) {
 		}
 		for i, text := range list {
 			if what, hint := checkMuteEntry(key)(text); what != "" {
-				return nil, &SettingsError{Field: fmt.Sprintf("%s[%d]", field, i), What: what, hint: hint}
+				return nil, &Error{Field: fmt.Sprintf("%s[%d]", field, i), What: what, hint: hint}
 			}
 			m.values = append(m.values, compileMuteValue(text, dir, home))
 		}
@@ -137,9 +137,9 @@ func (value *muteValue) means(v *Violation) bool {
 		return true
 	}
 	switch v.Kind {
-	case KindPath:
+	case kindPath:
 		return value.tree != nil && value.tree.covers(v.What)
-	case KindHost:
+	case kindHost:
 		host, port, ok := hostOf(v.What)
 		return ok && value.host != nil && value.host.allows(host, port, false)
 	case kindSyscall:

@@ -40,15 +40,15 @@ func TestMuted(t *testing.T) {
 		{"path", "/etc/shadow", "", false},
 	} {
 		v := &Violation{Kind: tt.kind, What: tt.what}
-		if got := Merge(layers(t, some)).Muted(v, tt.line); got != tt.want {
+		if got := mergeCheckers(layers(t, some)).muted(v, tt.line); got != tt.want {
 			t.Errorf("%s %s by %q: got %v", tt.kind, tt.what, tt.line, got)
 		}
 	}
 	v := &Violation{Kind: "path", What: "/x"}
-	if Merge(layers(t, `project: {"ignoreViolations": {"*": ["*"]}}`)).Muted(v, "ls") {
+	if mergeCheckers(layers(t, `project: {"ignoreViolations": {"*": ["*"]}}`)).muted(v, "ls") {
 		t.Error("an untrusted folder keeps refusals from being told")
 	}
-	if Merge(nil).Muted(v, "ls") || Merge(layers(t, `user: {"ignoreViolations": {}}`)).Muted(v, "ls") {
+	if mergeCheckers(nil).muted(v, "ls") || mergeCheckers(layers(t, `user: {"ignoreViolations": {}}`)).muted(v, "ls") {
 		t.Error("muted by nothing")
 	}
 }
@@ -71,7 +71,7 @@ func TestIgnoreViolationsRefuses(t *testing.T) {
 		`{"git push": ["/ok", "$SECRET"]}`: "ignoreViolations.git push[1]",
 	} {
 		_, err := Decode([]byte(`{"ignoreViolations": ` + in + `}`))
-		e, ok := errors.AsType[*SettingsError](err)
+		e, ok := errors.AsType[*Error](err)
 		if !ok || e.Field != field || e.Hint() == "" || e.Offset == 0 {
 			t.Errorf("%s: got %+v", in, err)
 		}

@@ -34,7 +34,7 @@ func compileNetwork(n *Network) (*network, error) {
 	}{{fieldDomains, n.AllowedDomains}, {fieldDeniedDomains, n.DeniedDomains}} {
 		for i, entry := range l.list {
 			if what, hint := checkDomainEntry(entry); what != "" {
-				return nil, &SettingsError{Field: fmt.Sprintf("%s[%d]", l.field, i), What: what, hint: hint}
+				return nil, &Error{Field: fmt.Sprintf("%s[%d]", l.field, i), What: what, hint: hint}
 			}
 		}
 	}

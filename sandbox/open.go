@@ -11,11 +11,12 @@ import (
 	"strings"
 
 	"github.com/holdfast-dev/holdfast/internal/sandbox/kernel"
+	"github.com/holdfast-dev/holdfast/internal/sandbox/realpath"
 	"github.com/holdfast-dev/holdfast/policy"
 )
 
-// ErrClosed says that the sandbox was closed.
-var ErrClosed = errors.New("sandbox is closed")
+// errClosed says that the sandbox was closed.
+var errClosed = errors.New("sandbox is closed")
 
 // OpenOptions adjust [Open].
 type OpenOptions struct {
@@ -38,40 +39,21 @@ type OpenOptions struct {
 	// enableWeakerNestedSandbox. A layer that says no to that in so many words counts.
 	Contained bool
 
+	// Unheld opens what runs commands like a sandbox, and refuses them nothing: they see,
+	// write and reach what this process does. Only what they start does not outlive them,
+	// however it detaches itself. There are no checkers then, and no other option counts.
+	//
+	// It needs a pid namespace: process numbers inside are the command's own, while
+	// /proc is the host's. For an ordinary user it needs a user namespace as well, in
+	// which sudo does not work. Where the kernel has none for us the error wraps
+	// [kernel.ErrUnsupported].
+	Unheld bool
+
 	// Ask decides about a host that no list names, when settings say ask. Nil: refused.
 	Ask func(ctx context.Context, host string, port int) (bool, error)
 	// Log gets what is refused. Nil: nothing is logged.
 	Log *slog.Logger
 }
-
-// OpenError says why settings cannot be held in a workspace.
-type OpenError struct {
-	Field  string        // "allowedWritePaths[1]"; "" when no setting is at fault
-	Origin policy.Origin // where the setting was written
-	What   string
-	Err    error // what the kernel said
-
-	hint string
-}
-
-func (e *OpenError) Error() string {
-	text := e.What
-	if e.Field != "" {
-		text = e.Field + ": " + text
-	}
-	if where := position(e.Origin); where != "" {
-		text = where + ": " + text
-	}
-	if e.Err != nil {
-		text += ": " + e.Err.Error()
-	}
-	return text
-}
-
-// Hint says what to do.
-func (e *OpenError) Hint() string { return e.hint }
-
-func (e *OpenError) Unwrap() error { return e.Err }
 
 // position writes where a setting stands: file:line:column, as far as known.
 func position(o policy.Origin) string {
@@ -85,8 +67,14 @@ func position(o policy.Origin) string {
 }
 
 // Open prepares a sandbox in which all of the checkers' settings hold: what one of
-// them refuses is refused. They come in the order of [Merge]. What cannot be held
-// here is an *[OpenError]. The caller closes it.
+// them refuses is refused. The strongest layer comes first. What cannot be held
+// here is an *[Error]. The caller closes it.
+//
+// What loosens (the flags of [Settings], excludedCommands, additionalWritePaths)
+// holds when a trusted layer sets it, no layer says false, and no managed layer is
+// silent about it. Of network each block restricts by itself: a flag there holds
+// when every network block sets it, and there is a network only when a trusted
+// layer has a block. A limit is the smallest that any layer sets.
 //
 // Whatever the settings say, commands see neither secrets of the home folder and
 // the system that no setting names, nor State, and cannot change what decides about
@@ -96,8 +84,11 @@ func Open(list []*Checker, o *OpenOptions) (*Sandbox, error) {
 	if o == nil {
 		o = &OpenOptions{}
 	}
+	if o.Unheld {
+		return openUnheld()
+	}
 	if !hasKernel {
-		return nil, &OpenError{What: "commands cannot be held", Err: kernel.ErrUnsupported, hint: "the kernel sandbox needs Linux on amd64 or arm64"}
+		return nil, &Error{What: "commands cannot be held", Err: kernel.ErrUnsupported, hint: "the kernel sandbox needs Linux on amd64 or arm64"}
 	}
 	c, err := newCompiler(list, o)
 	if err != nil {
@@ -105,7 +96,7 @@ func Open(list []*Checker, o *OpenOptions) (*Sandbox, error) {
 	}
 	if !o.Once && !c.merged.Weaker.On {
 		if err := kernel.Namespaces(); err != nil {
-			return nil, &OpenError{What: "the kernel refuses namespaces of our own", Err: err, hint: "holdfast doctor says why; enableWeakerNestedSandbox accepts a sandbox without them"}
+			return nil, &Error{What: "the kernel refuses namespaces of our own", Err: err, hint: "holdfast doctor says why; enableWeakerNestedSandbox accepts a sandbox without them"}
 		}
 	}
 	s := &Sandbox{compiler: c, ask: o.Ask, log: o.Log, running: map[*kernel.Process]*kernel.Jail{}, uses: map[*kernel.Jail]int{}}
@@ -116,7 +107,7 @@ func Open(list []*Checker, o *OpenOptions) (*Sandbox, error) {
 }
 
 func newCompiler(list []*Checker, o *OpenOptions) (*compiler, error) {
-	c := &compiler{merged: Merge(list), searchPath: os.Getenv("PATH")}
+	c := &compiler{merged: mergeCheckers(list), searchPath: os.Getenv("PATH")}
 	c.checkers = c.merged.layers
 	if o.Contained && !slices.ContainsFunc(c.checkers, func(c *Checker) bool {
 		v := c.settings.EnableWeakerNestedSandbox
@@ -127,7 +118,7 @@ func newCompiler(list []*Checker, o *OpenOptions) (*compiler, error) {
 	if c.home = o.Home; c.home == "" {
 		c.home, _ = os.UserHomeDir() // without one, nothing of it is protected
 	}
-	if home, err := resolve(c.home); err == nil && c.home != "" && home != "/" {
+	if home, err := realpath.Resolve(c.home); err == nil && c.home != "" && home != "/" {
 		c.home = home
 	} else {
 		c.home = ""
@@ -156,7 +147,7 @@ func newCompiler(list []*Checker, o *OpenOptions) (*compiler, error) {
 			return nil, err
 		}
 		if c.temp = a.path; !isDir(c.temp) {
-			return nil, &OpenError{What: "the folder for /tmp, " + c.temp + ", is not there"}
+			return nil, &Error{What: "the folder for /tmp, " + c.temp + ", is not there"}
 		}
 	}
 	return c, nil
@@ -165,7 +156,7 @@ func newCompiler(list []*Checker, o *OpenOptions) (*compiler, error) {
 // workspace looks at one folder of the workspace.
 func workspace(folder string) (area, error) {
 	refuse := func(why, hint string) (area, error) {
-		return area{}, &OpenError{What: fmt.Sprintf("the workspace %q %s", folder, why), hint: hint}
+		return area{}, &Error{What: fmt.Sprintf("the workspace %q %s", folder, why), hint: hint}
 	}
 	if strings.ContainsFunc(folder, func(r rune) bool { return r < ' ' || r == 0x7f || r == ':' }) {
 		return refuse("has a control character or a colon in its name", "rename it: programs take such names apart")
@@ -192,16 +183,13 @@ func own(folder, what string) (area, error) {
 	}
 	var resolved string
 	if err == nil {
-		resolved, err = Normalize(full, "", "")
+		resolved, err = realpath.Normalize(full, "", "")
 	}
 	if err != nil {
-		return area{}, &OpenError{What: fmt.Sprintf("the folder %q cannot be used", folder), Err: err}
+		return area{}, &Error{What: fmt.Sprintf("the folder %q cannot be used", folder), Err: err}
 	}
 	return area{path: resolved, literal: filepath.Clean(full), folder: true, ground: ground{what: what}}, nil
 }
-
-// Merged is what the settings of the layers say together.
-func (s *Sandbox) Merged() *Merged { return s.compiler.merged }
 
 // Notices tell what a person should know about how the settings are held: a secret
 // with a second name, a program that has others.
@@ -213,8 +201,8 @@ func (s *Sandbox) Notices() []string {
 
 // The kinds of violations.
 const (
-	KindPath    = "path"
-	KindHost    = "host"
+	kindPath    = "path"
+	kindHost    = "host"
 	kindSyscall = "syscall"
 	kindLimit   = "limit"
 )

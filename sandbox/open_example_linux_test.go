@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/sandbox"
 )
 
@@ -23,14 +24,14 @@ func ExampleOpen() {
 		return
 	}
 	box, err := sandbox.Open([]*sandbox.Checker{checker}, &sandbox.OpenOptions{Folders: []string{folder}})
-	if e, ok := errors.AsType[*sandbox.OpenError](err); ok {
+	if e, ok := errors.AsType[*sandbox.Error](err); ok {
 		fmt.Println(e, "hint:", e.Hint())
 		return
 	}
 	defer box.Close()
 	_, err = box.Command(context.Background(), "/bin/sh", "-c", "echo x > keep").CombinedOutput()
 	fmt.Println(err)
-	fmt.Println(box.Explain(filepath.Join(folder, "keep"), sandbox.OpWrite).Setting)
+	fmt.Println(box.Explain(filepath.Join(folder, "keep"), policy.OpWrite).Setting)
 	// Output:
 	// exit status 2
 	// protectedPaths

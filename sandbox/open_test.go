@@ -133,7 +133,7 @@ func TestStatusAndClose(t *testing.T) {
 	if err := c.Wait(); err == nil {
 		t.Error("the command was not killed")
 	}
-	if err := s.Command(t.Context(), "/bin/true").Run(); !errors.Is(err, ErrClosed) {
+	if err := s.Command(t.Context(), "/bin/true").Run(); !errors.Is(err, errClosed) {
 		t.Errorf("a command of a closed sandbox: %v", err)
 	}
 }

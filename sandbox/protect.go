@@ -12,6 +12,7 @@ import (
 	"github.com/bmatcuk/doublestar/v4"
 
 	"github.com/holdfast-dev/holdfast/internal/sandbox/kernel"
+	"github.com/holdfast-dev/holdfast/internal/sandbox/realpath"
 	"github.com/holdfast-dev/holdfast/policy"
 )
 
@@ -132,7 +133,7 @@ func (c *compiler) protectArea(p area) error {
 			return p.wrong(link+" is a link that commands could change", "name what it leads to: "+p.path)
 		}
 	}
-	full, err := resolve(p.path)
+	full, err := realpath.Resolve(p.path)
 	if err != nil {
 		return p.wrong(fmt.Sprintf("%s: %v", p.path, err), "name it without links")
 	}
@@ -290,7 +291,7 @@ func (c *compiler) linked(full string) error {
 	if w := holding(c.write, full); w != nil {
 		hint += ", or take " + w.path + " out of what may be written"
 	}
-	return &OpenError{What: what, hint: hint}
+	return &Error{What: what, hint: hint}
 }
 
 func (c *compiler) fix(full string, g ground) {

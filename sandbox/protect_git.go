@@ -7,6 +7,8 @@ import (
 	"os"
 	"path"
 	"strings"
+
+	"github.com/holdfast-dev/holdfast/internal/sandbox/realpath"
 )
 
 // git protects a .git folder, or the file that stands for one in a linked worktree
@@ -21,7 +23,7 @@ func (c *compiler) git(full string, mode fs.FileMode) error {
 	if !ok {
 		return nil
 	}
-	dir, err := Normalize(strings.TrimSpace(target), path.Dir(full), c.home)
+	dir, err := realpath.Normalize(strings.TrimSpace(target), path.Dir(full), c.home)
 	if err != nil || !isDir(dir) {
 		return nil //nolint:nilerr // git finds nothing there either
 	}
@@ -83,7 +85,7 @@ func (c *compiler) redirected(dir string) error {
 	case info.Mode()&fs.ModeSymlink != 0:
 		return c.linked(full)
 	case isDir(path.Join(dir, "objects")):
-		return &OpenError{
+		return &Error{
 			What: full + " sends git to the settings and hooks of another repository, and does not belong there",
 			hint: "do not run git in it; look at the file, and remove it",
 		}
@@ -144,7 +146,7 @@ func (c *compiler) configured(dir string) error {
 		default:
 			continue
 		}
-		named, err := Normalize(s.value, from, c.home)
+		named, err := realpath.Normalize(s.value, from, c.home)
 		if err != nil || s.value == "" || !c.written(named) || within(named, dir) && within(named, path.Join(dir, "hooks")) {
 			continue
 		}
@@ -153,7 +155,7 @@ func (c *compiler) configured(dir string) error {
 		}
 		for _, w := range c.write {
 			if w.path == named {
-				return &OpenError{What: full + ": " + s.key + " is " + named + ", all of which may be written", hint: "give the hooks a folder of their own"}
+				return &Error{What: full + ": " + s.key + " is " + named + ", all of which may be written", hint: "give the hooks a folder of their own"}
 			}
 		}
 		if _, there := lookAt(named); !there {
@@ -171,7 +173,7 @@ func (c *compiler) commonDir(dir string) string {
 	if line == "" {
 		return ""
 	}
-	shared, err := Normalize(line, dir, c.home)
+	shared, err := realpath.Normalize(line, dir, c.home)
 	if err != nil {
 		return ""
 	}

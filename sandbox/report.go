@@ -52,7 +52,7 @@ func (c *Cmd) newReport(err error, wall bool) *Report {
 	seen := map[Violation]bool{}
 	for _, v := range all {
 		key := Violation{Kind: v.Kind, What: v.What, Op: v.Op}
-		if !seen[key] && len(r.Violations) < maxViolations && !m.Muted(&v, c.line) {
+		if !seen[key] && len(r.Violations) < maxViolations && !m.muted(&v, c.line) {
 			r.Violations = append(r.Violations, v)
 		}
 		seen[key] = true
@@ -142,7 +142,7 @@ func (v *Violation) String() string {
 
 func (v *Violation) action() string {
 	switch v.Kind {
-	case KindHost:
+	case kindHost:
 		if v.Op == opListen {
 			return "listening on " + v.What + " was refused"
 		}
@@ -156,9 +156,9 @@ func (v *Violation) action() string {
 		return "the limit " + v.What + " was reached"
 	}
 	switch v.Op {
-	case string(OpRead):
+	case "read":
 		return "reading " + v.What + " was refused"
-	case string(OpWrite):
+	case "write":
 		return "write to " + v.What + " was refused"
 	case "run":
 		return "running " + v.What + " was refused"

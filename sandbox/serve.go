@@ -30,7 +30,7 @@ func (s *Sandbox) serve(ctx context.Context, args []string) (func(net.Listener),
 }
 
 // newProxy makes the way out of a sandbox.
-func newProxy(m *Merged, o *egress.Options) (*egress.Proxy, error) {
+func newProxy(m *merged, o *egress.Options) (*egress.Proxy, error) {
 	rules, err := egress.Compile(m.Hosts...)
 	if err != nil {
 		return nil, err
@@ -43,7 +43,7 @@ func hostViolations(list []egress.Refusal, origins []policy.Origin) []Violation 
 	out := make([]Violation, len(list))
 	for i := range list {
 		f := &list[i]
-		out[i] = Violation{Kind: KindHost, What: f.Target(), Op: "connect", Setting: f.Setting, Hint: f.Hint}
+		out[i] = Violation{Kind: kindHost, What: f.Target(), Op: "connect", Setting: f.Setting, Hint: f.Hint}
 		if f.Setting == "" {
 			out[i].Hint = f.Reason
 		}

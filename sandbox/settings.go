@@ -3,6 +3,8 @@ package sandbox
 import (
 	"maps"
 	"slices"
+
+	"github.com/holdfast-dev/holdfast/policy"
 )
 
 // Settings are seed 000's SandboxSettings, field by field. The zero value
@@ -18,7 +20,7 @@ type Settings struct {
 	DeniedCommands    []string  `json:"deniedCommands,omitempty"`
 	AllowedCommands   *[]string `json:"allowedCommands,omitempty"` // set: only these, and DeniedCommands does not matter
 
-	// These loosen. Nil: not set, which differs from false, see [Merge].
+	// These loosen. Nil: not set, which differs from false, see [Open].
 	AllowNestedSandbox        *bool `json:"allowNestedSandbox,omitempty"`        // commands may make namespaces of their own
 	AutoAllowBashIfSandboxed  *bool `json:"autoAllowBashIfSandboxed,omitempty"`  // no question for a command that runs confined
 	AllowUnsandboxedCommands  *bool `json:"allowUnsandboxedCommands,omitempty"`  // the model may ask a person for a run outside
@@ -92,21 +94,34 @@ type Ripgrep struct {
 	Args    *[]string `json:"args,omitempty"` // nil: not set, which differs from []
 }
 
-// SettingsError refuses settings. It says which field cannot be used and why.
-type SettingsError struct {
-	Field  string // "deniedPaths[1]"; "" for the whole
-	Offset int    // in bytes, in what [Decode] was given; 0 otherwise
+// Error refuses settings: a field that cannot be used ([Decode], [NewChecker]), or one
+// that cannot be held in a workspace ([Open]).
+type Error struct {
+	Field  string        // "deniedPaths[1]"; "" for the whole, and when no setting is at fault
+	Offset int           // of [Decode]: in bytes
+	Origin policy.Origin // of [Open]: where the setting was written
 	What   string
+	Err    error // of [Open]: what the kernel said
 
 	hint string
 }
 
-func (e *SettingsError) Error() string {
-	if e.Field == "" {
-		return e.What
+func (e *Error) Error() string {
+	text := e.What
+	if e.Field != "" {
+		text = e.Field + ": " + text
 	}
-	return e.Field + ": " + e.What
+	if where := position(e.Origin); where != "" {
+		text = where + ": " + text
+	}
+	if e.Err != nil {
+		text += ": " + e.Err.Error()
+	}
+	return text
 }
 
 // Hint says what to do.
-func (e *SettingsError) Hint() string { return e.hint }
+func (e *Error) Hint() string { return e.hint }
+
+// Unwrap returns what the kernel said, or nil.
+func (e *Error) Unwrap() error { return e.Err }

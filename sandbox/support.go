@@ -6,10 +6,10 @@ import "runtime"
 const hasKernel = runtime.GOOS == "linux" && (runtime.GOARCH == "amd64" || runtime.GOARCH == "arm64")
 
 // Check says whether this build can do what the settings ask for. A setting that
-// would have no effect is a *[SettingsError]: a person who wrote it relies on it.
+// would have no effect is a *[Error]: a person who wrote it relies on it.
 func (s *Settings) Check() error {
 	if s.Ripgrep != nil {
-		return &SettingsError{
+		return &Error{
 			Field: "ripgrep", What: "it would have no effect: searching is built in, and starts no program",
 			hint: "take it out",
 		}
@@ -19,7 +19,7 @@ func (s *Settings) Check() error {
 	}
 	for _, f := range s.kernel() {
 		if f.set {
-			return &SettingsError{
+			return &Error{
 				Field: f.name, What: "this needs the kernel sandbox, which " + runtime.GOOS + "/" + runtime.GOARCH + " does not have",
 				hint: "take it out",
 			}

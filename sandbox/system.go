@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/holdfast-dev/holdfast/internal/sandbox/realpath"
 	"github.com/holdfast-dev/holdfast/policy"
 )
 
@@ -37,7 +38,7 @@ var systemLists = sync.OnceValue(func() map[string][]string {
 func existing(list []string) []string {
 	var out []string
 	for _, p := range list {
-		if full, err := resolve(p); err == nil {
+		if full, err := realpath.Resolve(p); err == nil {
 			if _, err := os.Lstat(full); err == nil {
 				out = append(out, full)
 			}
@@ -132,7 +133,7 @@ func findPrograms(names []string, searchPath string) (found []program, shared []
 			continue
 		}
 		for _, name := range names {
-			full, err := resolve(path.Join(dir, name))
+			full, err := realpath.Resolve(path.Join(dir, name))
 			if err != nil || seen[full+"\x00"+name] {
 				continue
 			}

@@ -15,7 +15,7 @@ import (
 
 func unheld(t *testing.T) *Sandbox {
 	t.Helper()
-	box, err := Unheld()
+	box, err := Open(nil, &OpenOptions{Unheld: true})
 	if errors.Is(err, kernel.ErrUnsupported) {
 		missing.Skip(t, "no pid namespaces here: %v", err)
 	}
@@ -55,8 +55,8 @@ func TestUnheldKeepsTogether(t *testing.T) {
 	}
 }
 
-func ExampleUnheld() {
-	box, err := Unheld()
+func ExampleOpen_unheld() {
+	box, err := Open(nil, &OpenOptions{Unheld: true})
 	if err != nil {
 		fmt.Println("on") // a kernel without pid namespaces
 		return

@@ -8,6 +8,8 @@ import (
 	"syscall"
 
 	"github.com/holdfast-dev/holdfast/internal/sandbox/kernel"
+	"github.com/holdfast-dev/holdfast/internal/sandbox/realpath"
+	"github.com/holdfast-dev/holdfast/policy"
 )
 
 // finder finds what the sandbox refused a command that has ended.
@@ -84,7 +86,7 @@ func (f *finder) port() []Violation {
 		return nil
 	}
 	return []Violation{{
-		Kind: KindHost, What: "a port of localhost", Op: opListen, Setting: fieldLocal, Origin: m.LocalBinding.By,
+		Kind: kindHost, What: "a port of localhost", Op: opListen, Setting: fieldLocal, Origin: m.LocalBinding.By,
 		Hint: "set " + fieldLocal + " to true if commands may listen on a localhost of their own",
 	}}
 }
@@ -104,7 +106,7 @@ func (f *finder) paths(c *complaint) []Violation {
 // Without them Landlock says EACCES for both: then it was the policy only if the
 // file's own mode would have allowed it.
 func (f *finder) path(c *complaint, name string) *Violation {
-	p, err := absolute(name, f.dir, variable(f.env, "HOME"))
+	p, err := realpath.Absolute(name, f.dir, variable(f.env, "HOME"))
 	if err != nil {
 		return nil
 	}
@@ -113,16 +115,16 @@ func (f *finder) path(c *complaint, name string) *Violation {
 	}
 	switch c.fault {
 	case faultReadOnly, faultBusy:
-		return f.box.Explain(p, OpWrite)
+		return f.box.Explain(p, policy.OpWrite)
 	case faultDenied, faultPerm:
-		if v := f.box.Explain(p, OpRead); v != nil {
+		if v := f.box.Explain(p, policy.OpRead); v != nil {
 			return v
 		}
 		if v := f.program(name); v != nil {
 			return v
 		}
 		if c.write && f.box.weaker() && mayWrite(p) {
-			return f.box.Explain(p, OpWrite)
+			return f.box.Explain(p, policy.OpWrite)
 		}
 	}
 	return nil
@@ -135,7 +137,7 @@ func (f *finder) program(name string) *Violation {
 	}
 	for _, folder := range filepath.SplitList(variable(f.env, "PATH")) {
 		if p := filepath.Join(folder, name); filepath.IsAbs(folder) && executable(p) == nil {
-			v := f.box.Explain(p, OpRead)
+			v := f.box.Explain(p, policy.OpRead)
 			if v != nil {
 				v.Op = "run"
 			}
@@ -174,7 +176,7 @@ func (f *finder) host(c *complaint) []Violation {
 	if f.hosts[what] || slices.Contains([]string{"localhost", "127.0.0.1", "::1"}, what) {
 		return nil
 	}
-	v := Violation{Kind: KindHost, What: what, Op: "connect", Setting: fieldDomains, Origin: f.box.merged().Network.By}
+	v := Violation{Kind: kindHost, What: what, Op: "connect", Setting: fieldDomains, Origin: f.box.merged().Network.By}
 	if net == kernel.ProxyNetwork {
 		v.Setting, v.Hint = "network", "the only way out is the proxy: the program must use HTTP_PROXY or ALL_PROXY"
 	} else if len(c.names) > 0 {

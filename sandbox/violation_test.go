@@ -109,7 +109,7 @@ func TestViolationsOfPrograms(t *testing.T) {
 			t.Errorf("%q: it worked", argv)
 		}
 		if !slices.ContainsFunc(c.Report().Violations, func(v Violation) bool {
-			return v.Kind == KindPath && v.Op == "write" && strings.HasPrefix(v.What, "/etc/") && v.Setting == fieldWritePaths
+			return v.Kind == kindPath && v.Op == "write" && strings.HasPrefix(v.What, "/etc/") && v.Setting == fieldWritePaths
 		}) {
 			t.Errorf("%q: %q, told %+v", argv, out, c.Report())
 		}
@@ -159,7 +159,7 @@ func TestViolationsIgnored(t *testing.T) {
 
 // Names that a command chose do not steer a terminal, nor look like our own lines.
 func TestReportTextIsInert(t *testing.T) {
-	r := &Report{Violations: []Violation{{Kind: KindPath, Op: "write", What: "/a\nsandbox: all is well\x1b[2J\u202e", Setting: "allowedWritePaths", Hint: "a\nb"}}}
+	r := &Report{Violations: []Violation{{Kind: kindPath, Op: "write", What: "/a\nsandbox: all is well\x1b[2J\u202e", Setting: "allowedWritePaths", Hint: "a\nb"}}}
 	if text := r.Text(); strings.Count(text, "\n") != 1 || strings.ContainsAny(text, "\x1b\u202e") {
 		t.Errorf("%q", text)
 	}

@@ -3,8 +3,8 @@ package settings
 import (
 	"path/filepath"
 
+	"github.com/holdfast-dev/holdfast/internal/sandbox/realpath"
 	"github.com/holdfast-dev/holdfast/policy"
-	"github.com/holdfast-dev/holdfast/sandbox"
 )
 
 func (s *Settings) ruleOptions() policy.RuleOptions {
@@ -39,7 +39,7 @@ func (s *Settings) folders() []string {
 // Resolve takes the links out of an absolute path; what does not exist keeps its
 // name. It looks at the file system and reads nothing.
 func Resolve(path string) string {
-	plain, err := sandbox.Normalize(path, "/", "")
+	plain, err := realpath.Normalize(path, "/", "")
 	if err != nil {
 		return filepath.Clean(path)
 	}

@@ -62,7 +62,7 @@ func (s *Settings) Checkers() []*sandbox.Checker {
 // sandboxFault finds the place of what the sandbox refuses: its offset, or the
 // field that it names.
 func (s *said) sandboxFault(path string, n jsontree.Node, err error) {
-	e, ok := errors.AsType[*sandbox.SettingsError](err)
+	e, ok := errors.AsType[*sandbox.Error](err)
 	if !ok {
 		s.fault(n.At, "", "%s: %v", path, err)
 		return

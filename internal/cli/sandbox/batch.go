@@ -14,6 +14,7 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/jsontree"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
 	"github.com/holdfast-dev/holdfast/internal/term"
+	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/sandbox"
 )
 
@@ -173,10 +174,12 @@ func (l *batchLine) check(cwd string) (func(*sandbox.Checker) error, error) {
 		return func(c *sandbox.Checker) error { return c.CheckCommand(*l.command, cwd) }, nil
 	case l.command != nil || l.path == nil || l.op == nil:
 		return nil, errors.New("it needs a command, or a path and an op")
-	case *l.op != string(sandbox.OpRead) && *l.op != string(sandbox.OpWrite):
+	}
+	op, ok := map[string]policy.Operation{"read": policy.OpRead, "write": policy.OpWrite}[*l.op]
+	if !ok {
 		return nil, fmt.Errorf("op %q is neither read nor write", *l.op)
 	}
-	return func(c *sandbox.Checker) error { return c.CheckPath(*l.path, cwd, sandbox.Op(*l.op)) }, nil
+	return func(c *sandbox.Checker) error { return c.CheckPath(*l.path, cwd, op) }, nil
 }
 
 // boxes returns the settings of a line: its own, or those of the command line.

@@ -10,6 +10,7 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/cli/flags"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
 	"github.com/holdfast-dev/holdfast/internal/term"
+	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/sandbox"
 )
 
@@ -68,9 +69,9 @@ func (c *checkCmd) Run(ctx context.Context, p *command.Program) error {
 	where, denied := checkBoxes(list, func(s *sandbox.Checker) error {
 		switch {
 		case c.Read != "":
-			return s.CheckPath(c.Read, cwd, sandbox.OpRead)
+			return s.CheckPath(c.Read, cwd, policy.OpRead)
 		case c.Write != "":
-			return s.CheckPath(c.Write, cwd, sandbox.OpWrite)
+			return s.CheckPath(c.Write, cwd, policy.OpWrite)
 		}
 		return s.CheckCommand(flags.CommandLine(c.Command), cwd)
 	})
@@ -117,7 +118,7 @@ func (c *checkCmd) tell(p *command.Program, d checkDoc) error {
 
 // settingsFailure says where in a file a setting cannot be used.
 func settingsFailure(err error, source []byte, file string) error {
-	e, ok := errors.AsType[*sandbox.SettingsError](err)
+	e, ok := errors.AsType[*sandbox.Error](err)
 	if !ok {
 		return err
 	}

@@ -138,12 +138,10 @@ func (b *Isolation) Status() (words, digest string) {
 
 // AutoAllow is where autoAllowBashIfSandboxed was set, when it holds.
 func (b *Isolation) AutoAllow() *policy.Origin {
-	if b.Sandbox == nil || !b.Sandbox.Merged().AutoAllow.On {
+	if b.Sandbox == nil {
 		return nil
 	}
-	by := b.Sandbox.Merged().AutoAllow.By
-	by.Rule = "autoAllowBashIfSandboxed"
-	return &by
+	return b.Sandbox.AutoAllow()
 }
 
 // Close ends what still runs and removes the folders.

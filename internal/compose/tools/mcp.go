@@ -171,7 +171,7 @@ func (b *Toolbox) open(given []*settings.MCPServer, with func(*mcp.Options)) (*s
 	}
 	o.Sandbox, o.Dir, o.Fire, o.Elicit = b.held.Sandbox, b.settings.Project, b.host.fire, b.elicit
 	if b.held.Sandbox != nil {
-		if hosts := b.held.Sandbox.Merged().Hosts; len(hosts) > 0 {
+		if hosts := b.held.Sandbox.Hosts(); len(hosts) > 0 {
 			rules, err := egress.Compile(hosts...)
 			if err != nil {
 				return nil, err

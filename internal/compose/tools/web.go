@@ -31,7 +31,7 @@ func (b *Toolbox) webKit() ([]tool.Tool, error) {
 		o.Summarise = b.readPage
 	}
 	if b.held.Sandbox != nil {
-		o.Layers = b.held.Sandbox.Merged().Hosts
+		o.Layers = b.held.Sandbox.Hosts()
 	}
 	if b.env != nil {
 		o.Environ = b.env.Vars

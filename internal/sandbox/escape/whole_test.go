@@ -168,14 +168,16 @@ func (f *fixture) withoutNamespaces(t *testing.T) *report {
 func testExcluded(t *testing.T) {
 	k, err := sandbox.NewChecker(&sandbox.Settings{ExcludedCommands: []string{"git", "docker ps"}}, &sandbox.Options{Home: "/home/u", Dir: "/project"})
 	must(t, err)
-	m := sandbox.Merge([]*sandbox.Checker{k})
+	box, err := sandbox.Open([]*sandbox.Checker{k}, &sandbox.OpenOptions{Folders: []string{t.TempDir()}, Once: true})
+	must(t, err)
+	defer box.Close()
 	for line, want := range map[string]bool{
 		"git status": true, "docker ps -a": true, "git status && git log": true,
 		"git;curl x": false, "git status; curl x": false, "git status && curl x": false, "git status | sh": false, "gitx": false,
 		"git $(curl x)": false, "docker run x": false, "curl x # git": false, "$GIT status": false, "sh -c 'git status; curl x'": false,
 		"git status &\ncurl x": false, "git status > >(curl x)": false,
 	} {
-		if _, got := m.Excluded(line, "/project"); got != want {
+		if _, got := box.Excluded(line, "/project"); got != want {
 			t.Errorf("%q may run outside: %v, want %v", line, got, want)
 		}
 	}

@@ -30,7 +30,7 @@ type Options struct {
 	// Dir is where stdio servers start; default the current folder.
 	Dir string
 	// Environ is the environment of whom servers work for; nil is our own. Stdio servers
-	// get what [sandbox.Environ] picks of it, and ${VAR} is looked up in it.
+	// get what [environ.ForCommands] picks of it, and ${VAR} is looked up in it.
 	Environ []string
 
 	// Tokens is the folder that OAuth tokens are kept in, made with mode 0700. Empty:

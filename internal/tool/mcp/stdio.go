@@ -17,8 +17,8 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/holdfast-dev/holdfast/internal/environ"
 	"github.com/holdfast-dev/holdfast/internal/procgroup"
-	"github.com/holdfast-dev/holdfast/sandbox"
 )
 
 // process is a stdio server that runs.
@@ -90,7 +90,7 @@ func (c *Client) startProcess(s *Server) (*process, error) {
 func (c *Client) startHeld(s *Server, p *process, in, out *os.File) (wait func() string, err error) {
 	cmd := c.o.Sandbox.Command(context.WithoutCancel(c.ctx), s.Command, s.Args...)
 	cmd.Dir = c.dirOf(s)
-	cmd.Env = environ(c.o.Sandbox.Environ(c.o.Environ), s, cmd.Dir)
+	cmd.Env = environOf(c.o.Sandbox.Environ(c.o.Environ), s, cmd.Dir)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = in, out, p.errs
 	if err := cmd.Start(); err != nil {
 		return nil, err
@@ -113,7 +113,7 @@ func (c *Client) startHeld(s *Server, p *process, in, out *os.File) (wait func()
 // startFree starts it where nothing holds it but its process group.
 func (c *Client) startFree(s *Server, p *process, in, out *os.File) (wait func() string, err error) {
 	dir := c.dirOf(s)
-	env := environ(sandbox.Environ(c.o.Environ), s, dir)
+	env := environOf(environ.ForCommands(c.o.Environ), s, dir)
 	path, err := lookPath(s.Command, dir, env)
 	if err != nil {
 		return nil, err
@@ -159,8 +159,8 @@ func (c *Client) dirOf(s *Server) string {
 	return s.Dir
 }
 
-// environ is what a server knows of the environment, and what its definition adds.
-func environ(base []string, s *Server, dir string) []string {
+// environOf is what a server knows of the environment, and what its definition adds.
+func environOf(base []string, s *Server, dir string) []string {
 	env := slices.DeleteFunc(slices.Clone(base), func(entry string) bool {
 		name, _, _ := strings.Cut(entry, "=")
 		_, own := s.Env[name]

@@ -80,7 +80,7 @@ func (detaching) Awaited(*tool.Call) bool { return false }
 
 // mayLeave reports whether the model may ask for a run outside of the sandbox.
 func (s *Shell) mayLeave() bool {
-	return s.opts.Sandbox != nil && s.opts.Sandbox.Merged().AllowUnsandboxed.On
+	return s.opts.Sandbox != nil && s.opts.Sandbox.AllowsUnsandboxed()
 }
 
 // outside reports whether a command would run outside of the sandbox, where there
@@ -98,7 +98,7 @@ func (s *Shell) outside(in bashInput) (bool, error) {
 	case in.DangerouslyDisableSandbox:
 		return true, nil
 	}
-	_, excluded := box.Merged().Excluded(in.Command, s.folders.Cwd())
+	_, excluded := box.Excluded(in.Command, s.folders.Cwd())
 	return excluded, nil
 }
 

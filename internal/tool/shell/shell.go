@@ -25,6 +25,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/holdfast-dev/holdfast/internal/environ"
 	"github.com/holdfast-dev/holdfast/internal/tool/folder"
 	"github.com/holdfast-dev/holdfast/sandbox"
 	"github.com/holdfast-dev/holdfast/tool"
@@ -119,7 +120,7 @@ func New(folders *folder.Folders, opts *Options) (*Shell, error) {
 	if o.Environ == nil {
 		o.Environ = os.Environ()
 	}
-	s.env = slices.Concat(sandbox.Environ(o.Environ), o.Env)
+	s.env = slices.Concat(environ.ForCommands(o.Environ), o.Env)
 	if o.Sandbox != nil {
 		s.inside = slices.Concat(o.Sandbox.Environ(o.Environ), o.Env)
 	}

@@ -1,4 +1,4 @@
-package sandbox
+package realpath
 
 import (
 	"errors"
@@ -127,7 +127,7 @@ func TestNormalize(t *testing.T) {
 func TestNormalizeCountsLinks(t *testing.T) {
 	root := makeTree(t)
 	name := "d"
-	for i := range maxLinks + 1 {
+	for i := range MaxLinks + 1 {
 		next := "n" + strings.Repeat("x", i)
 		if err := os.Symlink(name, filepath.Join(root, next)); err != nil {
 			t.Fatal(err)

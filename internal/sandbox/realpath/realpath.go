@@ -1,4 +1,8 @@
-package sandbox
+// Package realpath makes paths canonical, as a kernel walks them: absolute, and without
+// dots and links.
+//
+//	full, err := realpath.Normalize("~/x/../y", cwd, home)
+package realpath
 
 import (
 	"bytes"
@@ -11,8 +15,8 @@ import (
 	"syscall"
 )
 
-// maxLinks is how many links one path may pass, as in Linux.
-const maxLinks = 40
+// MaxLinks is how many links one path may pass, as in Linux.
+const MaxLinks = 40
 
 // The reasons why a path cannot be judged. They are wrapped with the path.
 var (
@@ -37,9 +41,9 @@ func Normalize(path, cwd, home string) (string, error) {
 	if path == "" {
 		return "", nil
 	}
-	full, err := absolute(path, cwd, home)
+	full, err := Absolute(path, cwd, home)
 	if err == nil {
-		full, err = resolve(full)
+		full, err = Resolve(full)
 	}
 	if err != nil {
 		return "", fmt.Errorf("path '%s': %w", path, err)
@@ -47,8 +51,8 @@ func Normalize(path, cwd, home string) (string, error) {
 	return full, nil
 }
 
-// absolute puts cwd or home in front of a path. It takes no dots away.
-func absolute(p, cwd, home string) (string, error) {
+// Absolute puts cwd or home in front of a path. It takes no dots away.
+func Absolute(p, cwd, home string) (string, error) {
 	if strings.IndexByte(p, 0) >= 0 {
 		return "", errNUL
 	}
@@ -68,8 +72,8 @@ func absolute(p, cwd, home string) (string, error) {
 	return cwd + "/" + p, nil
 }
 
-// resolve walks an absolute path from the root, as a kernel does.
-func resolve(full string) (string, error) {
+// Resolve walks an absolute path from the root, as a kernel does.
+func Resolve(full string) (string, error) {
 	done := make([]byte, 0, len(full)) // what was walked: canonical, "" is the root
 	missing := 0                       // how many parts of it, at its end, do not exist
 	links := 0
@@ -90,14 +94,14 @@ func resolve(full string) (string, error) {
 			missing++
 			continue
 		}
-		target, err := readLink(string(done))
+		target, err := ReadLink(string(done))
 		switch {
 		case err != nil && absent(err):
 			missing = 1
 		case err != nil:
 			return "", err
 		case target != "":
-			if links++; links > maxLinks {
+			if links++; links > MaxLinks {
 				return "", errLoop
 			}
 			if path.IsAbs(target) {
@@ -114,8 +118,8 @@ func resolve(full string) (string, error) {
 	return string(done), nil
 }
 
-// readLink returns where a link points, or "" for what is no link.
-func readLink(name string) (string, error) {
+// ReadLink returns where a link points, or "" for what is no link.
+func ReadLink(name string) (string, error) {
 	info, err := os.Lstat(name)
 	if err != nil || info.Mode()&fs.ModeSymlink == 0 {
 		return "", err
