@@ -42,7 +42,7 @@ func (l *loop) resolve(ctx context.Context, id string, own *approval.Answer) err
 		return err
 	}
 	if own != nil {
-		if err := approval.Check(*c.question, *own); err != nil {
+		if err := c.question.Check(*own); err != nil {
 			return err
 		}
 		own = l.complete(c.question, *own)
@@ -141,7 +141,7 @@ func (l *loop) review(ctx context.Context, c *call, s *settlement) {
 	refuse := func(by, why, text string) {
 		s.decision.By, s.decision.Reason, s.text = by, why, text
 	}
-	if err := approval.Check(*c.question, s.answer); err != nil { // of a program that did not look
+	if err := c.question.Check(s.answer); err != nil { // of a program that did not look
 		refuse("approval", err.Error(), "not run: the answer cannot be used: "+err.Error())
 		return
 	}
@@ -232,7 +232,7 @@ func digests(reqs []policy.Request) []string {
 // rememberFor notes what a decision for the session leaves. When that cannot be
 // said, the answer is a no.
 func (l *loop) rememberFor(c *call, s *settlement) {
-	g, err := approval.Grant(*c.question, s.answer)
+	g, err := c.question.Grant(s.answer)
 	if err != nil {
 		s.fail(err)
 		return

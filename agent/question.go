@@ -190,7 +190,7 @@ func (l *loop) askHere(ctx context.Context, q approval.Question) (r reply) {
 	case err != nil:
 		return nothing("the question could not be answered: " + err.Error())
 	}
-	if err := approval.Check(q, ans); err != nil {
+	if err := q.Check(ans); err != nil {
 		return nothing("the answer cannot be used: " + err.Error())
 	}
 	return reply{ans: ans}

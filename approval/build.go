@@ -61,7 +61,7 @@ func New(requests []policy.Request, d policy.Decision, o QuestionOptions) Questi
 		if s.Rule == "" {
 			return false
 		}
-		_, err := Grant(q, Answer{Decision: AllowSession, Scope: s.Rule})
+		_, err := q.Grant(Answer{Decision: AllowSession, Scope: s.Rule})
 		return err != nil
 	})
 	return q

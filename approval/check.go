@@ -18,9 +18,9 @@ const (
 	maxName    = 256 // who, and through what
 )
 
-// Check says whether an answer fits a question; the error wraps ErrInvalid. It does
+// Check says whether an answer fits the question; the error wraps ErrInvalid. It does
 // not look at the time, nor at whether somebody was faster.
-func Check(q Question, a Answer) error {
+func (q *Question) Check(a Answer) error {
 	switch {
 	case a.Question != "" && a.Question != q.ID:
 		return invalid("it answers question %s, not %s", a.Question, q.ID)
@@ -34,13 +34,13 @@ func Check(q Question, a Answer) error {
 	if err := a.check(); err != nil {
 		return err
 	}
-	if err := a.checkPerson(q); err != nil {
+	if err := a.checkPerson(*q); err != nil {
 		return err
 	}
 	if !a.Decision.Session() {
 		return nil
 	}
-	_, err := Grant(q, a)
+	_, err := q.Grant(a)
 	return err
 }
 

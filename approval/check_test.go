@@ -56,7 +56,7 @@ func TestCheckRefuses(t *testing.T) {
 		"several things, no scope":   {several, approval.Answer{Decision: approval.AllowSession}, "several things at once"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			err := approval.Check(c.q, c.a)
+			err := c.q.Check(c.a)
 			wantErr(t, err, approval.ErrInvalid)
 			if !strings.Contains(err.Error(), c.says) {
 				t.Errorf("%v, want something about %q", err, c.says)
@@ -95,7 +95,7 @@ func TestCheckTakes(t *testing.T) {
 		"several once":              {several, approval.Answer{Decision: approval.Allow}},
 		"several with a scope":      {several, approval.Answer{Decision: approval.AllowSession, Scope: "Bash(a:*)"}},
 	} {
-		if err := approval.Check(c.q, c.a); err != nil {
+		if err := c.q.Check(c.a); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -117,13 +117,13 @@ func FuzzAnswer(f *testing.F) {
 		if json.Unmarshal([]byte(text), &a) != nil {
 			return
 		}
-		if err := approval.Check(q, a); err != nil {
+		if err := q.Check(a); err != nil {
 			if !errors.Is(err, approval.ErrInvalid) {
 				t.Fatal(err)
 			}
 			return
 		}
-		g, err := approval.Grant(q, a)
+		g, err := q.Grant(a)
 		if a.Decision.Session() != (err == nil) {
 			t.Fatalf("%s leaves a grant: %v", a.Decision, err)
 		}
@@ -135,7 +135,7 @@ func FuzzAnswer(f *testing.F) {
 			t.Fatal(err)
 		}
 		var again approval.Answer
-		if err := json.Unmarshal(b, &again); err != nil || approval.Check(q, again) != nil {
+		if err := json.Unmarshal(b, &again); err != nil || q.Check(again) != nil {
 			t.Fatalf("%s reads back as %+v, %v", b, again, err)
 		}
 	})

@@ -10,7 +10,7 @@ import (
 )
 
 // AskTool is the tool whose calls are questions of the model to the user: the yes to one
-// brings the answers, as [Answered] writes them.
+// brings the answers, as [Question.AnswersInput] writes them.
 const AskTool = "AskUserQuestion"
 
 // Choice is one question of the model, with the answers that it offers. The person may
@@ -111,9 +111,9 @@ func (q *Question) Choices() []Choice {
 	return in.Questions
 }
 
-// Answered is the input of a call that asks the user, with his answers by question: the
-// labels of options, or his own words.
-func Answered(q Question, answers map[string][]string) (json.RawMessage, error) {
+// AnswersInput is the input of a yes to questions of the model: the person's answers, by
+// question, which are the labels of options or other words.
+func (q *Question) AnswersInput(answers map[string][]string) (json.RawMessage, error) {
 	if q.Choices() == nil {
 		return nil, errors.New("it asks the user nothing")
 	}

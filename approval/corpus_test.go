@@ -140,7 +140,7 @@ func answerCase(t *testing.T, c corpus.Case) {
 		if err != nil || recorded == nil || string(q.Requests[0].Input) != string(original) || string(recorded.Input) != string(given.Input) {
 			t.Errorf("the record does not keep both inputs: %+v %+v %v", q, recorded, err)
 		}
-		if _, err := approval.Grant(q, got); (err == nil) != got.Decision.Session() {
+		if _, err := q.Grant(got); (err == nil) != got.Decision.Session() {
 			t.Errorf("%s leaves a grant: %v", got.Decision, err)
 		}
 	}
@@ -349,7 +349,7 @@ func wireOverrides(t *testing.T, _ corpus.Case, sc script) bool {
 	_, err := approval.Resolve(t.Context(), s, "s", approval.Answer{Question: "P1", Decision: approval.AllowSession})
 	wantErr(t, err, approval.ErrInvalid)
 	a := must(approval.Resolve(t.Context(), s, "s", approval.Answer{Question: "P1", Decision: approval.Allow}))(t)
-	if _, err := approval.Grant(q, a); err == nil {
+	if _, err := q.Grant(a); err == nil {
 		t.Error("an override leaves a grant")
 	}
 	if d := judge(false); d.Effect != policy.Deny {
@@ -386,7 +386,7 @@ func restartCase(t *testing.T, _ corpus.Case) {
 	l := newLog(t, s, "s")
 	q := put(t, l, question("q", "npm run test"))
 	a := must(approval.Resolve(t.Context(), s, "s", approval.Answer{Question: "q", Decision: approval.AllowSession}))(t)
-	g := must(approval.Grant(q, a))(t)
+	g := must(q.Grant(a))(t)
 	c := must(must(policy.New(config()))(t).Check(policy.Change{Grant: &g}))(t)
 	must(l.Append(t.Context(), must(session.NewDraft(record.KindPolicyChanged, c))(t)))(t)
 	settle(t, l, q)

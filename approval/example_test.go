@@ -67,8 +67,8 @@ func ExampleResolve() {
 
 func ExampleCheck() {
 	_, q := exampleSession()
-	fmt.Println(approval.Check(q, approval.Answer{Decision: approval.AllowSession, Scope: "Bash(npm run *)"}))
-	fmt.Println(approval.Check(q, approval.Answer{Decision: approval.AllowSession, Scope: "Edit"}))
+	fmt.Println(q.Check(approval.Answer{Decision: approval.AllowSession, Scope: "Bash(npm run *)"}))
+	fmt.Println(q.Check(approval.Answer{Decision: approval.AllowSession, Scope: "Edit"}))
 	// Output:
 	// <nil>
 	// not a usable answer: the scope "Edit" is not about Bash; hint: Bash(npm run test:*)
@@ -110,19 +110,19 @@ func ExampleWait() {
 
 func ExampleGrant() {
 	_, q := exampleSession()
-	g, err := approval.Grant(q, approval.Answer{Decision: approval.AllowSession, Scope: "Bash(npm run test:*)", By: "ann"})
+	g, err := q.Grant(approval.Answer{Decision: approval.AllowSession, Scope: "Bash(npm run test:*)", By: "ann"})
 	fmt.Println(g.Effect, g.Scope, g.By, err)
-	_, err = approval.Grant(q, approval.Answer{Decision: approval.Allow})
+	_, err = q.Grant(approval.Answer{Decision: approval.Allow})
 	fmt.Println(err)
 	// Output:
 	// allow Bash(npm run test:*) ann <nil>
 	// not a usable answer: allow is for once: it leaves no grant
 }
 
-func ExampleNewForm() {
-	f, err := approval.NewForm("asker", "Which seat?", json.RawMessage(`{"type":"object","required":["seat"],
-		"properties":{"seat":{"type":"string"},"rows":{"type":"integer","default":2}}}`))
-	if err != nil {
+func ExampleForm_ProposeDefaults() {
+	f := &approval.Form{Server: "asker", Message: "Which seat?", Schema: json.RawMessage(`{"type":"object","required":["seat"],
+		"properties":{"seat":{"type":"string"},"rows":{"type":"integer","default":2}}}`)}
+	if err := f.ProposeDefaults(); err != nil {
 		fmt.Println(err)
 		return
 	}

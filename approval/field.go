@@ -54,9 +54,10 @@ type constant struct {
 	Title string `json:"title"`
 }
 
-// FormFields reads the fields of a form's schema, by name. The error says why it cannot be
+// Fields are what the schema of the form asks for, by name. The error says why it cannot be
 // asked for.
-func FormFields(schema json.RawMessage) ([]Field, error) {
+func (f *Form) Fields() ([]Field, error) {
+	schema := f.Schema
 	if len(schema) > maxFormSchema {
 		return nil, errors.New("the schema is too large")
 	}

@@ -27,13 +27,12 @@ const (
 	maxFormContent = 64 << 10
 )
 
-// NewForm makes a form that proposes the defaults of its fields. The error says what is
+// ProposeDefaults makes the defaults of the fields the content. The error says what is
 // wrong with the schema.
-func NewForm(server, message string, schema json.RawMessage) (*Form, error) {
-	f := &Form{Server: server, Message: message, Schema: schema}
-	fields, err := FormFields(schema)
+func (f *Form) ProposeDefaults() error {
+	fields, err := f.Fields()
 	if err != nil {
-		return nil, err
+		return err
 	}
 	content := map[string]json.RawMessage{}
 	for _, field := range fields {
@@ -42,12 +41,12 @@ func NewForm(server, message string, schema json.RawMessage) (*Form, error) {
 		}
 	}
 	f.Content, err = json.Marshal(content)
-	return f, err
+	return err
 }
 
 // Open are the fields that are needed and for which nothing is proposed.
 func (f *Form) Open() (names []string) {
-	fields, _ := FormFields(f.Schema) // of one that cannot be read nothing is known
+	fields, _ := f.Fields() // of one that cannot be read nothing is known
 	var proposed map[string]json.RawMessage
 	_ = json.Unmarshal(f.Content, &proposed)
 	for _, field := range fields {
@@ -74,8 +73,8 @@ func (q *Question) hasForm() bool {
 	return len(q.Requests) == 1 && q.Requests[0].Form && q.Requests[0].Person
 }
 
-// Filled is the input of a yes to a question that is a form: what its fields are to be.
-func Filled(content map[string]json.RawMessage) (json.RawMessage, error) {
+// Input is the input of a yes to the form: what its fields are to be.
+func (*Form) Input(content map[string]json.RawMessage) (json.RawMessage, error) {
 	return json.Marshal(struct {
 		Content map[string]json.RawMessage `json:"content"`
 	}{content})
@@ -107,7 +106,7 @@ func ReadForm(asked, given json.RawMessage) (content json.RawMessage, err error)
 
 // read is content without what is left out; the error says what does not fit.
 func (f *Form) read(content json.RawMessage) (json.RawMessage, error) {
-	fields, err := FormFields(f.Schema)
+	fields, err := f.Fields()
 	if err != nil {
 		return nil, err
 	}

@@ -23,7 +23,7 @@ const seatSchema = `{"type":"object","required":["seat","days"],"properties":{
 // seats is a question that is a form.
 func seats(t testing.TB, schema string) Question {
 	t.Helper()
-	f, err := NewForm("asker", "Which seat?", json.RawMessage(schema))
+	f, err := newForm("asker", "Which seat?", json.RawMessage(schema))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -71,9 +71,9 @@ func TestAFormIsFilledIn(t *testing.T) {
 		`{"content":{"seat":"` + strings.Repeat("1", maxFormContent) + `A","days":["mo"]}}`: `at most`,
 		`{"content":{"seat":1,"days":"mo"}}`:                                                `"days": want a list of some of "mo", "tu"; "seat": want a text`,
 	} {
-		err := Check(q, Answer{Decision: Allow, Input: json.RawMessage(given)})
+		err := q.Check(Answer{Decision: Allow, Input: json.RawMessage(given)})
 		if given == "" {
-			err = Check(q, Answer{Decision: Allow})
+			err = q.Check(Answer{Decision: Allow})
 		}
 		if !errors.Is(err, ErrInvalid) || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "hint: fill in") {
 			t.Errorf("%.80s: %v, want something about %q", given, err, want)
@@ -85,17 +85,17 @@ func TestAFormIsFilledIn(t *testing.T) {
 		`{"content":{"seat":"2B","seat":"1A","days":["mo"]}}`: `{"days":["mo"],"seat":"1A"}`,
 		`{"server":"asker","content":{"seat":"1A","days":["tu","mo"],"rows":3,"price":0.5,"quiet":false,"meal":"b","class":"x","mail":"a@b.c","site":"https://b.c/","on":"2026-01-31","at":"2026-01-31T10:00:00Z"}}`: `{"at":"2026-01-31T10:00:00Z","class":"x","days":["tu","mo"],"mail":"a@b.c","meal":"b","on":"2026-01-31","price":0.5,"quiet":false,"rows":3,"seat":"1A","site":"https://b.c/"}`,
 	} {
-		if err := Check(q, Answer{Decision: Allow, Input: json.RawMessage(given)}); err != nil {
+		if err := q.Check(Answer{Decision: Allow, Input: json.RawMessage(given)}); err != nil {
 			t.Errorf("%s: %v", given, err)
 		}
 		if got, err := ReadForm(q.Requests[0].Input, json.RawMessage(given)); err != nil || string(got) != want {
 			t.Errorf("%s: %s, %v", given, got, err)
 		}
 	}
-	if err := Check(q, Answer{Decision: AllowSession, Input: json.RawMessage(`{"content":{}}`)}); !errors.Is(err, ErrInvalid) {
+	if err := q.Check(Answer{Decision: AllowSession, Input: json.RawMessage(`{"content":{}}`)}); !errors.Is(err, ErrInvalid) {
 		t.Errorf("for the session: %v", err)
 	}
-	if err := Check(q, Answer{Decision: Deny}); err != nil {
+	if err := q.Check(Answer{Decision: Deny}); err != nil {
 		t.Errorf("a no: %v", err)
 	}
 }
@@ -107,7 +107,7 @@ func TestAFormThatIsFilledInAlready(t *testing.T) {
 		`{"type":"object","required":["a"],"properties":{"a":{"type":"string","default":"1A"},"b":{"type":"string"}}}`: `{"a":"1A"}`,
 	} {
 		q := seats(t, schema)
-		if err := Check(q, Answer{Decision: Allow}); err != nil || q.Form().Open() != nil {
+		if err := q.Check(Answer{Decision: Allow}); err != nil || q.Form().Open() != nil {
 			t.Errorf("%s: %v, open %v", schema, err, q.Form().Open())
 		}
 		if got, err := ReadForm(q.Requests[0].Input, nil); err != nil || string(got) != want {
@@ -130,7 +130,7 @@ func TestWhatLooksLikeAForm(t *testing.T) {
 	}
 	broken := seats(t, seatSchema)
 	broken.Requests[0].Input = json.RawMessage(`"x"`)
-	if err := Check(broken, Answer{Decision: Allow}); !errors.Is(err, ErrInvalid) {
+	if err := broken.Check(Answer{Decision: Allow}); !errors.Is(err, ErrInvalid) {
 		t.Errorf("a form that cannot be read was agreed to: %v", err)
 	}
 }
@@ -149,14 +149,19 @@ func TestSchemasThatCannotBeAsked(t *testing.T) {
 		`{"properties":{"a":{"type":"string","pattern":"("}}}`, `{"properties":{"a":{"$ref":"https://example.com/x"}}}`,
 		`{"properties":{"a":{"type":"string","description":"` + strings.Repeat("x", maxFormSchema) + `"}}}`,
 	} {
-		if f, err := NewForm("s", "m", json.RawMessage(schema)); err == nil {
+		if f, err := newForm("s", "m", json.RawMessage(schema)); err == nil {
 			t.Errorf("%.60s: %+v", schema, f)
 		}
 	}
 }
 
+func newForm(server, message string, schema json.RawMessage) (*Form, error) {
+	f := &Form{Server: server, Message: message, Schema: schema}
+	return f, f.ProposeDefaults()
+}
+
 func TestFormFields(t *testing.T) {
-	list, err := FormFields(json.RawMessage(seatSchema))
+	list, err := (&Form{Schema: json.RawMessage(seatSchema)}).Fields()
 	if err != nil || len(list) != 11 {
 		t.Fatal(list, err)
 	}
@@ -191,7 +196,7 @@ func FuzzForm(f *testing.F) {
 	f.Add([]byte(seatSchema), []byte(`{"content":{"seat":"1A","days":["mo"]}}`))
 	f.Add([]byte(`{"properties":{"a":{"type":"string","default":1}}}`), []byte(`{}`))
 	f.Fuzz(func(t *testing.T, schema, given []byte) {
-		form, err := NewForm("s", "m", schema)
+		form, err := newForm("s", "m", schema)
 		if err != nil {
 			return
 		}

@@ -7,14 +7,14 @@ import (
 	"github.com/holdfast-dev/holdfast/policy"
 )
 
-// Grant is what a session decision leaves for the session: it covers the
-// scope of the answer, or exactly what was asked. Its ID and Name are for
+// Grant is what a session decision about the question leaves for the session: it covers
+// the scope of the answer, or exactly what was asked. Its ID and Name are for
 // [policy.Guards.Check] to fill in.
 //
 // ErrInvalid for a decision that leaves nothing, for a scope that is no rule about
 // the question's tool or does not cover all that was asked, and for a call that asks for several things at once when no
 // scope says what is to be remembered.
-func Grant(q Question, a Answer) (policy.Grant, error) {
+func (q *Question) Grant(a Answer) (policy.Grant, error) {
 	g := policy.Grant{Effect: policy.Deny, Tool: q.Tool, Question: q.ID, By: a.By, At: a.At}
 	switch {
 	case !a.Decision.Session():
@@ -27,7 +27,7 @@ func Grant(q Question, a Answer) (policy.Grant, error) {
 		if g.Scope = a.Scope; path.IsAbs(q.Cwd) { // where a bare path of it was written
 			g.Dir = path.Clean(q.Cwd)
 		}
-		if err := checkScope(q, g); err != nil {
+		if err := checkScope(*q, g); err != nil {
 			return policy.Grant{}, err
 		}
 		return g, nil

@@ -51,7 +51,7 @@ func TestGrant(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if d := cmp.Diff(c.want, must(approval.Grant(c.q, c.a))(t)); d != "" {
+			if d := cmp.Diff(c.want, must(c.q.Grant(c.a))(t)); d != "" {
 				t.Error(d)
 			}
 		})
@@ -61,7 +61,8 @@ func TestGrant(t *testing.T) {
 // A decision for once leaves nothing.
 func TestNoGrantForOnce(t *testing.T) {
 	for _, d := range []approval.Decision{approval.Allow, approval.Deny, "", "maybe"} {
-		g, err := approval.Grant(question("q", "ls"), approval.Answer{Decision: d})
+		q := question("q", "ls")
+		g, err := q.Grant(approval.Answer{Decision: d})
 		wantErr(t, err, approval.ErrInvalid)
 		if d := cmp.Diff(policy.Grant{}, g); d != "" {
 			t.Error(d)
@@ -78,7 +79,7 @@ func TestGuardsTakeTheGrant(t *testing.T) {
 		if got := guards.Guard("Bash").Judge(t.Context(), q.Requests, nil); got.Effect != policy.Ask {
 			t.Fatalf("%+v", got)
 		}
-		g := must(approval.Grant(q, approval.Answer{Decision: approval.AllowSession, Scope: scope, At: start}))(t)
+		g := must(q.Grant(approval.Answer{Decision: approval.AllowSession, Scope: scope, At: start}))(t)
 		c := must(guards.Check(policy.Change{Grant: &g}))(t)
 		if err := guards.Apply(c); err != nil {
 			t.Fatal(err)
@@ -97,7 +98,7 @@ func TestAGrantOfTheSandboxIsForTheSandbox(t *testing.T) {
 	q.Requests[0].Confined = true
 	for d, want := range map[approval.Decision]bool{approval.AllowSession: true, approval.DenySession: false} {
 		for _, scope := range []string{"", "Bash(npm run test:*)"} {
-			g, err := approval.Grant(q, approval.Answer{Decision: d, Scope: scope})
+			g, err := q.Grant(approval.Answer{Decision: d, Scope: scope})
 			if err != nil || g.Confined != want {
 				t.Errorf("%s %q: %+v, %v", d, scope, g, err)
 			}
@@ -131,7 +132,7 @@ func TestAScopeCoversWhatWasAsked(t *testing.T) {
 		"below a home that is unsaid": {ask("Write", "", file(policy.OpWrite, "/h/a")), "Edit(~/a)", false},
 	} {
 		for _, d := range []approval.Decision{approval.AllowSession, approval.DenySession} {
-			err := approval.Check(c.q, approval.Answer{Decision: d, Scope: c.scope})
+			err := c.q.Check(approval.Answer{Decision: d, Scope: c.scope})
 			if d == approval.DenySession && name == "one of two commands" { // a denial of one denies the line
 				c.ok = true
 			}
@@ -150,7 +151,7 @@ func TestOfferedScopesAreUsable(t *testing.T) {
 	for _, line := range []string{"npm run test", "npm test > out.txt", "git push origin main", "cat a | sort", "touch a"} {
 		q := question("q", line)
 		for _, s := range q.Scopes {
-			if err := approval.Check(q, approval.Answer{Decision: approval.AllowSession, Scope: s.Rule}); err != nil {
+			if err := q.Check(approval.Answer{Decision: approval.AllowSession, Scope: s.Rule}); err != nil {
 				t.Errorf("%s: %+v: %v", line, s, err)
 			}
 		}

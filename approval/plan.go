@@ -12,7 +12,7 @@ import (
 )
 
 // PlanTool is the tool whose calls put a plan to a person. A yes says in which mode to go
-// on, as [Planned] writes it; a no, with a message, is for the model to plan on.
+// on, as [Question.PlanInput] writes it; a no, with a message, is for the model to plan on.
 const PlanTool = "ExitPlanMode"
 
 // maxPlan bounds a plan, in bytes. It is what is shown at most: nobody agrees to what he
@@ -37,9 +37,9 @@ func (q *Question) Plan() string {
 // CheckPlan says what is wrong with a plan, or "".
 func CheckPlan(plan string) string { return checkText("plan", plan, maxPlan) }
 
-// Planned is the input of a call that puts a plan to a person, with the mode in which he
-// wants it carried out.
-func Planned(q Question, mode policy.Mode) (json.RawMessage, error) {
+// PlanInput is the input of a yes to a plan, with the mode in which the person wants it
+// carried out.
+func (q *Question) PlanInput(mode policy.Mode) (json.RawMessage, error) {
 	if q.Plan() == "" {
 		return nil, errors.New("it puts no plan to a person")
 	}

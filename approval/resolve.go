@@ -47,7 +47,7 @@ func Resolve(ctx context.Context, sessions *session.Sessions, sessionID string, 
 		if at.answer != nil {
 			return at.answer.settle(a)
 		}
-		if err := Check(at.question, a); err != nil {
+		if err := at.question.Check(a); err != nil {
 			return Answer{}, err
 		}
 		if err := a.inTime(at.question, sessions.Now()); err != nil {
@@ -84,7 +84,7 @@ func grantDraft(sessions *session.Sessions, m session.Meta, q Question, a Answer
 	if path.IsAbs(m.CWD) {
 		c.Folders = []string{path.Clean(m.CWD)}
 	}
-	g, err := Grant(q, a)
+	g, err := q.Grant(a)
 	if err != nil {
 		return session.Draft{}, err
 	}

@@ -240,7 +240,7 @@ func FuzzScopes(f *testing.F) {
 			t.Fatalf("%q has no exact scope: %+v", line, q.Scopes)
 		}
 		for _, s := range q.Scopes {
-			if err := approval.Check(q, approval.Answer{Decision: approval.AllowSession, Scope: s.Rule}); err != nil {
+			if err := q.Check(approval.Answer{Decision: approval.AllowSession, Scope: s.Rule}); err != nil {
 				t.Fatalf("%q offers what it refuses: %v", line, err)
 			}
 			if s.Rule == "" {

@@ -333,7 +333,7 @@ func TestGrantsOfAnswers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	g, err := approval.Grant(q, ans)
+	g, err := q.Grant(ans)
 	if err != nil {
 		t.Fatal(err)
 	}

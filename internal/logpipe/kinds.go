@@ -150,7 +150,7 @@ func (b *bounds) granted(ctx context.Context, id string, g *policy.Grant) (bool,
 
 // sameGrant reports whether a grant is what an answer to a question gives.
 func sameGrant(q approval.Question, a approval.Answer, g *policy.Grant) bool {
-	want, err := approval.Grant(q, a)
+	want, err := q.Grant(a)
 	return err == nil && want.Effect == g.Effect && want.Tool == g.Tool && want.Operation == g.Operation &&
 		want.Resource == g.Resource && want.Cwd == g.Cwd && want.Scope == g.Scope && want.Weak == g.Weak &&
 		(want.Confined == g.Confined || g.Confined) && (want.Dir == g.Dir || want.Dir == "")

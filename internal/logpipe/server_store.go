@@ -309,7 +309,7 @@ func (s *Server) ask(ctx context.Context, id string) error {
 		}
 		ans, err := s.o.Ask(ctx, q)
 		if err == nil {
-			err = approval.Check(q, ans)
+			err = q.Check(ans)
 		}
 		if err != nil {
 			return err

@@ -59,8 +59,9 @@ func TestUntrustedFolder(t *testing.T) {
 func TestUntrustedSandbox(t *testing.T) {
 	p := newPlace(t)
 	p.write("home/settings.json", `{"sandbox": {"limits": {"pids": 500}}}`)
+	more := t.TempDir()
 	p.write("project/.holdfast/settings.json", `{"sandbox": {
-		"allowUnsandboxedCommands": true, "excludedCommands": ["git"], "additionalWritePaths": ["/var/x"],
+		"allowUnsandboxedCommands": true, "excludedCommands": ["git"], "additionalWritePaths": ["`+more+`"],
 		"network": {"allowedDomains": ["evil.example"], "httpProxyPort": 9}, "limits": {"pids": 100}}}`)
 	want := "the settings of " + p.path("project") + " are not trusted: sandbox.allowUnsandboxedCommands, sandbox.excludedCommands, " +
 		"sandbox.additionalWritePaths, sandbox.network.allowedDomains, sandbox.network.httpProxyPort do not count"
@@ -72,7 +73,7 @@ func TestUntrustedSandbox(t *testing.T) {
 		t.Errorf("allowedDomains is said to be at %+v", o)
 	}
 	box := open(t, s)
-	if _, ok := box.Excluded("git push", "/"); ok || box.AllowsUnsandboxed() || box.Explain("/var/x/y", policy.OpWrite) == nil {
+	if _, ok := box.Excluded("git push", "/"); ok || box.AllowsUnsandboxed() || box.Explain(more+"/x", policy.OpWrite) == nil {
 		t.Error("what loosens counts")
 	}
 	if l := s.Sandboxes[0].Settings.Limits; l == nil || l.Pids != 100 {
@@ -85,7 +86,7 @@ func TestUntrustedSandbox(t *testing.T) {
 	p.trust()
 	s = p.load()
 	box = open(t, s)
-	if _, ok := box.Excluded("git push", "/"); !ok || !box.AllowsUnsandboxed() || box.Explain("/var/x/y", policy.OpWrite) != nil || len(s.Ignored) > 0 {
+	if _, ok := box.Excluded("git push", "/"); !ok || !box.AllowsUnsandboxed() || box.Explain(more+"/x", policy.OpWrite) != nil || len(s.Ignored) > 0 {
 		t.Errorf("trusted, and what loosens does not count; ignored %v", s.Ignored)
 	}
 }

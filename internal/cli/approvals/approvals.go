@@ -258,7 +258,7 @@ func (c *allowCmd) input(q approval.Question) (json.RawMessage, error) {
 	case len(c.Answer) > 0 && list == nil:
 		return nil, outcome.Invalid("--answer is for questions to you, and question "+q.ID+" is about "+q.Tool, "leave it out")
 	case c.Mode != "":
-		return approval.Planned(q, policy.Mode(c.Mode))
+		return q.PlanInput(policy.Mode(c.Mode))
 	case form != nil:
 		in, err := question.ReadFields(q, form, c.Field)
 		if err != nil {
@@ -277,7 +277,7 @@ func (c *allowCmd) input(q approval.Question) (json.RawMessage, error) {
 		}
 		answers[list[n-1].Question] = append(answers[list[n-1].Question], said)
 	}
-	in, err := approval.Answered(q, answers)
+	in, err := q.AnswersInput(answers)
 	if err == nil {
 		_, _, err = approval.ReadAnswers(q.Requests[0].Input, in)
 	}

@@ -200,7 +200,7 @@ func (a *Asker) edit(ctx context.Context, q approval.Question, ans *approval.Ans
 	}
 	with := *ans
 	with.Scope = strings.TrimSpace(line)
-	if err := approval.Check(q, with); err != nil {
+	if err := q.Check(with); err != nil {
 		a.Out.Line("%s", term.EscapeStrict(term.OneLine(err.Error())))
 		return false, nil
 	}

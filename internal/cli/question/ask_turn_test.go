@@ -177,7 +177,7 @@ func TestQuestionsOfTheModelOneByOne(t *testing.T) {
 		synctest.Wait()
 		types("y\n")
 		ans := <-done
-		if err := approval.Check(q, ans); err != nil || ans.Decision != approval.Allow || !strings.Contains(string(ans.Input), `["red","blue"]`) {
+		if err := q.Check(ans); err != nil || ans.Decision != approval.Allow || !strings.Contains(string(ans.Input), `["red","blue"]`) {
 			t.Errorf("%+v: %v", ans, err)
 		}
 	})

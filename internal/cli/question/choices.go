@@ -56,7 +56,7 @@ func (a *Asker) agree(ctx context.Context, q approval.Question, ans *approval.An
 		case 'y':
 			a.Echo(words)
 			ans.Decision = approval.Allow
-			ans.Input, err = approval.Planned(q, mode)
+			ans.Input, err = q.PlanInput(mode)
 			return err
 		}
 		if done, err := a.refuse(ctx, key, "no, plan on", "what is to be different: ", ans); done || err != nil {
@@ -124,7 +124,7 @@ func (a *Asker) choose(ctx context.Context, q approval.Question, list []approval
 				continue
 			}
 		}
-		in, err := approval.Answered(q, answers)
+		in, err := q.AnswersInput(answers)
 		if err != nil {
 			return err
 		}

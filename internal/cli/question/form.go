@@ -21,7 +21,7 @@ func printForm(p *term.Printer, q approval.Question, f *approval.Form) {
 	for l := range strings.Lines(f.Message) {
 		p.Line("  %s", t.Bold(term.EscapeStrict(strings.TrimRight(l, "\r\n"))))
 	}
-	fields, err := approval.FormFields(f.Schema)
+	fields, err := f.Fields()
 	if err != nil {
 		p.Line("  %s", term.EscapeStrict(err.Error()))
 	}
@@ -51,7 +51,7 @@ func (a *Asker) fillIn(ctx context.Context, q approval.Question, f *approval.For
 	if len(f.Open()) == 0 {
 		keys = append([]term.Key{{"y", "as it is"}}, keys...)
 	}
-	fields, err := approval.FormFields(f.Schema)
+	fields, err := f.Fields()
 	if err != nil {
 		return err
 	}
@@ -94,10 +94,10 @@ func (a *Asker) fillFields(ctx context.Context, q approval.Question, fields []ap
 		}
 		with := *ans
 		with.Decision = approval.Allow
-		if with.Input, err = approval.Filled(content); err != nil {
+		if with.Input, err = q.Form().Input(content); err != nil {
 			return false, err
 		}
-		if err := approval.Check(q, with); err != nil { // fields that do not go together
+		if err := q.Check(with); err != nil { // fields that do not go together
 			a.Out.Line("%s", a.Out.Dim(term.EscapeStrict(term.OneLine(err.Error()))))
 			return false, nil
 		}
@@ -233,7 +233,7 @@ func fieldValue(f *approval.Field, line string) (value json.RawMessage, why stri
 // ReadFields makes the content of a form out of NAME=VALUE; what is not named is what is
 // proposed.
 func ReadFields(q approval.Question, f *approval.Form, given []string) (json.RawMessage, error) {
-	fields, err := approval.FormFields(f.Schema)
+	fields, err := f.Fields()
 	if err != nil {
 		return nil, err
 	}
@@ -270,7 +270,7 @@ func ReadFields(q approval.Question, f *approval.Form, given []string) (json.Raw
 	for name := range said {
 		return nil, fmt.Errorf("--field %s: there is no such field", name)
 	}
-	in, err := approval.Filled(content)
+	in, err := f.Input(content)
 	if err == nil {
 		_, err = approval.ReadForm(q.Requests[0].Input, in)
 	}

@@ -58,7 +58,8 @@ func (b *Toolbox) elicit(ctx context.Context, e mcp.Elicitation) (mcp.Answer, er
 
 // fillIn puts a form to the person, and returns what he has filled in.
 func fillIn(ctx context.Context, e *mcp.Elicitation, r policy.Request) (json.RawMessage, error) {
-	f, err := approval.NewForm(e.Server, e.Message, e.Schema)
+	f := &approval.Form{Server: e.Server, Message: e.Message, Schema: e.Schema}
+	err := f.ProposeDefaults()
 	if err != nil {
 		return nil, err
 	}

@@ -4,7 +4,7 @@
 //	model ─► AskUserQuestion {questions} ─► guard: only a person ─► terminal, console, daemon
 //	  ◄── the answers ── tool ◄── approval with input {questions, answers} ◄──┘
 //
-// The answers are part of the approval ([approval.Answered]), as Claude Code has it. A
+// The answers are part of the approval ([approval.Question.AnswersInput]), as Claude Code has it. A
 // model, a hook or a callback that brings answers itself is refused: the tool takes them
 // from the person who was asked, and from nobody else.
 //

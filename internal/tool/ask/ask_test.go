@@ -59,7 +59,7 @@ func run(t testing.TB, o *agent.Options, input string) (text string, isError boo
 
 func says(answers map[string][]string) func(context.Context, approval.Question) (approval.Answer, error) {
 	return func(_ context.Context, q approval.Question) (approval.Answer, error) {
-		in, err := approval.Answered(q, answers)
+		in, err := q.AnswersInput(answers)
 		return approval.Answer{Decision: approval.Allow, Input: in}, err
 	}
 }

@@ -131,7 +131,7 @@ func (n *conn) question(p *sdk.ElicitParams, call *tool.Call) (Elicitation, erro
 
 // fieldsOf reads the fields of a schema, with texts that are fit to be shown.
 func fieldsOf(schema json.RawMessage) ([]approval.Field, error) {
-	list, err := approval.FormFields(schema)
+	list, err := (&approval.Form{Schema: schema}).Fields()
 	for i := range list {
 		f := &list[i]
 		f.Title, f.Description = clip(shown(f.Title), 200), clip(shown(f.Description), 2000)

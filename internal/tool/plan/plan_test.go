@@ -137,7 +137,7 @@ func yes(mode policy.Mode) func(q approval.Question) (approval.Answer, error) {
 		if q.Plan() == "" {
 			return approval.Answer{Decision: approval.Deny, Message: "not now"}, nil
 		}
-		in, err := approval.Planned(q, mode)
+		in, err := q.PlanInput(mode)
 		return approval.Answer{Decision: approval.Allow, Input: in, By: "ann"}, err
 	}
 }
@@ -268,7 +268,7 @@ func TestPlanOverARestart(t *testing.T) {
 	if err != nil || len(open) != 1 {
 		t.Fatal(open, err)
 	}
-	in, err := approval.Planned(open[0], policy.ModeAcceptEdits)
+	in, err := open[0].PlanInput(policy.ModeAcceptEdits)
 	if err == nil {
 		_, err = approval.Resolve(t.Context(), p.sessions, "s", approval.Answer{Question: open[0].ID, Decision: approval.Allow, Input: in, By: "ann"})
 	}
