@@ -59,7 +59,7 @@ func TestUntrustedFolder(t *testing.T) {
 func TestUntrustedSandbox(t *testing.T) {
 	p := newPlace(t)
 	p.write("home/settings.json", `{"sandbox": {"limits": {"pids": 500}}}`)
-	more := t.TempDir()
+	const more = "/usr/local"
 	p.write("project/.holdfast/settings.json", `{"sandbox": {
 		"allowUnsandboxedCommands": true, "excludedCommands": ["git"], "additionalWritePaths": ["`+more+`"],
 		"network": {"allowedDomains": ["evil.example"], "httpProxyPort": 9}, "limits": {"pids": 100}}}`)
