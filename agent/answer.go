@@ -215,7 +215,7 @@ func (l *loop) asShown(c *call) ([]policy.Request, error) {
 			return again, nil
 		}
 	}
-	if err := policy.Unchanged(q.Requests, reqs); err != nil {
+	if err := q.Unchanged(reqs); err != nil {
 		return nil, err
 	}
 	return nil, errors.New("it would do something else now")

@@ -171,7 +171,7 @@ func opens(from, to policy.Mode) bool {
 	case policy.ModePlan:
 		return true
 	case policy.ModeDontAsk, policy.ModeSilent, policy.ModeRestricted:
-		return policy.Stricter(from, to) == from
+		return from.Stricter(to) == from
 	case policy.ModeDefault, policy.ModeAcceptEdits, policy.ModeAuto, policy.ModeBypass:
 	}
 	return false

@@ -64,7 +64,7 @@ func (a *Agent) resumePolicy(ctx context.Context, got *session.Restored) (notice
 // which nobody has asked for this time.
 func (a *Agent) yields(left policy.Mode) bool {
 	m := a.opt.Permissions.Mode
-	return m == "" || a.opt.UsualMode && policy.Stricter(m, left) == left
+	return m == "" || a.opt.UsualMode && m.Stricter(left) == left
 }
 
 // beginIn records the mode that was asked for this time, where the log has another one.

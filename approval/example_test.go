@@ -119,6 +119,12 @@ func ExampleGrant() {
 	// not a usable answer: allow is for once: it leaves no grant
 }
 
+func ExampleQuestion_Unchanged() {
+	q := approval.Question{Requests: []policy.Request{{Tool: "Edit", Operation: policy.OpWrite, Resource: "/app/a", Base: "absent"}}}
+	fmt.Println(q.Unchanged([]policy.Request{{Tool: "Edit", Operation: policy.OpWrite, Resource: "/app/a", Base: "8d96…"}}))
+	// Output: it is not what was approved: the content of /app/a has changed meanwhile
+}
+
 func ExampleForm_ProposeDefaults() {
 	f := &approval.Form{Server: "asker", Message: "Which seat?", Schema: json.RawMessage(`{"type":"object","required":["seat"],
 		"properties":{"seat":{"type":"string"},"rows":{"type":"integer","default":2}}}`)}

@@ -165,7 +165,7 @@ func (s *Guards) mode() Mode {
 	if s.parent == nil {
 		return s.own
 	}
-	return Stricter(s.own, s.parent.mode())
+	return s.own.Stricter(s.parent.mode())
 }
 
 // held needs the source's lock.

@@ -124,10 +124,3 @@ func ExampleGuard_Chain() {
 	// read-path-policy (policies): "allow generated/**"
 	// mode default (mode): ""
 }
-
-func ExampleUnchanged() {
-	asked := []policy.Request{{Tool: "Edit", Operation: policy.OpWrite, Resource: "/app/a", Base: "absent"}}
-	now := []policy.Request{{Tool: "Edit", Operation: policy.OpWrite, Resource: "/app/a", Base: "8d96…"}}
-	fmt.Println(policy.Unchanged(asked, now))
-	// Output: it is not what was approved: the content of /app/a has changed meanwhile
-}

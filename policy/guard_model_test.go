@@ -24,7 +24,7 @@ type model struct {
 func (m *model) mode(agent int) policy.Mode {
 	mode := m.modes[0]
 	for i := 1; i <= agent; i++ {
-		mode = policy.Stricter(mode, m.modes[i])
+		mode = mode.Stricter(m.modes[i])
 	}
 	return mode
 }

@@ -80,12 +80,9 @@ type Chain struct {
 	Links   []Link `json:"policies"`
 }
 
-// Remake returns the requests of the same call with another input.
-type Remake func(input json.RawMessage) ([]Request, error)
-
 // Judge decides about the requests of one call together: the worst verdict is
 // the call's. It is the one function behind "may I" and "authorize". When a
-// callback or policy allows with a new input, remake gives that input's requests
+// callback or policy allows with a new input, remake returns that input's requests
 // and they are judged in turn; without remake, or when inputs keep changing, the
 // call is denied. No request at all is judged as one about the tool itself.
 //
@@ -94,7 +91,7 @@ type Remake func(input json.RawMessage) ([]Request, error)
 // callback or policy has changed the input that the hooks saw.
 //
 // ctx ends a callback early. Deny and Ask are decisions, not errors.
-func (g *Guard) Judge(ctx context.Context, requests []Request, remake Remake, said ...Said) Decision {
+func (g *Guard) Judge(ctx context.Context, requests []Request, remake func(input json.RawMessage) ([]Request, error), said ...Said) Decision {
 	return g.judge(ctx, requests, remake, said)
 }
 

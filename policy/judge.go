@@ -23,7 +23,7 @@ const (
 const maxRounds = 4
 
 // judge looks at the call's requests, and again at those of each new input.
-func (g *Guard) judge(ctx context.Context, requests []Request, remake Remake, hooks []Said) (d Decision) {
+func (g *Guard) judge(ctx context.Context, requests []Request, remake func(json.RawMessage) ([]Request, error), hooks []Said) (d Decision) {
 	v := g.guards.view(g.tool)
 	v.hooks = hooks
 	if g.without != "" {

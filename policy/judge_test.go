@@ -237,7 +237,7 @@ func TestNewInputIsJudgedAgain(t *testing.T) {
 	for _, c := range []struct {
 		name     string
 		callback policy.CanUseTool
-		remake   policy.Remake
+		remake   func(json.RawMessage) ([]policy.Request, error)
 		want     policy.Effect
 		by       string
 		input    string

@@ -30,13 +30,13 @@ type limit struct {
 	lines bool          // some rule is about command lines
 }
 
-// CheckOnly says what is wrong with the rules of a limit: the first that cannot be read, or
+// CheckRules says what is wrong with the rules of a limit: the first that cannot be read, or
 // that could never match.
-func CheckOnly(only []string, home string) error {
+func (l *Limit) CheckRules(home string) error {
 	if home == "" {
 		home = "/"
 	}
-	_, err := compileOnly(only, "/", home, nil, Origin{})
+	_, err := compileOnly(l.Only, "/", home, nil, Origin{})
 	return err
 }
 

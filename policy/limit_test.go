@@ -132,10 +132,10 @@ func TestLimitsThatCannotBe(t *testing.T) {
 			t.Errorf("%+v: %v", l, err)
 		}
 	}
-	if err := policy.CheckOnly([]string{"Read", "Bash(git:*)", "Edit(~/x/**)", "mcp__srv__*"}, ""); err != nil {
+	if err := (&policy.Limit{Only: []string{"Read", "Bash(git:*)", "Edit(~/x/**)", "mcp__srv__*"}}).CheckRules(""); err != nil {
 		t.Error(err)
 	}
-	if err := policy.CheckOnly([]string{"bash(git:*)"}, ""); err == nil {
+	if err := (&policy.Limit{Only: []string{"bash(git:*)"}}).CheckRules(""); err == nil {
 		t.Error("a tool that there is not")
 	}
 }

@@ -8,11 +8,11 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/spelling"
 )
 
-// Lint says what is wrong with rules: what [CompileRules] refuses, and what it
+// Lint says what is wrong with rules that are read with these options: what [CompileRules] refuses, and what it
 // takes though it does nothing: rules that can never match, that others shadow,
 // and that stand there twice. tools are the names of the tools that there are; nil
 // means that they are not known. A rule about an MCP tool is not looked up.
-func Lint(list []RuleSource, o RuleOptions, tools []string) []Problem {
+func (o RuleOptions) Lint(list []RuleSource, tools []string) []Problem {
 	_, problems, _ := CompileRules(list, o)
 	l := linting{tools: tools, problems: problems}
 	for _, source := range list {

@@ -9,7 +9,7 @@ import (
 var lintTools = []string{"Bash", "Read", "Edit", "Write", "Glob", "Grep", "WebFetch", "Agent", "mcp__git__log"}
 
 func lint(lines ...string) []Problem {
-	return Lint(sources(lines...), RuleOptions{Home: "/home/u", Cwd: "/w"}, lintTools)
+	return RuleOptions{Home: "/home/u", Cwd: "/w"}.Lint(sources(lines...), lintTools)
 }
 
 func TestLint(t *testing.T) {
@@ -91,7 +91,7 @@ func TestLintSuggestsNames(t *testing.T) {
 	if p := lint("deny Bsh"); len(p) != 1 || p[0].Hint != "did you mean Bash?" {
 		t.Errorf("%+v", p)
 	}
-	if p := Lint(sources("deny Bsh", "deny Bash"), RuleOptions{}, nil); len(p) != 0 {
+	if p := (RuleOptions{}).Lint(sources("deny Bsh", "deny Bash"), nil); len(p) != 0 {
 		t.Errorf("without a list of tools: %+v", p)
 	}
 }

@@ -47,13 +47,13 @@ var strictness = [...]Mode{
 // Stricter returns the one of two modes that lets less pass. From strict to
 // loose: restricted, silent, dontAsk, plan, default, acceptEdits, auto,
 // bypassPermissions.
-func Stricter(a, b Mode) Mode {
-	for _, m := range strictness {
-		if m == a || m == b {
-			return m
+func (m Mode) Stricter(other Mode) Mode {
+	for _, strict := range strictness {
+		if strict == m || strict == other {
+			return strict
 		}
 	}
-	return a
+	return m
 }
 
 // Evaluate is what the mode says to a request when nothing else is known: no

@@ -133,7 +133,7 @@ func FuzzRule(f *testing.F) {
 		if forbids[Deny] != forbids[Ask] {
 			t.Fatalf("%q is read as deny %t, as ask %t", text, forbids[Deny], forbids[Ask])
 		}
-		Lint([]RuleSource{{Effect: Allow, Text: text}, {Effect: Deny, Text: text}}, o, []string{"Bash"})
+		o.Lint([]RuleSource{{Effect: Allow, Text: text}, {Effect: Deny, Text: text}}, []string{"Bash"})
 	})
 }
 

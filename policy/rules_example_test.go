@@ -25,12 +25,12 @@ func ExampleCompileRules() {
 	// deny - rule Bash(git push:*) of .holdfast/settings.json:4 denies it: git push
 }
 
-func ExampleLint() {
-	for _, p := range policy.Lint([]policy.RuleSource{
+func ExampleRuleOptions_Lint() {
+	for _, p := range (policy.RuleOptions{Cwd: "/w"}).Lint([]policy.RuleSource{
 		{Effect: policy.Allow, Text: "Bash(rm -rf build)", File: "settings.json", Line: 2, Col: 5},
 		{Effect: policy.Deny, Text: "Bash(rm:*)", File: "settings.json", Line: 3, Col: 5},
 		{Effect: policy.Deny, Text: "Bash(curl", File: "settings.json", Line: 4, Col: 5},
-	}, policy.RuleOptions{Cwd: "/w"}, []string{"Bash", "Read"}) {
+	}, []string{"Bash", "Read"}) {
 		fmt.Println(p)
 	}
 	// Output:

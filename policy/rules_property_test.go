@@ -129,7 +129,7 @@ func TestRulesThatLintNamesCanBeTakenAway(t *testing.T) {
 		list := sources(lines...)
 		o := RuleOptions{Home: "/home/u", Cwd: "/w"}
 		// A rule that matches less than its author may think does matter.
-		problems := slices.DeleteFunc(Lint(list, o, nil), func(p Problem) bool { return strings.HasSuffix(p.What, "without any argument only") })
+		problems := slices.DeleteFunc(o.Lint(list, nil), func(p Problem) bool { return strings.HasSuffix(p.What, "without any argument only") })
 		if len(problems) == 0 {
 			return
 		}

@@ -66,7 +66,7 @@ func TestStrictnessIsAnOrder(t *testing.T) {
 	}
 	for i, strict := range order {
 		for j, loose := range order {
-			if got, want := policy.Stricter(strict, loose), order[min(i, j)]; got != want {
+			if got, want := strict.Stricter(loose), order[min(i, j)]; got != want {
 				t.Errorf("the stricter of %s and %s is %s, want %s", strict, loose, got, want)
 			}
 			if j < i {

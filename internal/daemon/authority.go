@@ -19,7 +19,7 @@ func mayMake(c auth.Caller, s *runspec.Spec) error {
 	const hint = "use a token with the scope approve, or leave it out"
 	p := &s.Permissions
 	switch m := policy.Mode(p.Mode); {
-	case p.Mode != "" && policy.Stricter(m, policy.ModeDefault) != m:
+	case p.Mode != "" && m.Stricter(policy.ModeDefault) != m:
 		return refuse(outcome.Forbidden, "the mode "+p.Mode+" needs the scope approve: it asks less than the default one", hint)
 	case len(p.Settings) > 0:
 		return refuse(outcome.Forbidden, "settings for a run need the scope approve: they say what is not asked", hint)

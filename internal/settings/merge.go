@@ -154,7 +154,7 @@ func (m *merger) sortProblems() {
 func (m *merger) checkRules() {
 	_, found, _ := policy.CompileRules(m.written, m.out.ruleOptions()) // the problems say the same
 	if tools := m.out.opt.Tools; tools != nil {
-		found = policy.Lint(m.written, m.out.ruleOptions(), tools)
+		found = m.out.ruleOptions().Lint(m.written, tools)
 	}
 	for _, p := range found {
 		if strings.HasPrefix(p.What, "it can never match") {

@@ -7,5 +7,5 @@ import "github.com/holdfast-dev/holdfast/policy"
 // modes that never ask are no stricter than plan in that sense: they take an allow
 // rule for a change, which plan does not.
 func stricter(a, b policy.Mode) bool {
-	return a != b && b != policy.ModePlan && policy.Stricter(a, b) == a
+	return a != b && b != policy.ModePlan && a.Stricter(b) == a
 }

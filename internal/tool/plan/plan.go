@@ -67,7 +67,7 @@ func (p *plan) mayEnter(*tool.Call, enterInput) ([]policy.Request, error) {
 	switch m := p.o.Mode(); {
 	case m == policy.ModePlan:
 		return nil, errors.New("plan mode is on already")
-	case policy.Stricter(m, policy.ModePlan) == m:
+	case m.Stricter(policy.ModePlan) == m:
 		return nil, fmt.Errorf("the permission mode %s is stricter than plan mode, and nobody would be asked about a plan", m)
 	}
 	return []policy.Request{{Resource: EnterTool, ReadOnly: true}}, nil

@@ -261,7 +261,7 @@ func (p *parser) tools(m *jsontree.Member) []string {
 		return nil
 	}
 	for _, rule := range list {
-		if err := policy.CheckOnly([]string{rule}, ""); err != nil {
+		if err := (&policy.Limit{Only: []string{rule}}).CheckRules(""); err != nil {
 			what := strings.TrimPrefix(err.Error(), policy.ErrInvalid.Error()+": ")
 			p.wrong(m.Value.At, "write tools and rules: Read, Bash(git diff:*)", "allowed-tools: %s", what)
 		}

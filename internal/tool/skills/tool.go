@@ -209,7 +209,7 @@ func (sk *Skill) Limit() *policy.Limit {
 		return nil
 	}
 	only := slices.Clone(sk.Only)
-	if r := sk.Reads(); r != "" && policy.CheckOnly([]string{r}, "") == nil {
+	if r := sk.Reads(); r != "" && (&policy.Limit{Only: []string{r}}).CheckRules("") == nil {
 		only = append(only, r)
 	}
 	return &policy.Limit{

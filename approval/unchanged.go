@@ -1,19 +1,22 @@
-package policy
+package approval
 
 import (
 	"errors"
 	"fmt"
+
+	"github.com/holdfast-dev/holdfast/policy"
 )
 
-// ErrChanged says that a call is not the one that was approved any more.
-var ErrChanged = errors.New("it is not what was approved")
+// errChanged says that a call is not the one that was approved any more.
+var errChanged = errors.New("it is not what was approved")
 
 // Unchanged compares the requests that somebody has approved with those of the
-// call that is about to run. Its error wraps [ErrChanged] and says what is
-// different: an approval covers exactly what was shown.
-func Unchanged(asked, now []Request) error {
+// call that is about to run. Its error says what is different: an approval covers
+// exactly what was shown.
+func (q *Question) Unchanged(now []policy.Request) error {
+	asked := q.Requests
 	if len(asked) != len(now) {
-		return fmt.Errorf("%w: it would touch %d things, not %d", ErrChanged, len(now), len(asked))
+		return fmt.Errorf("%w: it would touch %d things, not %d", errChanged, len(now), len(asked))
 	}
 	for i := range asked {
 		if err := unchanged(asked[i], now[i]); err != nil {
@@ -23,9 +26,9 @@ func Unchanged(asked, now []Request) error {
 	return nil
 }
 
-func unchanged(asked, now Request) error {
+func unchanged(asked, now policy.Request) error {
 	differ := func(what, was, is string) error {
-		return fmt.Errorf("%w: the %s was %q and is %q", ErrChanged, what, was, is)
+		return fmt.Errorf("%w: the %s was %q and is %q", errChanged, what, was, is)
 	}
 	switch {
 	case asked.Digest() == now.Digest():
@@ -39,15 +42,15 @@ func unchanged(asked, now Request) error {
 	case asked.Cwd != now.Cwd:
 		return differ("folder", asked.Cwd, now.Cwd)
 	case asked.Base != now.Base:
-		return fmt.Errorf("%w: the content of %s has changed meanwhile", ErrChanged, now.Resource)
+		return fmt.Errorf("%w: the content of %s has changed meanwhile", errChanged, now.Resource)
 	case asked.Confined != now.Confined || asked.Unsandboxed != now.Unsandboxed:
-		return fmt.Errorf("%w: it was to run %s and would run %s", ErrChanged, asked.where(), now.where())
+		return fmt.Errorf("%w: it was to run %s and would run %s", errChanged, where(asked), where(now))
 	}
-	return fmt.Errorf("%w: the input is another", ErrChanged)
+	return fmt.Errorf("%w: the input is another", errChanged)
 }
 
 // where says in words what would hold a request.
-func (r Request) where() string {
+func where(r policy.Request) string {
 	switch {
 	case r.Unsandboxed:
 		return "outside the sandbox"
