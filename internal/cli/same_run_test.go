@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"encoding/json"
-	"iter"
 	"net"
 	"net/http"
 	"os"
@@ -191,18 +190,16 @@ func (s *place) logs(sessions *session.Sessions, out *seen) {
 	}
 }
 
-// held is a model that answers when somebody follows the run.
+// held is a model that is not called before somebody follows the run: what is told of its calls
+// is on no record.
 type held struct {
 	model.Model
 	followed <-chan struct{}
 }
 
-func (h held) Stream(ctx context.Context, r *model.Request) iter.Seq2[model.Event, error] {
-	select {
-	case <-h.followed:
-	case <-ctx.Done():
-	}
-	return h.Model.Stream(ctx, r)
+func (h held) Encode(item transcript.Encoded) (model.Wire, error) {
+	<-h.followed
+	return h.Model.Encode(item)
 }
 
 // embedded runs the agent in a Go program that has package holdfast.

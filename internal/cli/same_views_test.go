@@ -85,7 +85,7 @@ func eventTypes(t *testing.T) (list []string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, m := range regexp.MustCompile(`eventType\(\) string +\{ return "(\w+)" \}`).FindAllStringSubmatch(string(src), -1) {
+	for _, m := range regexp.MustCompile(`\) Type\(\) string +\{ return "(\w+)" \}`).FindAllStringSubmatch(string(src), -1) {
 		list = append(list, m[1])
 	}
 	return list
