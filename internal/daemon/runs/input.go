@@ -165,6 +165,15 @@ func (x *run) claimNow(agentName, inputID string) (found, asking *input) {
 	return nil, nil
 }
 
+// openInputs counts what people are asked for. A question that is about to be on record counts:
+// whoever has seen it there finds the run waiting.
+func (x *run) openInputs() int {
+	x.mu.Lock()
+	asking := len(x.asking)
+	x.mu.Unlock()
+	return asking + len(x.waiting())
+}
+
 // waiting lists what a run asks people for, oldest first.
 func (x *run) waiting() []api.WaitingInput {
 	x.mu.Lock()

@@ -208,7 +208,7 @@ func (r *Runs) Stand(ctx context.Context, m session.Meta, asking map[string]int)
 	}
 	open := s.Questions
 	if x := r.lookup(m.ID); x != nil && x.begun() {
-		open += len(x.waiting())
+		open += x.openInputs()
 	} else {
 		lost, err := r.lost(ctx, &m)
 		switch {
@@ -257,7 +257,7 @@ func (x *run) describeRunning(ctx context.Context, info *api.RunInfo) error {
 	if err := x.r.countQuestions(ctx, info); err != nil {
 		return err
 	}
-	info.Status = waits(info.Status, info.Questions+len(info.Inputs))
+	info.Status = waits(info.Status, info.Questions+x.openInputs())
 	return nil
 }
 
