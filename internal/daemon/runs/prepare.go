@@ -46,7 +46,6 @@ type Prepared struct {
 // *Error with PREPARE_FAILED: what is missing or unknown, an id that somebody has
 // prepared or that runs already.
 func (r *Runs) Prepare(ctx context.Context, o PrepareOptions) (*Prepared, error) {
-	r.settle(ctx, o.Run)
 	x, err := r.prepare(ctx, o)
 	if err != nil {
 		return nil, fail(wire.CodePrepareFailed, err)
@@ -80,6 +79,7 @@ func (r *Runs) prepare(ctx context.Context, o PrepareOptions) (*run, error) {
 	} else if err := session.CheckID(o.Run); err != nil {
 		return nil, err
 	}
+	r.settle(ctx, o.Run)
 	x := newRun(r, o.Run)
 	if err := r.claim(x); err != nil {
 		return nil, err
