@@ -3,6 +3,7 @@ package history
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	"pgregory.net/rapid"
@@ -85,6 +86,43 @@ func anyItems(t *rapid.T) []transcript.Encoded {
 		items = append(items, transcript.MustEncode(it))
 	}
 	return items
+}
+
+// sound is the pairing rule, written down a second time, as it is in the tests of package transcript, and
+// without a care for speed.
+func sound(items []transcript.Encoded) bool {
+	used := map[string]int{}   // how often, over all items
+	answer := map[string]int{} // likewise
+	for i, e := range items {
+		for _, id := range e.UseIDs() {
+			if used[id]++; used[id] > 1 {
+				return false
+			}
+			answers := 0
+			for j := i + 1; j < len(items) && answers == 0; j++ {
+				if len(items[j].ResultIDs()) == 0 {
+					return false // something else comes first
+				}
+				if slices.Contains(items[j].ResultIDs(), id) {
+					answers++
+				} else if len(items[j].UseIDs()) > 0 {
+					return false
+				}
+			}
+			if answers == 0 {
+				return false
+			}
+		}
+		for _, id := range e.ResultIDs() {
+			if answer[id]++; answer[id] > 1 {
+				return false
+			}
+			if !slices.ContainsFunc(items[:i], func(b transcript.Encoded) bool { return slices.Contains(b.UseIDs(), id) }) {
+				return false
+			}
+		}
+	}
+	return true
 }
 
 func show(items []transcript.Encoded) string {
