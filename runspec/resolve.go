@@ -69,7 +69,16 @@ func (s *Spec) Resolve(dir string) error {
 	if len(dirs) > 0 {
 		s.AddDirs = dirs
 	}
-	var err error
+	return s.readFiles(abs)
+}
+
+// ReadPipes replaces settings and MCP files that are not regular files by their content: a pipe
+// can be read only once.
+func (s *Spec) ReadPipes() error {
+	return s.readFiles(func(path string) string { return path })
+}
+
+func (s *Spec) readFiles(abs func(string) string) (err error) {
 	if s.Permissions.Settings, err = resolveFiles("permissions.settings", s.Permissions.Settings, abs); err != nil {
 		return err
 	}

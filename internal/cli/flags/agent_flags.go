@@ -47,6 +47,8 @@ type AgentFlags struct {
 	compactFlags
 	MaxTurns     int
 	MaxBudgetUSD float64
+
+	spec *runspec.Spec // what the flags say, once it was asked for: files that they name may be pipes
 }
 
 func (c *AgentFlags) Declare(b *command.Builder) {
@@ -98,8 +100,21 @@ func (c *compactFlags) Declare(b *command.Builder) {
 
 // AgentSpec is what the flags say about a run in cwd, as data.
 func (c *AgentFlags) AgentSpec(p *command.Program, cwd string) (*runspec.Spec, error) {
+	if c.spec == nil {
+		spec, err := c.readSpec(p)
+		if err != nil {
+			return nil, err
+		}
+		c.spec = spec
+	}
+	s := *c.spec
+	s.Cwd = cwd
+	return &s, nil
+}
+
+func (c *AgentFlags) readSpec(p *command.Program) (*runspec.Spec, error) {
 	s := &runspec.Spec{
-		Model: c.Model, Cwd: cwd,
+		Model:        c.Model,
 		ModelOptions: runspec.ModelOptions{Fallback: c.FallbackModel, BaseURL: c.BaseURL, MaxTokens: c.MaxTokens, Effort: c.Effort},
 		Instructions: runspec.Instructions{System: c.SystemPrompt, AppendSystem: c.AppendSystemPrompt, NoContextFiles: c.NoContextFiles},
 		Permissions:  runspec.Permissions{Mode: c.PermissionMode, Allow: c.AllowedTools, Deny: c.DisallowedTools, OnAsk: c.OnAsk},
@@ -151,7 +166,7 @@ func (c *AgentFlags) AgentSpec(p *command.Program, cwd string) (*runspec.Spec, e
 			return nil, outcome.Invalid(fmt.Sprintf("%s: %s is empty", f.flag, f.file), "write the prompt into it, or leave out the flag")
 		}
 	}
-	return s, nil
+	return s, s.ReadPipes()
 }
 
 // setup is the trigger of the Setup event.

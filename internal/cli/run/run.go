@@ -88,11 +88,11 @@ func (c *Cmd) start(ctx context.Context, p *command.Program, view view.View, set
 	if err != nil {
 		return outcome.Of(err), err
 	}
-	spec, err := c.Spec(p, cwd, nil)
+	described, err := c.Spec(p, cwd, nil)
 	if err != nil {
 		return outcome.Of(err), err
 	}
-	r.Described = &spec
+	r.Described = &described
 	return c.runHere(ctx, p, r, in, input, view, settle)
 }
 

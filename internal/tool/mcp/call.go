@@ -30,8 +30,8 @@ type running struct {
 
 	number int // of the connection's calls; of its mutex
 
-	sent    atomic.Bool // over HTTP
-	unknown atomic.Bool // the server did not know the session that it was sent in
+	sent      atomic.Bool // over HTTP
+	forgotten atomic.Bool // the server did not know the session that it was sent in
 
 	mu    sync.Mutex
 	asked int // questions, so far
@@ -66,7 +66,7 @@ func (n *conn) call(ctx context.Context, t *remoteTool, call *tool.Call, input j
 	})
 	n.upToDate(ctx)
 	if err != nil {
-		unheard = ctx.Err() == nil && (running.unknown.Load() || n.server.URL != "" && !running.sent.Load() && isEnd(err))
+		unheard = ctx.Err() == nil && (running.forgotten.Load() || n.server.URL != "" && !running.sent.Load() && isEnd(err))
 		return n.broken(ctx, "the call of "+t.name, err), unheard
 	}
 	r = resultOf(result)
@@ -139,7 +139,7 @@ func (n *conn) work(ctx context.Context, r *running, do func(context.Context, st
 				show(<-r.news)
 			}
 			switch {
-			case r.unknown.Load(): // whatever else the server has said of it
+			case r.forgotten.Load(): // whatever else the server has said of it
 				a.err = sdk.ErrSessionMissing
 				n.l.lost(n, a.err)
 			case a.err != nil && ctx.Err() != nil:

@@ -98,7 +98,7 @@ func (t *toServer) RoundTrip(req *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	if call != nil && resp.StatusCode == http.StatusNotFound && req.Header.Get("Mcp-Session-Id") != "" {
-		call.unknown.Store(true)
+		call.forgotten.Store(true)
 	}
 	limit := int64(maxBody)
 	if kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type")); kind == "text/event-stream" {
