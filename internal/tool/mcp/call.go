@@ -139,7 +139,7 @@ func (n *conn) work(ctx context.Context, r *running, do func(context.Context, st
 				show(<-r.news)
 			}
 			switch {
-			case r.forgotten.Load(): // whatever else the server has said of it
+			case a.err != nil && r.forgotten.Load(): // whatever else the server has said of it
 				a.err = sdk.ErrSessionMissing
 				n.l.lost(n, a.err)
 			case a.err != nil && ctx.Err() != nil:
