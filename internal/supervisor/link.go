@@ -125,22 +125,31 @@ func (l *link) why() error {
 	return fmt.Errorf("%w: %w", ErrLost, l.err)
 }
 
-// send sends a frame. An error has ended the link, unless the frame is too large. A large
-// one takes long to encode on a slow machine, which must not hold up a heartbeat.
+// send sends a frame, after those that were posted before. An error has ended the link, unless
+// the frame is too large. A large one takes long to encode on a slow machine, which must not
+// hold up a heartbeat.
 func (l *link) send(f *frame, data []byte) error {
 	line, err := encode(f, data)
 	if err != nil {
 		return err
 	}
+	return l.write(line, data)
+}
+
+// write writes what was posted, and then an encoded frame.
+func (l *link) write(line, data []byte) error {
 	select {
 	case l.sending <- struct{}{}:
 	case <-l.dead:
 		return l.why()
 	}
 	defer func() { <-l.sending }()
-	b := append(append(l.out[:0], line...), data...)
+	b := append(append(l.appendPosted(l.out[:0]), line...), data...)
 	if l.out = b; cap(b) > 4*maxData {
 		l.out = nil
+	}
+	if len(b) == 0 {
+		return nil
 	}
 	if _, err := l.rw.Write(b); err != nil {
 		l.end(err)
@@ -149,7 +158,26 @@ func (l *link) send(f *frame, data []byte) error {
 	return nil
 }
 
-// post sends a frame without waiting, in order with others that are posted. The goroutine
+// appendPosted takes what was posted, and appends it to b.
+func (l *link) appendPosted(b []byte) []byte {
+	l.mu.Lock()
+	queue, acks := l.queue, l.acks
+	l.queue, l.acks = nil, [streams]int{}
+	l.mu.Unlock()
+	for s, n := range acks {
+		if n > 0 {
+			queue = append(queue, frame{Type: typeAck, S: s, Size: n})
+		}
+	}
+	for i := range queue {
+		if line, err := encode(&queue[i], nil); err == nil { // one that is too large is not sent
+			b = append(b, line...)
+		}
+	}
+	return b
+}
+
+// post sends a frame without waiting, before whatever is sent or posted later. The goroutine
 // that reads sends like this: if both sides' waited, each for the other to read, nothing
 // would move any more. So does who has a context to heed.
 func (l *link) post(f frame) error {
@@ -186,18 +214,7 @@ func (l *link) sendPosted() {
 		case <-l.dead:
 			return
 		}
-		l.mu.Lock()
-		queue, acks := l.queue, l.acks
-		l.queue, l.acks = nil, [streams]int{}
-		l.mu.Unlock()
-		for s, n := range acks {
-			if n > 0 {
-				queue = append(queue, frame{Type: typeAck, S: s, Size: n})
-			}
-		}
-		for i := range queue {
-			_ = l.send(&queue[i], nil) // a failure has ended the link
-		}
+		_ = l.write(nil, nil) // a failure has ended the link
 	}
 }
 
