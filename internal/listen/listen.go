@@ -74,11 +74,7 @@ func Unix(ctx context.Context, path string) (net.Listener, error) {
 			return nil, err
 		}
 	}
-	var l net.Listener
-	err := private(func() (err error) {
-		l, err = (&net.ListenConfig{}).Listen(ctx, "unix", path)
-		return err
-	})
+	l, err := (&net.ListenConfig{Control: ownerOnly}).Listen(ctx, "unix", path)
 	if err != nil {
 		return nil, err
 	}

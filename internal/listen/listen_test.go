@@ -12,6 +12,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -70,6 +71,36 @@ func TestUnix(t *testing.T) {
 	}
 	if b, _ := os.ReadFile(path); string(b) != "mine" {
 		t.Errorf("it is %q", b)
+	}
+}
+
+// What else the process makes meanwhile has the mode that it was meant to have.
+func TestUnixLeavesOtherFilesAlone(t *testing.T) {
+	dir, done := t.TempDir(), make(chan struct{})
+	go func() {
+		defer close(done)
+		for range 500 {
+			l, err := Unix(t.Context(), filepath.Join(dir, "s"))
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			l.Close()
+		}
+	}()
+	for i := 0; ; i++ {
+		select {
+		case <-done:
+			return
+		default:
+		}
+		other := filepath.Join(dir, strconv.Itoa(i))
+		if err := os.Mkdir(other, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if info, err := os.Stat(other); err != nil || info.Mode().Perm() != 0o700 {
+			t.Fatalf("a folder has %v, %v", info.Mode(), err)
+		}
 	}
 }
 

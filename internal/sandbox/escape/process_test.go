@@ -169,6 +169,9 @@ var limits = []attempt{
 			if err != nil {
 				return fmt.Errorf("%w: %w", errBroken, err)
 			}
+			if unix.Ftruncate(fd, 5<<30) == nil { // a hole: the control takes no room
+				return nil
+			}
 			return unix.Fallocate(fd, 0, 0, 5<<30)
 		},
 		after: func(_ *testing.T, f *fixture, _ *outcome) {

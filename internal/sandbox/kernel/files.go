@@ -122,10 +122,13 @@ func (j *Jail) files(p *program) {
 			list[i].from = p.keep(tree(m.path, m.dir))
 		}
 	}
+	// The way to what is mounted in a fresh folder is open, whatever the mask of who calls.
+	keepIn(p.call(unix.SYS_UMASK, num(0)), slotUmask)
 	j.fresh(p, list)
 	for i, m := range list {
 		j.attach(p, list[i], freshAbove(list[:i], m.path))
 	}
+	p.call(unix.SYS_UMASK, slot(slotUmask))
 	j.devices(p)
 }
 
@@ -197,7 +200,6 @@ func (j *Jail) fresh(p *program, list []mount) {
 	}
 	config(fs, unix.FSCONFIG_CMD_CREATE, "", "")
 	root := p.keep(p.call(unix.SYS_FSMOUNT, fs, num(unix.FSMOUNT_CLOEXEC), num(attrWrite)))
-	keepIn(p.call(unix.SYS_UMASK, num(0)), slotUmask)
 	made := map[string]bool{}
 	for i, m := range list {
 		if m.kind != mountTemp {
@@ -216,7 +218,6 @@ func (j *Jail) fresh(p *program, list []mount) {
 		p.call(unix.SYS_MOUNT_SETATTR, root, p.path(""), num(unix.AT_EMPTY_PATH), at(closed), num(32))
 		keepIn(p.call(unix.SYS_DUP, root), slotMasks)
 	}
-	p.call(unix.SYS_UMASK, slot(slotUmask))
 	// Beneath what is mounted there next, where nobody sees it: what is mounted nowhere
 	// is unmounted when its descriptor is closed, for which the kernel waits.
 	p.call(unix.SYS_MOVE_MOUNT, root, p.path(""), num(atCwd), p.path("/dev/shm"), num(unix.MOVE_MOUNT_F_EMPTY_PATH))

@@ -210,6 +210,22 @@ func TestFiles(t *testing.T) {
 	})
 }
 
+// Whoever lets no new folder be entered has the command's files all the same, and the command
+// has that mask.
+func TestMask(t *testing.T) {
+	work := t.TempDir() + "/a/b"
+	if err := os.MkdirAll(work, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	ways(t, func(t *testing.T, prepare func(*Policy) *Jail) {
+		j := prepare(&Policy{Read: []string{"/"}, Write: []string{work}})
+		defer syscall.Umask(syscall.Umask(0o177))
+		if got := sh(t, j, work, "umask; echo hi > f && cat f; rm f"); got.out != "0177\nhi\n" {
+			t.Errorf("%q", got.out)
+		}
+	})
+}
+
 func TestEnd(t *testing.T) {
 	ways(t, func(t *testing.T, prepare func(*Policy) *Jail) {
 		j := prepare(&Policy{Read: []string{"/"}})

@@ -1,5 +1,0 @@
-//go:build !unix
-
-package listen
-
-func private(do func() error) error { return do() }
