@@ -69,15 +69,15 @@ func (a *Agent) makeBudget() error {
 	switch {
 	case a.opt.parent != nil:
 		a.budget = a.opt.parent.budget
-	case a.opt.Run != nil:
-		a.budget = a.opt.Run.budget
+	case a.opt.Permissions.Run != nil:
+		a.budget = a.opt.Permissions.Run.budget
 	default:
 		a.budget = &budget{}
 	}
 	if a.opt.parent == nil {
-		a.budget.ask(a.opt.MaxBudgetUSD, a.opt.MaxTotalTokens)
+		a.budget.ask(a.opt.Limits.MaxBudgetUSD, a.opt.Limits.MaxTotalTokens)
 	}
-	return a.budget.prices(a.model, a.opt.Fallback)
+	return a.budget.prices(a.model, a.opt.Model.Fallback)
 }
 
 // ask takes what options say: 0 leaves the bound, and infinity or less than 0 lifts it.

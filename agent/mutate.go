@@ -288,7 +288,7 @@ func (l *loop) askModel(ctx context.Context, system string, items []transcript.E
 }
 
 func (l *loop) askWith(ctx context.Context, m model.Model, system string, items []transcript.Encoded) (transcript.Item, error) {
-	req := &model.Request{System: system, MaxTokens: l.a.opt.MaxTokens}
+	req := &model.Request{System: system, MaxTokens: l.a.opt.Model.MaxTokens}
 	for _, e := range items {
 		w, err := m.Encode(e)
 		if err != nil {

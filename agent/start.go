@@ -144,7 +144,7 @@ func (a *Agent) startSession(ctx context.Context) (*loop, error) {
 	if a.shared.root == a {
 		a.budget.restore(got.State)
 	}
-	if err := a.budget.prices(a.model, a.opt.Fallback); err != nil {
+	if err := a.budget.prices(a.model, a.opt.Model.Fallback); err != nil {
 		return nil, errors.Join(fmt.Errorf("agent: %w", err), got.Log.Close())
 	}
 	l.goBack(got.State.Cwd)

@@ -102,7 +102,7 @@ func look(t *testing.T) *agent.Options {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &agent.Options{Tools: r, Permissions: policy.Config{Mode: policy.ModeBypass}}
+	return &agent.Options{Tools: r, Permissions: agent.Permissions{Config: policy.Config{Mode: policy.ModeBypass}}}
 }
 
 const lookTwice = `steps: [{tool_uses: [{tool: Look, input: {}}]}, {tool_uses: [{tool: Look, input: {}}]}, {text: done}]`

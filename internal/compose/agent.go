@@ -90,7 +90,7 @@ func (a *Agent) make(ctx context.Context, r *Request, open Opener, who People) (
 	if o.Session, err = Choose(ctx, s.Sessions, &chosen, r.Cwd, nil); err != nil {
 		return err
 	}
-	o.Ask, m.Tools.Form = who.ask(m.Settings), who.Form
+	o.Permissions.Ask, m.Tools.Form = who.ask(m.Settings), who.Form
 	if a.worktree = r.Spec.Worktree.Enabled; a.worktree {
 		if err := m.Tools.CheckApart(); err != nil {
 			return err

@@ -74,8 +74,8 @@ func MakeIn(ctx context.Context, r *Request, in *Space) (m *SpaceParts, err erro
 	}
 	m.Options = workspace.AgentOptions{
 		Options: agent.Options{
-			AskTimeout: m.Settings.AskTimeout.Value, Mask: mask, MaxTurns: r.Spec.Limits.MaxTurns, MaxBudgetUSD: budget(r.Spec),
-			Clock: r.Env.Clock, Retry: retries(m.Settings),
+			Permissions: agent.Permissions{AskTimeout: m.Settings.AskTimeout.Value}, Mask: mask, Limits: agent.Limits{MaxTurns: r.Spec.Limits.MaxTurns, MaxBudgetUSD: budget(r.Spec)},
+			Clock: r.Env.Clock, Model: agent.ModelOptions{Retry: retries(m.Settings)},
 		},
 		Environ: r.Env.Vars, Kind: in.Kind, Ephemeral: r.Spec.Container.Ephemeral,
 	}

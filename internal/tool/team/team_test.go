@@ -78,7 +78,7 @@ func newCrew(t testing.TB, s *session.Sessions, id, play string, kinds map[strin
 		t.Fatal(err)
 	}
 	c.lead, err = agent.New(actor(t, play), &agent.Options{
-		Sessions: s, Session: session.RestoreOptions{SessionID: id}, Tools: r, Subagents: c.subs, Hooks: hooks, Retry: agent.Retry{Max: -1},
+		Sessions: s, Session: session.RestoreOptions{SessionID: id}, Tools: r, Subagents: c.subs, Hooks: agent.Hooks{Registry: hooks}, Model: agent.ModelOptions{Retry: agent.Retry{Max: -1}},
 	})
 	if err != nil {
 		t.Fatal(err)
