@@ -154,7 +154,7 @@ func (a *Agent) makeIn(ctx context.Context, r *Request, in *Space, open Opener, 
 	if o.Options.Session, err = Choose(ctx, s.Sessions, &chosen, in.Project, in.Settings); err != nil {
 		return err
 	}
-	o.Options.Ask = who.ask(m.Settings)
+	o.Options.Permissions.Ask = who.ask(m.Settings)
 	if o.Options.Opening, err = r.description(&o.Options); err != nil {
 		return err
 	}
