@@ -15,22 +15,18 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// The errors of a model call that the budget of a run does not allow.
-var (
-	// ErrBudget says that the budget of the run is used up.
-	ErrBudget = errors.New("the budget of the run is used up")
-	// ErrNoPrice says that nobody knows what a model costs; see [PriceError].
-	ErrNoPrice error = &codedError{"usage", "it is not known what the model costs"}
-)
+// ErrBudget says that the budget of the run is used up.
+var ErrBudget = errors.New("the budget of the run is used up")
 
-// PriceError refuses a model whose calls cannot be held to a budget. It wraps [ErrNoPrice].
+// PriceError refuses a model whose calls cannot be held to a budget: nobody knows what they cost.
 type PriceError struct{ Model string } // PROVIDER/MODEL
 
 func (e *PriceError) Error() string {
 	return fmt.Sprintf("a budget in US dollars needs the price of %s, which is not known", e.Model)
 }
 
-func (e *PriceError) Unwrap() error { return ErrNoPrice }
+// OutcomeCode is the code of the outcome that a program ends with (docs/cli.md).
+func (e *PriceError) OutcomeCode() string { return "usage" }
 
 // Hint says how to give a price.
 func (e *PriceError) Hint() string {

@@ -265,7 +265,7 @@ func TestABudgetNeedsAPrice(t *testing.T) {
 	refused := func(what string, err error) {
 		t.Helper()
 		e, ok := errors.AsType[*agent.PriceError](err)
-		if !ok || !errors.Is(err, agent.ErrNoPrice) || !strings.Contains(e.Hint(), `"fake/m": {"input"`) {
+		if !ok || !strings.Contains(e.Hint(), `"fake/m": {"input"`) {
 			t.Errorf("%s: %v", what, err)
 		}
 	}
@@ -304,7 +304,8 @@ func TestAProvidersOwnCostCounts(t *testing.T) {
 	if res := prompt(t, a, "go"); res.RunCostUSD != 0.25 {
 		t.Errorf("%v USD", res.RunCostUSD)
 	}
-	if res := prompt(t, a, "go on"); res.Reason != event.ReasonFailed || !errors.Is(res.Err, agent.ErrNoPrice) {
+	res := prompt(t, a, "go on")
+	if _, ok := errors.AsType[*agent.PriceError](res.Err); !ok || res.Reason != event.ReasonFailed {
 		t.Errorf("an answer without its cost: %s, %v", res.Reason, res.Err)
 	}
 }

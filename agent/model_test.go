@@ -223,9 +223,9 @@ func (f rewriter) Mutate(_ context.Context, c agent.Cursor) ([]transcript.Encode
 
 func TestMutators(t *testing.T) {
 	s := sessions(t)
-	var moments []agent.Moment
+	var ended []bool
 	watch := rewriter(func(c agent.Cursor) ([]transcript.Encoded, error) {
-		moments = append(moments, c.Moment)
+		ended = append(ended, c.TurnEnded)
 		return c.Items, nil // the same items: no change
 	})
 	m := play(t, step{uses: []transcript.ToolUse{use("c", "T", "{}")}}, step{text: "ok"})
@@ -238,7 +238,7 @@ func TestMutators(t *testing.T) {
 			t.Error("an unchanged transcript was announced")
 		}
 	}
-	if d := cmp.Diff([]agent.Moment{agent.AfterTurnEnded, agent.AfterToolResult}, moments); d != "" {
+	if d := cmp.Diff([]bool{true, false}, ended); d != "" {
 		t.Error(d)
 	}
 	for _, k := range kinds(t, s, "one") {
@@ -286,7 +286,7 @@ func TestAMutationIsOneRecordAndTheStoreFollows(t *testing.T) {
 func TestAMutationThatBreaksPairingIsRefused(t *testing.T) {
 	s := sessions(t)
 	breaks := rewriter(func(c agent.Cursor) ([]transcript.Encoded, error) {
-		if c.Moment != agent.AfterToolResult {
+		if c.TurnEnded {
 			return nil, nil
 		}
 		return c.Items[:2], nil // leaves the tool use open

@@ -115,7 +115,7 @@ type Limits struct {
 	// MaxBudgetUSD bounds what the run costs: the session, from its beginning, with all that
 	// work for it. It is on record and holds until it is changed: 0 leaves what was said before,
 	// +Inf lifts it. A fork begins at zero and without a bound. The models' prices have to be
-	// known ([ErrNoPrice]). No call begins once it is used up, and those that run side by side
+	// known ([PriceError]). No call begins once it is used up, and those that run side by side
 	// go beyond it by one call at most.
 	MaxBudgetUSD float64
 	// MaxTotalTokens bounds the tokens of the run likewise, input and output; less than 0
@@ -214,19 +214,12 @@ type LoopObserver interface {
 	Observe(sessionID string, e event.Event)
 }
 
-// Moment is when a mutator runs.
-type Moment string
-
-// The moments.
-const (
-	AtStart         Moment = "at_start"          // a session was restored; no mutator runs, but a repair is told
-	AfterToolResult Moment = "after_tool_result" // before the model sees the results
-	AfterTurnEnded  Moment = "after_turn_ended"  // before a new turn's first model call
-)
-
 // Cursor is what a mutator gets to see and use.
 type Cursor struct {
-	Moment  Moment
+	// TurnEnded: it runs between turns, before a new turn's first model call. Otherwise it
+	// runs after tool results, before the model sees them.
+	TurnEnded bool
+
 	Items   []transcript.Encoded // the transcript; do not change the slice
 	Usage   transcript.Usage     // of the last model call
 	Context int                  // tokens the model can see; 0 when unknown

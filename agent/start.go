@@ -251,7 +251,7 @@ func (l *loop) repaired(items []transcript.Encoded) error {
 
 // repairedFrom notes that the transcript is another than a host with a store of its own has.
 func (l *loop) repairedFrom(before int) {
-	l.repair = &event.MutationFinished{By: byRepair, Moment: string(AtStart), Before: before, After: l.t.Len()}
+	l.repair = &event.MutationFinished{By: byRepair, Moment: "at_start", Before: before, After: l.t.Len()}
 }
 
 // byRepair rewrites the transcript at the start: calls without a result are answered, and

@@ -169,7 +169,7 @@ type keepLast struct{}
 func (keepLast) Name() string { return "keep-last" }
 
 func (keepLast) Mutate(_ context.Context, c agent.Cursor) ([]transcript.Encoded, error) {
-	if c.Moment != agent.AfterTurnEnded || len(c.Items) < 3 {
+	if !c.TurnEnded || len(c.Items) < 3 {
 		return nil, nil
 	}
 	return c.Items[len(c.Items)-2:], nil
