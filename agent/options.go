@@ -60,7 +60,7 @@ type Options struct {
 	// Return goes back to the current directory in which a resumed session was; an error
 	// says why that is not possible. Nil: a session begins in its folder.
 	Return func(dir string) error
-	// Enter, when not nil, is called when the session is opened, with a context of which [Of]
+	// Enter, when not nil, is called when the session is opened, with a context of which [FromContext]
 	// is the agent: it goes where the session begins, and returns that directory ("": it is
 	// there) and what the model is told of it. An error ends the run before it begins.
 	Enter func(ctx context.Context) (dir, told string, err error)

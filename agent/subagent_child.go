@@ -30,7 +30,7 @@ type birth struct {
 
 // child makes a sub-agent, which has not begun. The caller closes what comes with it when that
 // has ended.
-func (s *Subagents) child(ctx context.Context, p *Agent, b birth) (*Agent, *Equipment, error) {
+func (s *Subagents) child(ctx context.Context, p *Agent, b birth) (*Agent, *SubagentSetup, error) {
 	m, fallback, err := s.model(p, b.kind)
 	if err != nil {
 		return nil, nil, err
@@ -108,13 +108,13 @@ func (s *Subagents) model(p *Agent, d Definition) (m, fallback model.Model, err 
 }
 
 // equip gives a sub-agent its tools. The caller closes what it returns when that has ended.
-func (s *Subagents) equip(ctx context.Context, p *Agent, b birth, o *Options) (_ *Equipment, err error) {
+func (s *Subagents) equip(ctx context.Context, p *Agent, b birth, o *Options) (_ *SubagentSetup, err error) {
 	p.mu.Lock()
-	e := Equipment{Tools: p.tools, Instructions: p.opt.Instructions}
+	e := SubagentSetup{Tools: p.tools, Instructions: p.opt.Instructions}
 	p.mu.Unlock()
 	without := []string{s.tool.Spec().Name}
 	if s.o.Tools != nil {
-		at := Workplace{Definition: b.kind, Name: b.name, Session: o.Session.SessionID, CWD: o.Session.Opened.CWD}
+		at := SubagentRequest{Definition: b.kind, Name: b.name, Session: o.Session.SessionID, CWD: o.Session.Opened.CWD}
 		if e, err = s.o.Tools(ctx, at); err != nil {
 			return nil, err
 		}
@@ -191,7 +191,7 @@ func withPrefix(r *tool.Registry, prefix string) (names []string) {
 func nothingLeft(context.Context) string { return "" }
 
 // giveBack ends what a sub-agent worked with, and tells its parent's person what it leaves.
-func (e *Equipment) giveBack(ctx context.Context, p *Agent) error {
+func (e *SubagentSetup) giveBack(ctx context.Context, p *Agent) error {
 	if text := e.Left(ctx); text != "" {
 		p.Notice(text)
 	}

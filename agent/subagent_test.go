@@ -319,8 +319,8 @@ func TestASubagentInTheBackgroundIsGoneOnWith(t *testing.T) {
 // What a sub-agent has found is not lost because its tools did not end well.
 func TestToolsOfASubagentThatDoNotEndWell(t *testing.T) {
 	subs, err := agent.NewSubagents(&agent.SubagentOptions{
-		Tools: func(context.Context, agent.Workplace) (agent.Equipment, error) {
-			return agent.Equipment{Tools: registry(t), Close: func() error { return errors.New("the server hangs") }}, nil
+		Tools: func(context.Context, agent.SubagentRequest) (agent.SubagentSetup, error) {
+			return agent.SubagentSetup{Tools: registry(t), Close: func() error { return errors.New("the server hangs") }}, nil
 		},
 	})
 	if err != nil {
