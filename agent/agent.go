@@ -108,19 +108,19 @@ func (o *Options) fill() error {
 		return errors.New("give Transcript or Sessions, not both")
 	}
 	switch {
-	case o.Retry.Max == 0:
-		o.Retry.Max = 3
-	case o.Retry.Max < 0:
-		o.Retry.Max = 0
+	case o.Model.Retry.Max == 0:
+		o.Model.Retry.Max = 3
+	case o.Model.Retry.Max < 0:
+		o.Model.Retry.Max = 0
 	}
-	if o.Retry.Base <= 0 {
-		o.Retry.Base = 2 * time.Second
+	if o.Model.Retry.Base <= 0 {
+		o.Model.Retry.Base = 2 * time.Second
 	}
-	if o.Retry.Cap <= 0 {
-		o.Retry.Cap = 30 * time.Second
+	if o.Model.Retry.Cap <= 0 {
+		o.Model.Retry.Cap = 30 * time.Second
 	}
-	if o.Retry.After <= 0 {
-		o.Retry.After = time.Minute
+	if o.Model.Retry.After <= 0 {
+		o.Model.Retry.After = time.Minute
 	}
 	if o.Clock == nil {
 		o.Clock = time.Now
@@ -203,7 +203,7 @@ func (a *Agent) run(ctx context.Context, emit func(event.Event), input []transcr
 		return nil, err
 	}
 	l.emit = emit
-	l.alone = a.opt.Ask == nil
+	l.alone = a.opt.Permissions.Ask == nil
 	defer l.silence()
 	a.runsAgain()
 	ctx, done := a.interruptible(ctx)
@@ -339,7 +339,7 @@ func (a *Agent) leaseLost(cause error) {
 		a.fenced(cause)
 	}
 	if a.opt.parent == nil { // the hooks are those of the run
-		a.opt.Hooks.EndLate(cause)
+		a.opt.Hooks.Registry.EndLate(cause)
 	}
 	if a.opt.LeaseLost != nil {
 		a.opt.LeaseLost(cause)

@@ -85,7 +85,7 @@ func (w *answered) play(route string, child bool) {
 		}
 	}
 	var left string
-	o := asking(agent.Options{Tools: registry(t, w.bash), Ask: func(ctx context.Context, q approval.Question) (approval.Answer, error) {
+	o := asking(agent.Options{Tools: registry(t, w.bash), Permissions: agent.Permissions{Ask: func(ctx context.Context, q approval.Question) (approval.Answer, error) {
 		switch route {
 		case "here":
 			meanwhile()
@@ -98,7 +98,7 @@ func (w *answered) play(route string, child bool) {
 		}
 		left = q.ID
 		return approval.Answer{}, approval.ErrLeave
-	}})
+	}}})
 	steps := []step{pushing(1), {text: "so"}}
 	if child {
 		steps = []step{{uses: []transcript.ToolUse{delegate("d1", "scout", "push", "")}}, {text: "so"}}
@@ -118,7 +118,7 @@ func (w *answered) play(route string, child bool) {
 		elsewhere(left)
 		var err error
 		a.parent, err = agent.New(play(t, step{text: "so"}), &agent.Options{
-			Sessions: s, Session: session.RestoreOptions{SessionID: "lead"}, Tools: o.Tools, Permissions: policy.Config{Mode: mode},
+			Sessions: s, Session: session.RestoreOptions{SessionID: "lead"}, Tools: o.Tools, Permissions: agent.Permissions{Config: policy.Config{Mode: mode}},
 		})
 		if err != nil {
 			t.Fatal(err)

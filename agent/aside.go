@@ -13,7 +13,7 @@ import (
 // Aside asks a model something beside the transcript, for a tool, and returns its text. The
 // usage counts for the run and for those that the agent works for; nothing of it is put on
 // record but what it cost and what the tool makes of it. It may be called from any goroutine.
-// Errors: ErrBudget, ErrNoPrice, those of the store, and the model's when that was tried as often as [Options].Retry wants; the
+// Errors: ErrBudget, a [*PriceError], those of the store, and the model's when that was tried as often as [ModelOptions].Retry wants; the
 // fallback model answers where it can.
 func (a *Agent) Aside(ctx context.Context, m model.Model, system, text string) (string, error) {
 	e, err := a.encode(transcript.UserText(text))
@@ -21,7 +21,7 @@ func (a *Agent) Aside(ctx context.Context, m model.Model, system, text string) (
 		return "", err
 	}
 	out, err := a.askAside(ctx, m, system, e)
-	second := a.opt.Fallback
+	second := a.opt.Model.Fallback
 	if err != nil && ctx.Err() == nil && second != nil && second.Info().String() != m.Info().String() && fallsBack(err) {
 		return a.askAside(ctx, second, system, e)
 	}
@@ -34,7 +34,7 @@ func (a *Agent) askAside(ctx context.Context, m model.Model, system string, e tr
 	if err != nil {
 		return "", err
 	}
-	req := &model.Request{System: system, MaxTokens: a.opt.MaxTokens, Messages: []model.Wire{w}}
+	req := &model.Request{System: system, MaxTokens: a.opt.Model.MaxTokens, Messages: []model.Wire{w}}
 	for attempt := 0; ; attempt++ {
 		began := a.opt.Clock()
 		answer, paid, err := a.attempt(ctx, m, req, true, nil)
@@ -46,10 +46,10 @@ func (a *Agent) askAside(ctx context.Context, m model.Model, system string, e tr
 			return answer.Item.Text(), nil
 		}
 		me, ok := errors.AsType[*model.Error](err)
-		if !ok || !me.Retryable() || attempt >= a.opt.Retry.Max || me.RetryAfter > a.opt.Retry.After || ctx.Err() != nil {
+		if !ok || !me.Retryable() || attempt >= a.opt.Model.Retry.Max || me.RetryAfter > a.opt.Model.Retry.After || ctx.Err() != nil {
 			return "", err
 		}
-		if err := a.opt.Sleep(ctx, a.opt.Retry.delay(attempt, me.RetryAfter, a.opt.Rand())); err != nil {
+		if err := a.opt.Sleep(ctx, a.opt.Model.Retry.delay(attempt, me.RetryAfter, a.opt.Rand())); err != nil {
 			return "", err
 		}
 	}

@@ -94,7 +94,7 @@ func (a *Agent) goOnFrom(res *event.Result) {
 
 // Await waits until there is something for the agent to answer: queued input, or what has
 // become of work in the background. [Agent.Run] without input takes it in. It waits as long
-// as a call in the background is awaited (see [tool.Detacher]), and as a [Mate] works; ErrNothingToDo says
+// as a call in the background is awaited (see [tool.Detacher]), and as a [Teammate] works; ErrNothingToDo says
 // that nothing will come.
 func (a *Agent) Await(ctx context.Context) error { return a.await(ctx, nil) }
 

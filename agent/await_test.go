@@ -104,7 +104,7 @@ func TestWorkAnswersWhatGoesOnInTheBackground(t *testing.T) {
 		store := memory.New()
 		m := play(t, step{uses: []transcript.ToolUse{use("c1", "work", `{}`)}}, step{text: "it runs"}, step{text: "it is done"})
 		a := newAgent(t, m, agent.Options{
-			Sessions: session.New(store, nil), Tools: registry(t, part{work}), Background: agent.NewBackground(nil), MaxTurns: 3,
+			Sessions: session.New(store, nil), Tools: registry(t, part{work}), Background: agent.NewBackground(nil), Limits: agent.Limits{MaxTurns: 3},
 		})
 		all := works(t.Context(), t, a, func() {
 			go func() {
@@ -129,7 +129,7 @@ func TestWorkIsBoundAsAWhole(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		work := newSlow("work", 0)
 		m := play(t, step{uses: []transcript.ToolUse{use("c1", "work", `{}`)}}, step{text: "it runs"}, step{text: "not any more"})
-		a := newAgent(t, m, agent.Options{Tools: registry(t, part{work}), Background: agent.NewBackground(nil), MaxTurns: 2})
+		a := newAgent(t, m, agent.Options{Tools: registry(t, part{work}), Background: agent.NewBackground(nil), Limits: agent.Limits{MaxTurns: 2}})
 		all := works(t.Context(), t, a, func() { work.end <- tool.Text("done") })
 		if res := last(t, all); res.Reason != event.ReasonMaxTurns || res.Turns != 2 {
 			t.Errorf("%+v", res)

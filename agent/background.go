@@ -65,8 +65,8 @@ func NewBackground(o *BackgroundOptions) *Background {
 	return b
 }
 
-// Behind is a call in the background.
-type Behind struct {
+// BackgroundTask is a call in the background.
+type BackgroundTask struct {
 	Use, Tool string
 	Began     time.Time
 	Running   bool
@@ -77,18 +77,18 @@ type Behind struct {
 // backJob is a job in the background.
 type backJob struct {
 	*job
-	about Behind
+	about BackgroundTask
 	read  int64 // how much of its output was read
 }
 
 // List returns the calls that run and the newest of those that have ended, oldest first.
-func (b *Background) List() []Behind {
+func (b *Background) List() []BackgroundTask {
 	if b == nil {
 		return nil
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	list := make([]Behind, len(b.jobs))
+	list := make([]BackgroundTask, len(b.jobs))
 	for i, j := range b.jobs {
 		list[i] = j.about
 	}
@@ -111,7 +111,7 @@ var ErrNoTask = errors.New("no such task in the background")
 
 // Output returns a call, what it has written since the last time, and how many bytes
 // before that are lost because they were too many.
-func (b *Background) Output(use string) (about Behind, text []byte, lost int64, err error) {
+func (b *Background) Output(use string) (about BackgroundTask, text []byte, lost int64, err error) {
 	if b == nil {
 		return about, nil, 0, ErrNoTask
 	}
@@ -241,7 +241,7 @@ func behind(use string) string {
 func (b *Background) add(j *job) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	k := &backJob{job: j, about: Behind{Use: j.c.use.ID, Tool: j.c.use.Name, Began: b.a.opt.Clock(), Running: true}}
+	k := &backJob{job: j, about: BackgroundTask{Use: j.c.use.ID, Tool: j.c.use.Name, Began: b.a.opt.Clock(), Running: true}}
 	b.jobs = append(b.jobs, k)
 	if b.closed {
 		j.stop(errStopped)

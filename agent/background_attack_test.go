@@ -126,7 +126,7 @@ func TestAStoreThatFailsWhileACallGoesIntoTheBackground(t *testing.T) {
 		work, person := newSlow("work", 0), &gives{err: approval.ErrLeave}
 		work.readOnly = true
 		bash := command("Bash")
-		o := asking(agent.Options{Sessions: session.New(store, nil), Tools: registry(t, work, bash), Background: agent.NewBackground(nil), Ask: person.ask})
+		o := asking(agent.Options{Sessions: session.New(store, nil), Tools: registry(t, work, bash), Background: agent.NewBackground(nil), Permissions: agent.Permissions{Ask: person.ask}})
 		h := newHouse(t, o, []step{{uses: []transcript.ToolUse{use("c1", "work", `{}`), delegate("c2", "scout", "push", "")}}},
 			map[string]*fake{"scout": play(t, pushing(1))}, kind("scout"))
 		if _, err := h.parent.Prompt(t.Context(), "begin"); !errors.Is(err, approval.ErrLeave) {

@@ -323,8 +323,8 @@ func TestAQuestionKeepsACallInItsTurn(t *testing.T) {
 	}}, late(time.Millisecond)}
 	back := agent.NewBackground(nil)
 	o := agent.Options{Tools: registry(t, asks), Background: back}
-	o.Permissions.Mode = policy.ModeDefault
-	o.Permissions.CanUseTool = nil
+	o.Permissions.Config.Mode = policy.ModeDefault
+	o.Permissions.Config.CanUseTool = nil
 	a := newAgent(t, play(t, step{uses: []transcript.ToolUse{use("c1", "asks", `{}`)}}), o)
 	d := a.Driver(nil)
 	if err := d.Submit(t.Context(), transcript.Text{Text: "begin"}); err != nil {
@@ -363,8 +363,8 @@ func TestAModelLooksAfterItsTasks(t *testing.T) {
 		}, during: func(context.Context) { <-work.began; <-work.began }},
 		step{text: "done"}, step{text: "done"})
 	o := agent.Options{Tools: registry(t, append(tools, work)...), Background: back}
-	o.Permissions.Mode = policy.ModeDefault
-	o.Ask = func(_ context.Context, q approval.Question) (approval.Answer, error) {
+	o.Permissions.Config.Mode = policy.ModeDefault
+	o.Permissions.Ask = func(_ context.Context, q approval.Question) (approval.Answer, error) {
 		if q.Tool != "work" {
 			t.Errorf("asked about %s", q.Tool)
 		}

@@ -113,7 +113,7 @@ func (b *Background) unknown(id string, err error) (tool.Result, error) {
 }
 
 // line says how a task is doing.
-func (t Behind) line(now time.Time) string {
+func (t BackgroundTask) line(now time.Time) string {
 	how := fmt.Sprintf("has run for %s", now.Sub(t.Began).Round(time.Second))
 	switch {
 	case !t.Running && t.Stopped:

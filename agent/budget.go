@@ -15,22 +15,18 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// The errors of a model call that the budget of a run does not allow.
-var (
-	// ErrBudget says that the budget of the run is used up.
-	ErrBudget = errors.New("the budget of the run is used up")
-	// ErrNoPrice says that nobody knows what a model costs; see [PriceError].
-	ErrNoPrice error = &codedError{"usage", "it is not known what the model costs"}
-)
+// ErrBudget says that the budget of the run is used up.
+var ErrBudget = errors.New("the budget of the run is used up")
 
-// PriceError refuses a model whose calls cannot be held to a budget. It wraps [ErrNoPrice].
+// PriceError refuses a model whose calls cannot be held to a budget: nobody knows what they cost.
 type PriceError struct{ Model string } // PROVIDER/MODEL
 
 func (e *PriceError) Error() string {
 	return fmt.Sprintf("a budget in US dollars needs the price of %s, which is not known", e.Model)
 }
 
-func (e *PriceError) Unwrap() error { return ErrNoPrice }
+// OutcomeCode is the code of the outcome that a program ends with (docs/cli.md).
+func (e *PriceError) OutcomeCode() string { return "usage" }
 
 // Hint says how to give a price.
 func (e *PriceError) Hint() string {
@@ -69,15 +65,15 @@ func (a *Agent) makeBudget() error {
 	switch {
 	case a.opt.parent != nil:
 		a.budget = a.opt.parent.budget
-	case a.opt.Run != nil:
-		a.budget = a.opt.Run.budget
+	case a.opt.Permissions.Run != nil:
+		a.budget = a.opt.Permissions.Run.budget
 	default:
 		a.budget = &budget{}
 	}
 	if a.opt.parent == nil {
-		a.budget.ask(a.opt.MaxBudgetUSD, a.opt.MaxTotalTokens)
+		a.budget.ask(a.opt.Limits.MaxBudgetUSD, a.opt.Limits.MaxTotalTokens)
 	}
-	return a.budget.prices(a.model, a.opt.Fallback)
+	return a.budget.prices(a.model, a.opt.Model.Fallback)
 }
 
 // ask takes what options say: 0 leaves the bound, and infinity or less than 0 lifts it.

@@ -64,7 +64,7 @@ func (l *loop) callModel(ctx context.Context) (Step, bool, error) {
 	if len(uses) > 0 {
 		l.turn.cutOff = 0
 		l.openRound(uses)
-		if l.a.opt.Hooks.Outside(hook.PreToolUse) { // what others hear of is on disk
+		if l.a.opt.Hooks.Registry.Outside(hook.PreToolUse) { // what others hear of is on disk
 			return Step{}, false, l.write(ctx, entries...)
 		}
 		more, err := l.plan(ctx)
@@ -182,7 +182,7 @@ func (l *loop) answerFrom(ctx context.Context, enc *encoder) (transcript.Item, s
 func (l *loop) insist(ctx context.Context, enc *encoder) (transcript.Item, error) {
 	req := &model.Request{
 		System: l.offer.system, Tools: l.offer.specs, Messages: enc.wires,
-		MaxTokens: l.a.opt.MaxTokens, Effort: l.a.opt.Effort,
+		MaxTokens: l.a.opt.Model.MaxTokens, Effort: l.a.opt.Model.Effort,
 	}
 	for attempt := 0; ; attempt++ {
 		info, began := enc.m.Info(), l.a.opt.Clock()
@@ -218,14 +218,14 @@ func (l *loop) paidInVain(ctx context.Context) error {
 // again waits after a failed attempt; false: there is to be no other.
 func (l *loop) again(ctx context.Context, err error, attempt int) bool {
 	me, ok := errors.AsType[*model.Error](err)
-	if !ok || !me.Retryable() || attempt >= l.a.opt.Retry.Max || ctx.Err() != nil {
+	if !ok || !me.Retryable() || attempt >= l.a.opt.Model.Retry.Max || ctx.Err() != nil {
 		return false
 	}
-	if me.RetryAfter > l.a.opt.Retry.After {
-		l.tell(event.Notice{Text: tooLongToWait(me, l.a.opt.Retry.After)})
+	if me.RetryAfter > l.a.opt.Model.Retry.After {
+		l.tell(event.Notice{Text: tooLongToWait(me, l.a.opt.Model.Retry.After)})
 		return false
 	}
-	delay := l.a.opt.Retry.delay(attempt, me.RetryAfter, l.a.opt.Rand())
+	delay := l.a.opt.Model.Retry.delay(attempt, me.RetryAfter, l.a.opt.Rand())
 	l.tell(event.Retrying{Err: err, Attempt: attempt + 1, Delay: delay})
 	return l.a.opt.Sleep(ctx, delay) == nil
 }

@@ -64,7 +64,7 @@ func TestFilesAreSavedInTheLog(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := session.New(memory.New(), nil)
-	o := agent.Options{Sessions: s, Tools: registry(t, fileTools(t, dir)...), Mask: masker(t), Permissions: freely}
+	o := agent.Options{Sessions: s, Tools: registry(t, fileTools(t, dir)...), Mask: masker(t), Permissions: agent.Permissions{Config: freely}}
 	m := play(t,
 		step{uses: usesOf(use("r", "Read", `{"file_path":"a"}`), use("r2", "Read", `{"file_path":"env"}`))},
 		step{uses: usesOf(
@@ -123,7 +123,7 @@ func TestFilesAreSavedInTheLog(t *testing.T) {
 func TestFilesOfSubagentsAreSavedWithThePlaceInTheirParents(t *testing.T) {
 	dir := t.TempDir()
 	child := play(t, step{uses: usesOf(use("w", "Write", `{"file_path":"a","content":"x"}`))}, step{text: "done"})
-	h := newHouse(t, agent.Options{Tools: registry(t, fileTools(t, dir)...), Permissions: freely},
+	h := newHouse(t, agent.Options{Tools: registry(t, fileTools(t, dir)...), Permissions: agent.Permissions{Config: freely}},
 		[]step{{uses: usesOf(delegate("c1", "a", "do it", ""))}, {text: "fine"}}, map[string]*fake{"a": child}, kind("a"))
 	prompt(t, h.parent, "begin")
 	children := h.children()

@@ -80,7 +80,7 @@ func TestACompactionThatFailsIsTriedOnceInATurn(t *testing.T) {
 			s := sessions(t)
 			m := play(t, step{text: long}, step{text: long}, story, round("c1"), round("c2"), step{text: "done"})
 			m.info.Context = 2000
-			a := newAgent(t, m, agent.Options{Sessions: s, Tools: registry(t, says("T", "x")), Retry: agent.Retry{Max: -1}})
+			a := newAgent(t, m, agent.Options{Sessions: s, Tools: registry(t, says("T", "x")), Model: agent.ModelOptions{Retry: agent.Retry{Max: -1}}})
 			prompt(t, a, "a")
 			prompt(t, a, "b")
 			all := events(t, a, "c")
@@ -120,7 +120,7 @@ func TestACompactionThatDoesNotHelp(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			fired = 0
 			m := play(t, step{text: "1"}, step{text: "2"}, round("c1"), round("c2"), round("c3"), step{text: "done"})
-			a := newAgent(t, m, agent.Options{Hooks: hooks, Tools: registry(t, says("T", "x")), Compact: o})
+			a := newAgent(t, m, agent.Options{Hooks: agent.Hooks{Registry: hooks}, Tools: registry(t, says("T", "x")), Compact: o})
 			prompt(t, a, "a")
 			prompt(t, a, "b")
 			fired = 0
@@ -221,7 +221,7 @@ func TestAStoreThatFailsDuringACompaction(t *testing.T) {
 func TestASummaryCounts(t *testing.T) {
 	m := play(t, step{text: long}, step{text: long}, step{text: "the story", usage: &transcript.Usage{Output: 1000}}, step{text: "on"})
 	m.info.Context, m.info.Price = 2000, &model.Price{Output: 1000}
-	a := newAgent(t, m, agent.Options{MaxBudgetUSD: 0.5})
+	a := newAgent(t, m, agent.Options{Limits: agent.Limits{MaxBudgetUSD: 0.5}})
 	prompt(t, a, "a")
 	prompt(t, a, "b")
 	if r := prompt(t, a, "c"); r.Reason != event.ReasonBudget || r.CostUSD != 1 || r.Usage.Output != 1000 {

@@ -53,7 +53,7 @@ func approvalCase(t *testing.T, c corpus.Case) {
 	call := step{uses: []transcript.ToolUse{use("c1", "danger", push)}}
 	a = newAgent(t, play(t, call, step{text: "ok"}, call, step{text: "ok"}), asking(agent.Options{
 		Sessions: s, Session: session.RestoreOptions{SessionID: "one"}, Tools: registry(t, danger),
-		Ask: func(ctx context.Context, _ approval.Question) (approval.Answer, error) {
+		Permissions: agent.Permissions{Ask: func(ctx context.Context, _ approval.Question) (approval.Answer, error) {
 			if asked++; asked == 1 && slices.Contains(kinds(t, s, "one"), record.KindToolStarted) {
 				t.Error("the tool has started before there is an answer")
 			}
@@ -72,7 +72,7 @@ func approvalCase(t *testing.T, c corpus.Case) {
 				return approval.Answer{Decision: approval.Allow, Input: patch}, nil
 			}
 			return approval.Answer{}, approval.ErrLeave
-		},
+		}},
 	}))
 	var resolved *event.ApprovalResolved
 	finished := false

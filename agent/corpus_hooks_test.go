@@ -103,7 +103,7 @@ func inputCase(t *testing.T, c corpus.Case, name string, expect map[string]json.
 		}
 		s.o.Session = session.RestoreOptions{SessionID: settings.SessionID, Opened: session.Opened{CWD: t.TempDir()}}
 		if settings.PermissionMode != "" {
-			s.o.Permissions.Mode = policy.Mode(settings.PermissionMode)
+			s.o.Permissions.Config.Mode = policy.Mode(settings.PermissionMode)
 		}
 		saw := s.run(t).of(event)
 		if len(saw) == 0 {
@@ -189,7 +189,7 @@ func callCase(t *testing.T, c corpus.Case, name string, expect map[string]json.R
 			}
 		}
 		var e echo
-		a := newAgent(t, calls(t, name, `{"command":"make"}`), agent.Options{Hooks: r, Tools: registry(t, e.tool(name))})
+		a := newAgent(t, calls(t, name, `{"command":"make"}`), agent.Options{Hooks: agent.Hooks{Registry: r}, Tools: registry(t, e.tool(name))})
 		prompt(t, a, "go")
 		got := results(t, a)["c1"]
 		if want := expect["executed"]; want != nil && (len(e.ran) > 0) != (string(want) == "true") {
@@ -282,8 +282,8 @@ func effectCase(t *testing.T, field string) {
 	var e echo
 	m := calls(t, "Bash", `{"command":"make"}`)
 	a := newAgent(t, m, agent.Options{
-		Sessions: session.New(memory.New(), nil), Tools: registry(t, tool.Tool(e.tool("Bash"))), Hooks: hooking(t, moment, saying(out)),
-		Permissions: policy.Config{Mode: mode, Folders: []string{"/p"}},
+		Sessions: session.New(memory.New(), nil), Tools: registry(t, tool.Tool(e.tool("Bash"))), Hooks: agent.Hooks{Registry: hooking(t, moment, saying(out))},
+		Permissions: agent.Permissions{Config: policy.Config{Mode: mode, Folders: []string{"/p"}}},
 	})
 	all := events(t, a, "go")
 	if told := results(t, a)["c1"].Text(); !holds(&e, m, told, all) {

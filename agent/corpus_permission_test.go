@@ -58,9 +58,9 @@ func unansweredCase(t *testing.T, c corpus.Case) {
 	c.Decode(t, c.Expect(), &expect)
 	bash := command("Bash")
 	o := agent.Options{Tools: registry(t, bash)}
-	o.Permissions.Policies = []policy.Named{{Name: "own", Policy: always(policy.Effect(given.Policy))}}
+	o.Permissions.Config.Policies = []policy.Named{{Name: "own", Policy: always(policy.Effect(given.Policy))}}
 	if given.Handler != "" {
-		o.Ask = func(context.Context, approval.Question) (approval.Answer, error) {
+		o.Permissions.Ask = func(context.Context, approval.Question) (approval.Answer, error) {
 			return approval.Answer{}, errors.New(given.Handler)
 		}
 	}
@@ -187,7 +187,7 @@ func (g *gate) play(op string) {
 		offered = append(offered, gated{g, name})
 	}
 	m := play(g, step{uses: []transcript.ToolUse{{ID: "c1", Name: name, Input: in}}}, step{text: "ok"})
-	a, err := agent.New(m, &agent.Options{Tools: registry(g, offered...), Permissions: p, Hooks: g.hooks()})
+	a, err := agent.New(m, &agent.Options{Tools: registry(g, offered...), Permissions: agent.Permissions{Config: p}, Hooks: agent.Hooks{Registry: g.hooks()}})
 	if err != nil {
 		g.Fatal(err)
 	}
@@ -434,14 +434,14 @@ func testOrderOfTheGates(t *testing.T) {
 		return tool.Text("x"), nil
 	}}
 	a, err := agent.New(play(t, step{uses: []transcript.ToolUse{use("c1", "Bash", `{}`)}}, step{text: "ok"}), &agent.Options{
-		Tools: registry(t, bash), Hooks: hooks,
-		Permissions: policy.Config{
+		Tools: registry(t, bash), Hooks: agent.Hooks{Registry: hooks},
+		Permissions: agent.Permissions{Config: policy.Config{
 			Limits: []policy.Named{note("sandbox")}, Policies: []policy.Named{note("policies")},
 			CanUseTool: func(context.Context, policy.Request) (policy.Verdict, error) {
 				order = append(order, "canUseTool")
 				return policy.Verdict{Effect: policy.Allow}, nil
 			},
-		},
+		}},
 	})
 	if err != nil {
 		t.Fatal(err)

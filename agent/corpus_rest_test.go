@@ -52,7 +52,7 @@ func testTheClockJumpsBack(t *testing.T) {
 	s := sessions(t)
 	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	clock := func() time.Time { now = now.Add(-time.Hour); return now }
-	a := newAgent(t, play(t, step{text: "one"}, step{text: "two"}), agent.Options{Sessions: s, Clock: clock, AskTimeout: time.Minute})
+	a := newAgent(t, play(t, step{text: "one"}, step{text: "two"}), agent.Options{Sessions: s, Clock: clock, Permissions: agent.Permissions{AskTimeout: time.Minute}})
 	prompt(t, a, "a")
 	if res := prompt(t, a, "b"); res.Reason != event.ReasonCompleted {
 		t.Errorf("%s: %v", res.Reason, res.Err)

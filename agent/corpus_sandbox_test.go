@@ -35,7 +35,7 @@ func confined(t testing.TB, s *sandbox.Settings) agent.Options {
 	if err != nil {
 		t.Fatal(err)
 	}
-	o := agent.Options{Permissions: policy.Config{Mode: policy.ModeDefault, Folders: []string{dir}}}
+	o := agent.Options{Permissions: agent.Permissions{Config: policy.Config{Mode: policy.ModeDefault, Folders: []string{dir}}}}
 	with := &shell.Options{}
 	if s != nil {
 		checker, err := sandbox.NewChecker(s, &sandbox.Options{Home: "/home/me", Trusted: true})
@@ -47,9 +47,9 @@ func confined(t testing.TB, s *sandbox.Settings) agent.Options {
 			missing.Skip(t, "the kernel sandbox cannot be opened here, holdfast doctor says why: %v", err)
 		}
 		t.Cleanup(func() { _ = with.Sandbox.Close() })
-		o.Permissions.Limits = []policy.Named{{Name: "sandbox settings", Policy: checker}}
-		o.Permissions.AutoAllowConfined = with.Sandbox.AutoAllow()
-		o.Sandbox, o.Profile = with.Sandbox.Status(), with.Sandbox.Digest()
+		o.Permissions.Config.Limits = []policy.Named{{Name: "sandbox settings", Policy: checker}}
+		o.Permissions.Config.AutoAllowConfined = with.Sandbox.AutoAllow()
+		o.Permissions.Sandbox, o.Permissions.Profile = with.Sandbox.Status(), with.Sandbox.Digest()
 	}
 	folders, err := folder.Open(dir)
 	if err != nil {
@@ -94,16 +94,16 @@ func autoAllowCase(t *testing.T, c corpus.Case) {
 	}
 	o := confined(t, s)
 	if given.PermissionMode != "" {
-		o.Permissions.Mode = given.PermissionMode
+		o.Permissions.Config.Mode = given.PermissionMode
 	}
-	if o.Permissions.Mode == policy.ModePlan {
+	if o.Permissions.Config.Mode == policy.ModePlan {
 		// What certainly changes nothing runs in plan mode here (docs/permissions.md):
 		// the case is about what the mode blocks.
 		in.Command += " > made"
 	}
 	called := 0
 	if given.CanUseTool != "" {
-		o.Permissions.CanUseTool = func(context.Context, policy.Request) (policy.Verdict, error) {
+		o.Permissions.Config.CanUseTool = func(context.Context, policy.Request) (policy.Verdict, error) {
 			called++
 			return policy.Verdict{Effect: given.CanUseTool}, nil
 		}
@@ -113,7 +113,7 @@ func autoAllowCase(t *testing.T, c corpus.Case) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		o.Hooks = hooking(t, event, saying(hook.Output{Block: word == "block"}))
+		o.Hooks.Registry = hooking(t, event, saying(hook.Output{Block: word == "block"}))
 	}
 	if in.Command == "" {
 		in.Command = "echo hi"
@@ -154,7 +154,7 @@ func TestAModelInTheSandbox(t *testing.T) {
 	if err := json.Unmarshal([]byte(payloads(t, s, "one", "decision")[0]), &d); err != nil {
 		t.Fatal(err)
 	}
-	if d.By != "sandbox" || d.Profile != o.Profile || d.Profile == "" || d.Sandbox != o.Sandbox {
+	if d.By != "sandbox" || d.Profile != o.Permissions.Profile || d.Profile == "" || d.Sandbox != o.Permissions.Sandbox {
 		t.Errorf("decided %+v", d)
 	}
 }
@@ -162,9 +162,9 @@ func TestAModelInTheSandbox(t *testing.T) {
 // Plan mode still asks, autoAllow or not.
 func TestPlanModeInTheSandboxAsks(t *testing.T) {
 	o := confined(t, &sandbox.Settings{AutoAllowBashIfSandboxed: new(true)})
-	o.Permissions.Mode = policy.ModePlan
+	o.Permissions.Config.Mode = policy.ModePlan
 	person := &gives{answer: approval.Answer{Decision: approval.Deny}}
-	o.Ask = person.ask
+	o.Permissions.Ask = person.ask
 	prompt(t, newAgent(t, play(t, bashes("touch x"), step{text: "ok"}), o), "go")
 	if len(person.asked) != 1 || !person.asked[0].Requests[0].Confined {
 		t.Errorf("asked %+v", person.asked)
@@ -175,9 +175,9 @@ func TestPlanModeInTheSandboxAsks(t *testing.T) {
 // approved in the sandbox does not run without it.
 func TestAModelWantsOutOfTheSandbox(t *testing.T) {
 	o := confined(t, &sandbox.Settings{AllowUnsandboxedCommands: new(true)})
-	o.Permissions.Mode = policy.ModeBypass
+	o.Permissions.Config.Mode = policy.ModeBypass
 	person := &gives{answer: approval.Answer{Decision: approval.AllowSession}}
-	o.Ask = person.ask
+	o.Permissions.Ask = person.ask
 	first := step{uses: []transcript.ToolUse{use("c1", "Bash", `{"command":"echo $HOLDFAST_SANDBOX.","dangerouslyDisableSandbox":true}`)}}
 	a := newAgent(t, play(t, first, step{text: "ok"}), o)
 	prompt(t, a, "go")
@@ -199,7 +199,7 @@ func TestAYesInTheSandboxIsNoneWithout(t *testing.T) {
 	l := leave(t, o, bashes("touch ran"))
 	l.answer(t, approval.Answer{Decision: approval.Allow, By: "ann"})
 	bare := confined(t, nil)
-	bare.Permissions.Folders = o.Permissions.Folders
+	bare.Permissions.Config.Folders = o.Permissions.Config.Folders
 	a := l.again(t, play(t, step{text: "ok"}), bare)
 	goOn(t, a)
 	if got := results(t, a)["c1"].Text(); !strings.Contains(got, "what was approved has changed") {
@@ -239,7 +239,7 @@ func childCase(t *testing.T, c corpus.Case) {
 		if err := hooks.On(event, blocked, saying(hook.Output{Block: true})); err != nil {
 			t.Fatal(err)
 		}
-		o.Hooks = hooks
+		o.Hooks.Registry = hooks
 	}
 	h := newHouse(t, o, []step{{uses: []transcript.ToolUse{delegate("d", "kid", "do it", "")}}, {text: "done"}}, map[string]*fake{
 		"kid": play(t, step{uses: []transcript.ToolUse{use("k", in.Calls, push)}}, step{text: "tried"}),

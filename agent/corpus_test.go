@@ -259,7 +259,7 @@ func TestOneGoroutineAtATime(t *testing.T) {
 	if _, err := agent.New(nil, nil); err == nil {
 		t.Error("an agent without a model")
 	}
-	if _, err := agent.New(m, &agent.Options{Permissions: policy.Config{Mode: "yolo"}}); err == nil {
+	if _, err := agent.New(m, &agent.Options{Permissions: agent.Permissions{Config: policy.Config{Mode: "yolo"}}}); err == nil {
 		t.Error("an agent with an unknown mode")
 	}
 }

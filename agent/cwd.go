@@ -10,7 +10,7 @@ import (
 
 // folder is the session's folder.
 func (a *Agent) folder() string {
-	if folders := a.opt.Permissions.Folders; len(folders) > 0 {
+	if folders := a.opt.Permissions.Config.Folders; len(folders) > 0 {
 		return folders[0]
 	}
 	return a.opt.Session.Opened.CWD
@@ -19,7 +19,7 @@ func (a *Agent) folder() string {
 // workingDirectory is the folder that is on record of a new session when nobody says: the first of its folders,
 // else that of this process.
 func workingDirectory(o *Options) string {
-	if folders := o.Permissions.Folders; len(folders) > 0 {
+	if folders := o.Permissions.Config.Folders; len(folders) > 0 {
 		return folders[0]
 	}
 	dir, err := os.Getwd()
@@ -83,7 +83,7 @@ func (l *loop) goBack(dir string) {
 
 // watch has files watched for hooks. Names count from the current directory.
 func (a *Agent) watch(paths []string) error {
-	if a.opt.Watch == nil {
+	if a.opt.Hooks.Watch == nil {
 		return errors.New("nothing watches files here")
 	}
 	full := make([]string, len(paths))
@@ -92,5 +92,5 @@ func (a *Agent) watch(paths []string) error {
 			full[i] = filepath.Join(a.cwd(), p)
 		}
 	}
-	return a.opt.Watch(full)
+	return a.opt.Hooks.Watch(full)
 }

@@ -21,7 +21,7 @@
 //
 // What a tool call may do is decided by the guards of package policy, made from
 // [Options].Permissions. Where they ask, a question is put on record first; then
-// whoever answers first has answered: the person behind [Options].Ask, a [Driver]'s
+// whoever answers first has answered: the person behind [Permissions].Ask, a [Driver]'s
 // host, or another program (package approval). A question outlives the process: the
 // next agent of the session asks it again, or acts on the answer, once.
 //

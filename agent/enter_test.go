@@ -18,7 +18,7 @@ func TestASessionBeginsWhereItsHostGoes(t *testing.T) {
 	open := session.RestoreOptions{SessionID: "one", Opened: session.Opened{CWD: "/p"}}
 	m := play(t, step{text: "ok"})
 	a := newAgent(t, m, agent.Options{Sessions: s, Session: open, Enter: func(ctx context.Context) (string, string, error) {
-		if of := agent.Of(ctx); of == nil || of.SessionID() != "one" {
+		if of := agent.FromContext(ctx); of == nil || of.SessionID() != "one" {
 			t.Errorf("of %v", of)
 		}
 		return "/p/side", "You are in /p/side.", nil

@@ -67,15 +67,17 @@ func ExampleNew_secure() {
 	a, err := agent.New(m, &agent.Options{
 		Sessions: session.New(memory.New(), nil),
 		Session:  session.RestoreOptions{SessionID: "analysis-session"},
-		Permissions: policy.Config{
-			Mode:       policy.ModeBypass,
-			CanUseTool: policy.CanUse(policy.Composite{noBash, policy.ReadOnly{}}),
-			Limits:     []policy.Named{{Name: "sandbox", Policy: box}},
+		Permissions: agent.Permissions{
+			Config: policy.Config{
+				Mode:       policy.ModeBypass,
+				CanUseTool: policy.CanUse(policy.Composite{noBash, policy.ReadOnly{}}),
+				Limits:     []policy.Named{{Name: "sandbox", Policy: box}},
+			},
+			Sandbox: "checker",
 		},
-		Sandbox: "checker",
-		Hooks:   hooks,
-		Tools:   reader(),
-		System:  "You are a code analysis assistant.",
+		Hooks:  agent.Hooks{Registry: hooks},
+		Tools:  reader(),
+		System: "You are a code analysis assistant.",
 	})
 	if err != nil {
 		fmt.Println(err)

@@ -68,7 +68,7 @@ func ExampleNew() {
 // Run yields what happens as it happens.
 func ExampleAgent_Run() {
 	m := playOf(`steps: [{tool_uses: [{tool: Clock, input: {zone: UTC}}]}, {text: "it is noon"}]`)
-	a, err := agent.New(m, &agent.Options{Tools: clock(), Permissions: policy.Config{Mode: policy.ModePlan}})
+	a, err := agent.New(m, &agent.Options{Tools: clock(), Permissions: agent.Permissions{Config: policy.Config{Mode: policy.ModePlan}}})
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -176,9 +176,9 @@ func ExampleOptions_ask() {
 		m := playOf(`steps: [{tool_uses: [{tool: Write, input: {}}]}, {text: done}]`)
 		a, err := agent.New(m, &agent.Options{
 			Sessions: sessions, Session: session.RestoreOptions{SessionID: "notes"}, Tools: write,
-			Ask: func(context.Context, approval.Question) (approval.Answer, error) {
+			Permissions: agent.Permissions{Ask: func(context.Context, approval.Question) (approval.Answer, error) {
 				return approval.Answer{}, approval.ErrLeave
-			},
+			}},
 		})
 		if err != nil {
 			fmt.Println(err)

@@ -23,10 +23,12 @@ func TestTimeRunsOut(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			bash := command("Bash")
 			o := asking(agent.Options{
-				Tools: registry(t, bash), AskTimeout: 5 * time.Minute,
-				Ask: func(ctx context.Context, _ approval.Question) (approval.Answer, error) {
-					<-ctx.Done()
-					return approval.Answer{}, context.Cause(ctx)
+				Tools: registry(t, bash), Permissions: agent.Permissions{
+					AskTimeout: 5 * time.Minute,
+					Ask: func(ctx context.Context, _ approval.Question) (approval.Answer, error) {
+						<-ctx.Done()
+						return approval.Answer{}, context.Cause(ctx)
+					},
 				},
 			})
 			if stored {
@@ -53,7 +55,7 @@ func TestAYesAfterTheTimeIsANo(t *testing.T) {
 	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	bash := command("Bash")
 	a := newAgent(t, play(t, pushing(1), step{text: "ok"}), asking(agent.Options{
-		Tools: registry(t, bash), AskTimeout: time.Minute, Clock: func() time.Time { return now },
+		Tools: registry(t, bash), Permissions: agent.Permissions{AskTimeout: time.Minute}, Clock: func() time.Time { return now },
 	}))
 	d := a.Driver(nil)
 	if err := d.Submit(t.Context(), transcript.Text{Text: "go"}); err != nil {
@@ -79,7 +81,7 @@ func TestCancellingAnswersTheQuestion(t *testing.T) {
 		var a *agent.Agent
 		a = newAgent(t, play(t, pushing(2), step{text: "later"}), asking(agent.Options{
 			Sessions: s, Session: session.RestoreOptions{SessionID: "one"}, Tools: registry(t, bash),
-			Ask: func(ctx context.Context, _ approval.Question) (approval.Answer, error) {
+			Permissions: agent.Permissions{Ask: func(ctx context.Context, _ approval.Question) (approval.Answer, error) {
 				if theirs != nil {
 					if _, err := elsewhere(t, s, "one", *theirs); err != nil {
 						t.Error(err)
@@ -88,7 +90,7 @@ func TestCancellingAnswersTheQuestion(t *testing.T) {
 				a.Interrupt()
 				<-ctx.Done()
 				return approval.Answer{}, ctx.Err()
-			},
+			}},
 		}))
 		var resolved []approval.Answer
 		all := events(t, a, "go")
@@ -124,7 +126,7 @@ func TestAHostMayChangeThePolicyWhileItIsTold(t *testing.T) {
 	// The consumer of the events is inside the loop's call: nothing may be locked.
 	s := sessions(t)
 	person := &gives{answer: approval.Answer{Decision: approval.AllowSession}}
-	a := newAgent(t, play(t, pushing(1), step{text: "ok"}), asking(agent.Options{Sessions: s, Tools: registry(t, command("Bash")), Ask: person.ask}))
+	a := newAgent(t, play(t, pushing(1), step{text: "ok"}), asking(agent.Options{Sessions: s, Tools: registry(t, command("Bash")), Permissions: agent.Permissions{Ask: person.ask}}))
 	for e, err := range a.Run(t.Context(), transcript.Text{Text: "go"}) {
 		if err != nil {
 			t.Fatal(err)
@@ -162,11 +164,11 @@ func TestAWaitingQuestionIsToldOf(t *testing.T) {
 			}
 			s := session.New(memory.New(), nil)
 			a := newAgent(t, play(t, pushing(1), step{text: "ok"}), asking(agent.Options{
-				Tools: registry(t, command("Bash")), Hooks: hooks, Sessions: s,
-				Ask: func(context.Context, approval.Question) (approval.Answer, error) {
+				Tools: registry(t, command("Bash")), Hooks: agent.Hooks{Registry: hooks}, Sessions: s,
+				Permissions: agent.Permissions{Ask: func(context.Context, approval.Question) (approval.Answer, error) {
 					time.Sleep(tt.after)
 					return approval.Answer{Decision: approval.Allow, By: "ann"}, nil
-				},
+				}},
 			}))
 			prompt(t, a, "go")
 			if got := strings.Join(told, " "); got != tt.want {

@@ -76,7 +76,7 @@ func TestAFormIsFilledIn(t *testing.T) {
 			o := guarded(t, s, registry(t, filling(c.form)), "allow mcp__asker__book")
 			if c.answer != nil {
 				person := &gives{answer: *c.answer}
-				o.Ask = person.ask
+				o.Permissions.Ask = person.ask
 			}
 			a := newAgent(t, play(t, booking(), step{text: "ok"}), o)
 			prompt(t, a, "go")
@@ -97,14 +97,14 @@ func TestOthersDoNotFillInAForm(t *testing.T) {
 	ofForm := func(r policy.Request) bool { return r.Form }
 	for name, change := range map[string]func(*agent.Options){
 		"the callback": func(o *agent.Options) {
-			o.Permissions.CanUseTool = func(_ context.Context, r policy.Request) (policy.Verdict, error) {
+			o.Permissions.Config.CanUseTool = func(_ context.Context, r policy.Request) (policy.Verdict, error) {
 				if !ofForm(r) {
 					return policy.Verdict{}, nil
 				}
 				return policy.Verdict{Effect: policy.Allow, Input: forged}, nil
 			}
 		},
-		"a mode": func(o *agent.Options) { o.Permissions.Mode = policy.ModeBypass },
+		"a mode": func(o *agent.Options) { o.Permissions.Config.Mode = policy.ModeBypass },
 		"a hook": func(o *agent.Options) {
 			hooks := hook.New(nil)
 			t.Cleanup(func() { hooks.Close() })
@@ -118,7 +118,7 @@ func TestOthersDoNotFillInAForm(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			o.Hooks = hooks
+			o.Hooks.Registry = hooks
 		},
 	} {
 		for _, there := range []bool{false, true} {
@@ -127,7 +127,7 @@ func TestOthersDoNotFillInAForm(t *testing.T) {
 				change(&o)
 				if there {
 					person := &gives{answer: approval.Answer{Decision: approval.Allow, Input: json.RawMessage(`{"content":{"seat":"1A"}}`)}}
-					o.Ask = person.ask
+					o.Permissions.Ask = person.ask
 				}
 				a := newAgent(t, play(t, booking(), step{text: "ok"}), o)
 				prompt(t, a, "go")
@@ -145,7 +145,7 @@ func TestOthersDoNotFillInAForm(t *testing.T) {
 func TestAFormIsFilledInFromElsewhere(t *testing.T) {
 	s := session.New(memory.New(), nil)
 	o := guarded(t, s, registry(t, filling(seatForm)), "allow mcp__asker__book")
-	o.Ask = func(ctx context.Context, _ approval.Question) (approval.Answer, error) {
+	o.Permissions.Ask = func(ctx context.Context, _ approval.Question) (approval.Answer, error) {
 		for _, wrong := range []string{"", `{"content":{}}`, `{"content":{"seat":"1A","more":1}}`} {
 			if _, err := elsewhere(t, s, "one", approval.Answer{Decision: approval.Allow, Input: giving(wrong)}); !errors.Is(err, approval.ErrInvalid) {
 				t.Errorf("%q: %v", wrong, err)
@@ -188,7 +188,7 @@ func TestAFilledInFormDoesNotOutliveItsProcess(t *testing.T) {
 	}
 	o := guarded(t, s, registry(t, tools), "allow mcp__asker__book")
 	person := &gives{answer: approval.Answer{Decision: approval.Allow, Input: json.RawMessage(`{"content":{"seat":"1A"}}`)}}
-	o.Ask = person.ask
+	o.Permissions.Ask = person.ask
 	gone := make(chan struct{})
 	go func() {
 		defer close(gone)
@@ -196,7 +196,7 @@ func TestAFilledInFormDoesNotOutliveItsProcess(t *testing.T) {
 	}()
 	<-filled
 	killed(t, s, o.Session.SessionID)
-	o.Ask = func(context.Context, approval.Question) (approval.Answer, error) {
+	o.Permissions.Ask = func(context.Context, approval.Question) (approval.Answer, error) {
 		t.Error("it is asked again")
 		return approval.Answer{Decision: approval.Deny}, nil
 	}

@@ -76,13 +76,13 @@ func TestUnasked(t *testing.T) {
 	}{{"asked about", false, policy.Allow, "other"}, {"denied", true, policy.Deny, "no shell"}} {
 		t.Run(c.name, func(t *testing.T) {
 			person := &gives{}
-			o := asking(agent.Options{Ask: person.ask})
+			o := asking(agent.Options{Permissions: agent.Permissions{Ask: person.ask}})
 			if c.deny {
 				p, err := policy.NewToolNameDenylist([]string{"Bash"})
 				if err != nil {
 					t.Fatal(err)
 				}
-				o.Permissions.Policies = []policy.Named{{Name: "no shell", Policy: p}}
+				o.Permissions.Config.Policies = []policy.Named{{Name: "no shell", Policy: p}}
 			}
 			none, err := tool.NewRegistry()
 			if err != nil {

@@ -65,15 +65,15 @@ func (a *Agent) record(ctx context.Context, entries []entry) error {
 // fire tells hooks of a moment, puts what they want of the policy in force, and
 // returns what is to be recorded. What they say to the model is the caller's.
 func (a *Agent) fire(ctx context.Context, in hook.Input) (hook.Outcome, []entry) {
-	if !a.opt.Hooks.Has(in.Event) {
+	if !a.opt.Hooks.Registry.Has(in.Event) {
 		return hook.Outcome{Event: in.Event}, nil
 	}
-	if log := a.openLog(); log != nil && a.opt.Hooks.Outside(in.Event) { // a command ends with the lease, too
+	if log := a.openLog(); log != nil && a.opt.Hooks.Registry.Outside(in.Event) { // a command ends with the lease, too
 		held, done := log.WhileHeld(ctx)
 		defer done()
 		ctx = held
 	}
-	out := a.opt.Hooks.Fire(ctx, a.about(in))
+	out := a.opt.Hooks.Registry.Fire(ctx, a.about(in))
 	entries := a.told(&out)
 	for _, u := range out.Updates {
 		if err := a.update(ctx, u); err != nil {
@@ -103,7 +103,7 @@ func (a *Agent) fire(ctx context.Context, in hook.Input) (hook.Outcome, []entry)
 
 // about fills in what every input has.
 func (a *Agent) about(in hook.Input) hook.Input {
-	in.SessionID, in.TranscriptPath = a.SessionID(), a.opt.TranscriptPath
+	in.SessionID, in.TranscriptPath = a.SessionID(), a.opt.Hooks.TranscriptPath
 	in.Agent, in.AgentType = cmp.Or(in.Agent, a.opt.Name), cmp.Or(in.AgentType, a.opt.kind)
 	in.CWD, in.Dir = cmp.Or(in.CWD, a.cwd()), cmp.Or(in.Dir, a.folder())
 	in.PermissionMode = string(a.Mode())
@@ -180,7 +180,7 @@ func opens(from, to policy.Mode) bool {
 // fire is Agent.fire for the loop: its ctx may be one that has ended already, and
 // hooks are still told, for a moment.
 func (l *loop) fire(ctx context.Context, in hook.Input) (hook.Outcome, []entry) {
-	if !l.a.opt.Hooks.Has(in.Event) {
+	if !l.a.opt.Hooks.Registry.Has(in.Event) {
 		return hook.Outcome{Event: in.Event}, nil
 	}
 	if ctx.Err() != nil {
@@ -263,7 +263,7 @@ func (l *loop) takeAsides(ctx context.Context) error {
 
 // saidLate takes in what those hooks have said that nobody waited for.
 func (l *loop) saidLate() (entries []entry) {
-	for _, out := range l.a.opt.Hooks.Late(l.a.SessionID()) {
+	for _, out := range l.a.opt.Hooks.Registry.Late(l.a.SessionID()) {
 		entries = append(entries, l.a.told(&out)...)
 		l.asides = append(l.asides, asides(out.Event, out.Context)...)
 	}

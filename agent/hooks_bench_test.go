@@ -49,7 +49,7 @@ func benchCalls(b *testing.B, s session.Store, hooks int) {
 	tools := registry(b, tool.Tool(says("Edit", "edited")))
 	b.ResetTimer()
 	for range b.N {
-		a := newAgent(b, &caller{left: calls}, agent.Options{Sessions: session.New(s, nil), Tools: tools, Hooks: r})
+		a := newAgent(b, &caller{left: calls}, agent.Options{Sessions: session.New(s, nil), Tools: tools, Hooks: agent.Hooks{Registry: r}})
 		prompt(b, a, "go")
 		if err := a.Close(); err != nil {
 			b.Fatal(err)

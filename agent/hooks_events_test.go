@@ -129,7 +129,7 @@ func scenes(t *testing.T) []scene {
 		}}, check: func(t *testing.T, in hook.Input) {
 			wants(in.Command.Name == "greet" && in.Command.Args == "ann" && in.Prompt == "/greet ann", t, in)
 		}},
-		{event: hook.Setup, o: agent.Options{Setup: "init"}, check: func(t *testing.T, in hook.Input) { wants(in.Trigger == "init", t, in) }},
+		{event: hook.Setup, o: agent.Options{Hooks: agent.Hooks{Setup: "init"}}, check: func(t *testing.T, in hook.Input) { wants(in.Trigger == "init", t, in) }},
 		{event: hook.SessionStart, check: func(t *testing.T, in hook.Input) { wants(in.Source == "startup" && in.Model == "m", t, in) }},
 		{event: hook.SessionStart, fork: true, check: func(t *testing.T, in hook.Input) { wants(in.Source == "fork", t, in) }},
 		{event: hook.SessionEnd, check: func(t *testing.T, in hook.Input) { wants(in.Reason == "other", t, in) }},
@@ -154,23 +154,23 @@ func scenes(t *testing.T) []scene {
 		}}}, check: func(t *testing.T, in hook.Input) {
 			wants(in.Tool.Error == "no such file" && !in.Tool.Interrupted, t, in)
 		}},
-		{event: hook.PermissionRequest, o: agent.Options{Permissions: asks, Ask: answers(approval.Allow)}, check: func(t *testing.T, in hook.Input) {
+		{event: hook.PermissionRequest, o: agent.Options{Permissions: agent.Permissions{Config: asks, Ask: answers(approval.Allow)}}, check: func(t *testing.T, in hook.Input) {
 			wants(in.Tool.Name == "Edit" && in.PermissionMode == "default", t, in)
 		}},
-		{event: hook.PermissionDenied, o: agent.Options{Permissions: asks, Ask: answers(approval.Deny)}, check: func(t *testing.T, in hook.Input) {
+		{event: hook.PermissionDenied, o: agent.Options{Permissions: agent.Permissions{Config: asks, Ask: answers(approval.Deny)}}, check: func(t *testing.T, in hook.Input) {
 			wants(in.Tool.Name == "Edit" && in.Reason != "" && in.Tool.Error == in.Reason, t, in)
 		}},
-		{event: hook.PermissionDenied, o: agent.Options{Permissions: policy.Config{Mode: policy.ModeDontAsk}}, check: func(t *testing.T, in hook.Input) {
+		{event: hook.PermissionDenied, o: agent.Options{Permissions: agent.Permissions{Config: policy.Config{Mode: policy.ModeDontAsk}}}, check: func(t *testing.T, in hook.Input) {
 			wants(in.Tool.Name == "Edit" && in.Reason != "" && in.Tool.Error == in.Reason, t, in)
 		}},
-		{event: hook.Notification, o: agent.Options{Permissions: asks, Ask: answers(approval.Allow)}, check: func(t *testing.T, in hook.Input) {
+		{event: hook.Notification, o: agent.Options{Permissions: agent.Permissions{Config: asks, Ask: answers(approval.Allow)}}, check: func(t *testing.T, in hook.Input) {
 			wants(in.Note.Type == "permission_prompt" && strings.Contains(in.Note.Body, "Edit"), t, in)
 		}},
 		{event: hook.PreCompact, m: small(), check: func(t *testing.T, in hook.Input) { wants(in.Trigger == "auto", t, in) }},
 		{event: hook.PostCompact, m: small(), check: func(t *testing.T, in hook.Input) {
 			wants(in.Trigger == "auto" && strings.Contains(in.Summary, "a short summary"), t, in)
 		}},
-		{event: hook.PostModelSwitch, m: gone, o: agent.Options{Fallback: second}, check: func(t *testing.T, in hook.Input) {
+		{event: hook.PostModelSwitch, m: gone, o: agent.Options{Model: agent.ModelOptions{Fallback: second}}, check: func(t *testing.T, in hook.Input) {
 			wants(strings.Contains(in.Model, "second") && in.Switch.From != in.Model, t, in)
 		}},
 		{event: hook.FileChanged, check: func(t *testing.T, in hook.Input) {
@@ -221,7 +221,7 @@ func (s *scene) run(t *testing.T) *witness {
 		}
 	}
 	sessions := session.New(memory.New(), nil)
-	s.o.Hooks, s.o.Sessions = w.Registry, sessions
+	s.o.Hooks.Registry, s.o.Sessions = w.Registry, sessions
 	if s.fork {
 		a := newAgent(t, play(t, step{text: "before"}), agent.Options{Sessions: sessions})
 		prompt(t, a, "first")
@@ -294,7 +294,7 @@ func TestTheModelReadsWhatHooksSay(t *testing.T) {
 					}
 				}
 			}
-			if second, ok := s.o.Fallback.(*fake); ok && len(second.asked) > 0 {
+			if second, ok := s.o.Model.Fallback.(*fake); ok && len(second.asked) > 0 {
 				if items := second.items(&second.asked[0]); strings.Contains(items[len(items)-1].Text(), s.says) {
 					return
 				}
@@ -308,7 +308,7 @@ func TestTheModelReadsWhatHooksSay(t *testing.T) {
 func TestTheOrderOfEvents(t *testing.T) {
 	s := scene{
 		event: hook.Stop, m: calls(t, "Edit", `{}`), tools: []tool.Tool{says("Edit", "x")},
-		o: agent.Options{Permissions: policy.Config{Mode: policy.ModeDefault}, Ask: answers(approval.Allow)},
+		o: agent.Options{Permissions: agent.Permissions{Config: policy.Config{Mode: policy.ModeDefault}, Ask: answers(approval.Allow)}},
 	}
 	want := []hook.Event{
 		hook.Setup, hook.SessionStart, hook.UserPromptSubmit, hook.PreToolUse, hook.PermissionRequest, hook.Notification,

@@ -97,7 +97,7 @@ func TestWhatAHookSaysToACall(t *testing.T) {
 			var e echo
 			c.p.Folders = []string{"/p"}
 			a := newAgent(t, calls(t, "Edit", `{"a":1}`), agent.Options{
-				Tools: registry(t, e.tool("Edit")), Permissions: c.p, Hooks: hooking(t, c.event, saying(c.out)),
+				Tools: registry(t, e.tool("Edit")), Permissions: agent.Permissions{Config: c.p}, Hooks: agent.Hooks{Registry: hooking(t, c.event, saying(c.out))},
 			})
 			res := prompt(t, a, "go")
 			got := results(t, a)["c1"]
@@ -130,8 +130,8 @@ func TestAHooksInputIsJudged(t *testing.T) {
 			sessions := session.New(memory.New(), nil)
 			c.p.Folders = []string{"/p"}
 			a := newAgent(t, calls(t, "Bash", `{"command":"make"}`), agent.Options{
-				Sessions: sessions, Tools: registry(t, b), Permissions: c.p,
-				Hooks: hooking(t, hook.PreToolUse, saying(hook.Output{Input: json.RawMessage(c.input)})),
+				Sessions: sessions, Tools: registry(t, b), Permissions: agent.Permissions{Config: c.p},
+				Hooks: agent.Hooks{Registry: hooking(t, hook.PreToolUse, saying(hook.Output{Input: json.RawMessage(c.input)}))},
 			})
 			prompt(t, a, "go")
 			var ran string
@@ -182,7 +182,7 @@ func TestOthersHearOfWhatIsOnDisk(t *testing.T) {
 		t.Fatal(err)
 	}
 	m := play(t, step{uses: []transcript.ToolUse{use("c1", "Edit", `{}`), use("c2", "Edit", `{}`)}}, step{text: "done"})
-	a = newAgent(t, m, agent.Options{Sessions: sessions, Tools: registry(t, e.tool("Edit")), Hooks: r})
+	a = newAgent(t, m, agent.Options{Sessions: sessions, Tools: registry(t, e.tool("Edit")), Hooks: agent.Hooks{Registry: r}})
 	prompt(t, a, "go")
 	if heard != 2 || len(e.ran) != 2 {
 		t.Errorf("heard of %d, ran %d", heard, len(e.ran))
@@ -194,7 +194,7 @@ func TestHooksAreOnRecord(t *testing.T) {
 	var e echo
 	a := newAgent(t, calls(t, "Edit", `{}`), agent.Options{
 		Sessions: sessions, Tools: registry(t, e.tool("Edit")),
-		Hooks: hooking(t, hook.PreToolUse, saying(hook.Output{Block: true, Reason: "no"})),
+		Hooks: agent.Hooks{Registry: hooking(t, hook.PreToolUse, saying(hook.Output{Block: true, Reason: "no"}))},
 	})
 	all := events(t, a, "go")
 	i := slices.IndexFunc(all, func(e event.Event) bool { _, ok := e.(event.HookRan); return ok })
@@ -223,7 +223,7 @@ func TestADeferredCallIsPutAnew(t *testing.T) {
 		}
 		return &hook.Output{Permission: "defer", PermissionReason: "come back"}, nil
 	})
-	o := agent.Options{Sessions: sessions, Tools: registry(t, e.tool("Edit")), Hooks: r}
+	o := agent.Options{Sessions: sessions, Tools: registry(t, e.tool("Edit")), Hooks: agent.Hooks{Registry: r}}
 	a := newAgent(t, calls(t, "Edit", `{}`), o)
 	if res := prompt(t, a, "go"); res.Reason != event.ReasonDeferred || len(e.ran) > 0 {
 		t.Fatalf("ended by %s, ran %v", res.Reason, e.ran)
@@ -248,7 +248,7 @@ func TestADeferredCallIsPutAnew(t *testing.T) {
 	}
 	// In the same process, too.
 	later = false
-	c := newAgent(t, calls(t, "Edit", `{}`), agent.Options{Sessions: sessions, Tools: registry(t, e.tool("Edit")), Hooks: r})
+	c := newAgent(t, calls(t, "Edit", `{}`), agent.Options{Sessions: sessions, Tools: registry(t, e.tool("Edit")), Hooks: agent.Hooks{Registry: r}})
 	prompt(t, c, "go")
 	later = true
 	for ev, err := range c.Run(t.Context()) {
@@ -269,11 +269,13 @@ func TestAPersonIsAskedWhenHooksSayNothing(t *testing.T) {
 	asked := 0
 	w := watched(t)
 	a := newAgent(t, calls(t, "Edit", `{}`), agent.Options{
-		Tools: registry(t, e.tool("Edit")), Permissions: policy.Config{Mode: policy.ModeDefault, Folders: []string{"/p"}}, Hooks: w.Registry,
-		Ask: func(context.Context, approval.Question) (approval.Answer, error) {
-			asked++
-			return approval.Answer{Decision: approval.Allow}, nil
-		},
+		Tools: registry(t, e.tool("Edit")), Permissions: agent.Permissions{
+			Config: policy.Config{Mode: policy.ModeDefault, Folders: []string{"/p"}},
+			Ask: func(context.Context, approval.Question) (approval.Answer, error) {
+				asked++
+				return approval.Answer{Decision: approval.Allow}, nil
+			},
+		}, Hooks: agent.Hooks{Registry: w.Registry},
 	})
 	prompt(t, a, "go")
 	if asked != 1 || len(e.ran) != 1 || len(w.of(hook.PermissionRequest)) != 1 || len(w.of(hook.PreToolUse)) != 1 {
@@ -296,10 +298,12 @@ func TestSecretsAreNotWrittenDown(t *testing.T) {
 	fakeModel := calls(t, "Edit", `{"token":"`+key+`"}`)
 	a := newAgent(t, fakeModel, agent.Options{
 		Sessions: sessions, Mask: m, Tools: registry(t, e.tool("Edit")),
-		Permissions: policy.Config{Mode: policy.ModeDefault, Folders: []string{"/p"}},
-		Ask: func(_ context.Context, q approval.Question) (approval.Answer, error) {
-			asked = q.Requests[0].Resource
-			return approval.Answer{Decision: approval.Allow}, nil
+		Permissions: agent.Permissions{
+			Config: policy.Config{Mode: policy.ModeDefault, Folders: []string{"/p"}},
+			Ask: func(_ context.Context, q approval.Question) (approval.Answer, error) {
+				asked = q.Requests[0].Resource
+				return approval.Answer{Decision: approval.Allow}, nil
+			},
 		},
 	})
 	prompt(t, a, "my key is "+key)
@@ -386,7 +390,7 @@ func TestAHooksAllowIsOfTheInputThatItSaw(t *testing.T) {
 			if c.p.Mode == "" {
 				c.p.Mode = policy.ModeDefault
 			}
-			a := newAgent(t, calls(t, "Edit", was), agent.Options{Tools: registry(t, e.tool("Edit")), Permissions: c.p, Hooks: r})
+			a := newAgent(t, calls(t, "Edit", was), agent.Options{Tools: registry(t, e.tool("Edit")), Permissions: agent.Permissions{Config: c.p}, Hooks: agent.Hooks{Registry: r}})
 			prompt(t, a, "go")
 			ran := ""
 			if len(e.ran) > 0 {
@@ -408,16 +412,18 @@ func TestAPersonsInputIsPutToHooks(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			var e echo
 			a := newAgent(t, calls(t, "Edit", `{"a":1}`), agent.Options{
-				Tools: registry(t, e.tool("Edit")), Permissions: policy.Config{Mode: policy.ModeDefault, Folders: []string{"/p"}},
-				Hooks: hooking(t, hook.PreToolUse, func(_ context.Context, in hook.Input) (*hook.Output, error) {
+				Tools: registry(t, e.tool("Edit")), Permissions: agent.Permissions{
+					Config: policy.Config{Mode: policy.ModeDefault, Folders: []string{"/p"}},
+					Ask: func(context.Context, approval.Question) (approval.Answer, error) {
+						return approval.Answer{Decision: approval.Allow, Input: json.RawMessage(c.input)}, nil
+					},
+				},
+				Hooks: agent.Hooks{Registry: hooking(t, hook.PreToolUse, func(_ context.Context, in hook.Input) (*hook.Output, error) {
 					if string(in.Tool.Input) == `{"b":3}` {
 						return &hook.Output{Block: true, Reason: "the guard says no"}, nil
 					}
 					return &hook.Output{Input: json.RawMessage(`{"a":"of the hook"}`)}, nil // which does not count for what a person wrote
-				}),
-				Ask: func(context.Context, approval.Question) (approval.Answer, error) {
-					return approval.Answer{Decision: approval.Allow, Input: json.RawMessage(c.input)}, nil
-				},
+				})},
 			})
 			prompt(t, a, "go")
 			if got := results(t, a)["c1"].Text(); strings.Join(e.ran, "") != c.ran || !strings.Contains(got, c.told) {

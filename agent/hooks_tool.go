@@ -88,14 +88,14 @@ func (c *call) input() json.RawMessage {
 // no sense, and no hook is asked about it.
 func (l *loop) announce(ctx context.Context, c *call) error {
 	h := &c.hooks
-	if h.told || c.wish != nil || !l.a.opt.Hooks.Has(hook.PreToolUse) {
+	if h.told || c.wish != nil || !l.a.opt.Hooks.Registry.Has(hook.PreToolUse) {
 		return nil
 	}
 	reqs, err := l.requests(c, c.use.Input)
 	if err != nil {
 		return err
 	}
-	if h.told = true; !l.a.opt.Hooks.Outside(hook.PreToolUse) { // a command may have changed what the call would touch
+	if h.told = true; !l.a.opt.Hooks.Registry.Outside(hook.PreToolUse) { // a command may have changed what the call would touch
 		h.shown = reqs
 	}
 	in := hook.Input{Event: hook.PreToolUse, Tool: hook.ToolCall{Name: c.use.Name, Input: c.use.Input, UseID: c.use.ID, Requests: reqs}}
@@ -129,7 +129,7 @@ func (h *hooked) heard(out *hook.Outcome, input json.RawMessage) {
 func (l *loop) announceAgain(ctx context.Context, c *call, input json.RawMessage) bool {
 	h := &c.hooks
 	same := func(seen json.RawMessage) bool { return bytes.Equal(seen, input) }
-	if c.wish != nil || !l.a.opt.Hooks.Has(hook.PreToolUse) || slices.ContainsFunc(h.seen, same) {
+	if c.wish != nil || !l.a.opt.Hooks.Registry.Has(hook.PreToolUse) || slices.ContainsFunc(h.seen, same) {
 		return false
 	}
 	in := hook.Input{Event: hook.PreToolUse, Tool: hook.ToolCall{Name: c.use.Name, Input: input, UseID: c.use.ID, Settled: true}}
@@ -164,7 +164,7 @@ func opinions(out *hook.Outcome) (said []policy.Said) {
 // What the hooks say is judged like everything else: their allow passes the question
 // of a mode, and no other.
 func (l *loop) consultHooks(ctx context.Context, c *call) error {
-	if c.decision.Effect != policy.Ask || c.hooks.defers || !l.a.opt.Hooks.Has(hook.PermissionRequest) {
+	if c.decision.Effect != policy.Ask || c.hooks.defers || !l.a.opt.Hooks.Registry.Has(hook.PermissionRequest) {
 		return nil
 	}
 	out, entries := l.fire(ctx, hook.Input{
@@ -213,7 +213,7 @@ func (l *loop) suggestions(c *call) json.RawMessage {
 	}
 	var list []update
 	q := approval.New(c.requests, c.decision, approval.QuestionOptions{
-		ID: "suggestions", Home: l.a.opt.Permissions.Home, Cwd: l.a.cwd(), At: l.a.opt.Clock(),
+		ID: "suggestions", Home: l.a.opt.Permissions.Config.Home, Cwd: l.a.cwd(), At: l.a.opt.Clock(),
 	})
 	for _, s := range q.Scopes {
 		if s.Rule == "" {
@@ -233,7 +233,7 @@ func (l *loop) suggestions(c *call) json.RawMessage {
 // refusal that the model reads.
 func (l *loop) lament(ctx context.Context, c *call, d *policy.Decision) (more string) {
 	h := &c.hooks
-	if h.denied || d.By == byInterrupt || d.By == byLapse || !l.a.opt.Hooks.Has(hook.PermissionDenied) {
+	if h.denied || d.By == byInterrupt || d.By == byLapse || !l.a.opt.Hooks.Registry.Has(hook.PermissionDenied) {
 		return ""
 	}
 	h.denied = true
@@ -283,7 +283,7 @@ func (a *Agent) review(c *call, fire func(hook.Input) (hook.Outcome, []entry), a
 	if c.result.IsError {
 		in.Event = hook.PostToolUseFailure
 	}
-	if a.opt.Hooks.Has(in.Event) {
+	if a.opt.Hooks.Registry.Has(in.Event) {
 		in.Tool.Output, in.Tool.Response = resultText(&c.result), response(c)
 		if c.result.IsError {
 			in.Tool.Error = in.Tool.Output
@@ -301,8 +301,8 @@ func (a *Agent) review(c *call, fire func(hook.Input) (hook.Outcome, []entry), a
 	for _, ch := range c.result.Changes {
 		entries := aside(hook.Input{Event: hook.FileChanged, File: hook.File{Path: ch.Path, Change: changeOf(ch)}})
 		c.hooks.entries = append(c.hooks.entries, entries...)
-		if a.opt.Known != nil {
-			a.opt.Known(ch.Path)
+		if a.opt.Hooks.Known != nil {
+			a.opt.Hooks.Known(ch.Path)
 		}
 	}
 	if from, to := a.cwd(), c.result.Cwd; to != "" && to != from {
@@ -367,7 +367,7 @@ func outputText(raw json.RawMessage) string {
 // batchDone fires PostToolBatch when all calls of an answer have results. A hook that
 // blocks ends the turn.
 func (l *loop) batchDone(ctx context.Context, r *round) error {
-	if !l.a.opt.Hooks.Has(hook.PostToolBatch) {
+	if !l.a.opt.Hooks.Registry.Has(hook.PostToolBatch) {
 		return nil
 	}
 	in := hook.Input{Event: hook.PostToolBatch}

@@ -21,7 +21,7 @@ func (l *loop) opening(ctx context.Context) error {
 		_, entries := l.aside(ctx, hook.Input{Event: hook.SubagentStart})
 		return l.a.record(ctx, entries)
 	}
-	_, entries := l.aside(ctx, hook.Input{Event: hook.Setup, Trigger: l.a.opt.Setup})
+	_, entries := l.aside(ctx, hook.Input{Event: hook.Setup, Trigger: l.a.opt.Hooks.Setup})
 	source := "resume"
 	switch {
 	case l.opened.Forked != "":
@@ -56,7 +56,7 @@ func (a *Agent) admit(ctx context.Context, input []transcript.Part) ([]transcrip
 	if err != nil {
 		return nil, err
 	}
-	if a.opt.Hooks.Has(hook.UserPromptSubmit) {
+	if a.opt.Hooks.Registry.Has(hook.UserPromptSubmit) {
 		out, entries := a.fire(ctx, hook.Input{
 			Event: hook.UserPromptSubmit, Prompt: transcript.Item{Parts: input}.Text(), Source: "user",
 		})
@@ -106,7 +106,7 @@ func (l *loop) keepGoing(ctx context.Context, why event.Reason, cause error) (bo
 	}
 	out, more := l.fire(ctx, hook.Input{
 		Event: stop, Reason: string(why),
-		End: hook.TurnEnd{StopHookActive: t.kept > 0, LastMessage: t.last(), AgentTranscriptPath: l.a.opt.TranscriptPath},
+		End: hook.TurnEnd{StopHookActive: t.kept > 0, LastMessage: t.last(), AgentTranscriptPath: l.a.opt.Hooks.TranscriptPath},
 	})
 	entries = append(entries, more...)
 	says := out.Context

@@ -23,7 +23,7 @@ func TestHooksAroundAPrompt(t *testing.T) {
 			t.Fatal(err)
 		}
 		sessions := session.New(memory.New(), nil)
-		a := newAgent(t, m, agent.Options{Hooks: r, Sessions: sessions})
+		a := newAgent(t, m, agent.Options{Hooks: agent.Hooks{Registry: r}, Sessions: sessions})
 		prompt(t, a, "go")
 		var texts []string
 		for _, e := range m.items(&m.asked[0]) {
@@ -40,7 +40,7 @@ func TestHooksAroundAPrompt(t *testing.T) {
 	t.Run("block", func(t *testing.T) {
 		sessions := session.New(memory.New(), nil)
 		r := hooking(t, hook.UserPromptSubmit, saying(hook.Output{Block: true, Reason: "no secrets here"}))
-		a := newAgent(t, play(t), agent.Options{Hooks: r, Sessions: sessions})
+		a := newAgent(t, play(t), agent.Options{Hooks: agent.Hooks{Registry: r}, Sessions: sessions})
 		all := events(t, a, "the secret plan")
 		res := last(t, all)
 		var he *event.HookError
@@ -60,7 +60,7 @@ func TestHooksAroundAPrompt(t *testing.T) {
 	})
 	t.Run("first message", func(t *testing.T) {
 		m := play(t, step{text: "done"})
-		a := newAgent(t, m, agent.Options{Hooks: hooking(t, hook.SessionStart, saying(hook.Output{InitialMessage: "say hello"}))})
+		a := newAgent(t, m, agent.Options{Hooks: agent.Hooks{Registry: hooking(t, hook.SessionStart, saying(hook.Output{InitialMessage: "say hello"}))}})
 		for _, err := range a.Run(t.Context()) {
 			if err != nil {
 				t.Fatal(err)
@@ -80,7 +80,7 @@ func TestStopHooks(t *testing.T) {
 			active = append(active, in.End.StopHookActive)
 			return &hook.Output{Block: !in.End.StopHookActive, Reason: "the tests fail"}, nil
 		})
-		res := prompt(t, newAgent(t, m, agent.Options{Hooks: r}), "go")
+		res := prompt(t, newAgent(t, m, agent.Options{Hooks: agent.Hooks{Registry: r}}), "go")
 		items := m.items(&m.asked[1])
 		if res.Text != "half\nwhole" || !slices.Equal(active, []bool{false, true}) || !strings.Contains(items[len(items)-1].Text(), "the tests fail") {
 			t.Errorf("%q, %v", res.Text, active)
@@ -88,7 +88,7 @@ func TestStopHooks(t *testing.T) {
 	})
 	t.Run("capped", func(t *testing.T) {
 		m := play(t, slices.Repeat([]step{{text: "x"}}, 20)...)
-		a := newAgent(t, m, agent.Options{Hooks: hooking(t, hook.Stop, saying(hook.Output{Block: true, Reason: "more"}))})
+		a := newAgent(t, m, agent.Options{Hooks: agent.Hooks{Registry: hooking(t, hook.Stop, saying(hook.Output{Block: true, Reason: "more"}))}})
 		all := events(t, a, "go")
 		told := slices.ContainsFunc(all, func(e event.Event) bool {
 			n, ok := e.(event.Notice)
@@ -102,7 +102,7 @@ func TestStopHooks(t *testing.T) {
 		w := watched(t)
 		m := play(t, step{uses: []transcript.ToolUse{use("c1", "Edit", `{}`)}})
 		var e echo
-		res := prompt(t, newAgent(t, m, agent.Options{Hooks: w.Registry, MaxTurns: 1, Tools: registry(t, e.tool("Edit"))}), "go")
+		res := prompt(t, newAgent(t, m, agent.Options{Hooks: agent.Hooks{Registry: w.Registry}, Limits: agent.Limits{MaxTurns: 1}, Tools: registry(t, e.tool("Edit"))}), "go")
 		if got := w.of(hook.Stop); len(got) != 1 || got[0].Reason != string(res.Reason) || res.Reason != event.ReasonMaxTurns {
 			t.Errorf("%+v", got)
 		}
@@ -115,7 +115,7 @@ func TestAHookEndsTheTurn(t *testing.T) {
 			var tools echo
 			m := play(t, step{uses: []transcript.ToolUse{use("c1", "Edit", `{}`), use("c2", "Edit", `{}`)}}, step{text: "not reached"})
 			out := hook.Output{Stop: true, StopReason: "enough"}
-			a := newAgent(t, m, agent.Options{Hooks: hooking(t, e, saying(out)), Tools: registry(t, tools.tool("Edit"))})
+			a := newAgent(t, m, agent.Options{Hooks: agent.Hooks{Registry: hooking(t, e, saying(out))}, Tools: registry(t, tools.tool("Edit"))})
 			res := prompt(t, a, "go")
 			var he *event.HookError
 			if len(m.asked) != 1 || res.Reason == event.ReasonCompleted || e != hook.PreToolUse && !errors.As(res.Err, &he) {
@@ -132,7 +132,7 @@ func TestAHookEndsTheTurn(t *testing.T) {
 func TestAHookEndsTheFirstTurn(t *testing.T) {
 	for _, e := range []hook.Event{hook.Setup, hook.SessionStart} {
 		m := play(t, step{text: "the second"})
-		a := newAgent(t, m, agent.Options{Hooks: hooking(t, e, saying(hook.Output{Stop: true, StopReason: "not here"}))})
+		a := newAgent(t, m, agent.Options{Hooks: agent.Hooks{Registry: hooking(t, e, saying(hook.Output{Stop: true, StopReason: "not here"}))}})
 		res := prompt(t, a, "go")
 		var he *event.HookError
 		if len(m.asked) != 0 || res.Reason != event.ReasonHook || !errors.As(res.Err, &he) || he.Reason != "not here" {

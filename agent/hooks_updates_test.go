@@ -43,7 +43,7 @@ func TestUpdatesOfHooks(t *testing.T) {
 				}
 			}
 			c.p.Folders = []string{"/p"}
-			a := newAgent(t, two(), agent.Options{Tools: registry(t, e.tool("Edit")), Permissions: c.p, Hooks: r})
+			a := newAgent(t, two(), agent.Options{Tools: registry(t, e.tool("Edit")), Permissions: agent.Permissions{Config: c.p}, Hooks: agent.Hooks{Registry: r}})
 			prompt(t, a, "go")
 			if len(e.ran) != c.ran {
 				t.Errorf("ran %d of 2, want %d", len(e.ran), c.ran)
@@ -66,8 +66,8 @@ func TestModesOfHooks(t *testing.T) {
 		{policy.ModeBypass, policy.ModeBypass, policy.ModeBypass},
 	} {
 		a := newAgent(t, play(t, step{text: "done"}), agent.Options{
-			Permissions: policy.Config{Mode: c.from, Folders: []string{"/p"}},
-			Hooks:       hooking(t, hook.UserPromptSubmit, saying(hook.Output{Updates: []hook.Update{{Mode: string(c.to)}}})),
+			Permissions: agent.Permissions{Config: policy.Config{Mode: c.from, Folders: []string{"/p"}}},
+			Hooks:       agent.Hooks{Registry: hooking(t, hook.UserPromptSubmit, saying(hook.Output{Updates: []hook.Update{{Mode: string(c.to)}}}))},
 		})
 		prompt(t, a, "go")
 		if a.Mode() != c.want {

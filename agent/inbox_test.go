@@ -64,7 +64,7 @@ func TestInputInDoubtIsThereOnce(t *testing.T) {
 				store := &away{Store: memory.New(), stays: c.stays}
 				s := session.New(store, nil)
 				a := newAgent(t, play(t, step{uses: []transcript.ToolUse{use("c1", "Look", `{}`)}}, step{text: "done"}), agent.Options{
-					Sessions: s, Session: session.RestoreOptions{SessionID: "x"}, Permissions: policy.Config{Mode: policy.ModeBypass},
+					Sessions: s, Session: session.RestoreOptions{SessionID: "x"}, Permissions: agent.Permissions{Config: policy.Config{Mode: policy.ModeBypass}},
 					Tools: registry(t, probe{name: "Look", run: func(ctx context.Context, c *tool.Call) (tool.Result, error) { return tool.Text("seen"), nil }}),
 				})
 				if _, err := a.Start(t.Context()); err != nil {
@@ -157,7 +157,7 @@ func TestASlowAppendHoldsNobodyUp(t *testing.T) {
 		}}
 		a := newAgent(t, play(t, step{uses: []transcript.ToolUse{use("c1", "Long", `{}`)}}), agent.Options{
 			Sessions: session.New(store, nil), Session: session.RestoreOptions{SessionID: "x"},
-			Tools: registry(t, long), Permissions: policy.Config{Mode: policy.ModeBypass},
+			Tools: registry(t, long), Permissions: agent.Permissions{Config: policy.Config{Mode: policy.ModeBypass}},
 		})
 		done := make(chan error, 5)
 		go func() {

@@ -122,7 +122,7 @@ func (l *loop) instruct(ctx context.Context) error {
 
 // loaded fires InstructionsLoaded for each file; reason, when not "", is why all of them.
 func (l *loop) loaded(ctx context.Context, reason string) []entry {
-	if l.a.opt.parent != nil || !l.a.opt.Hooks.Has(hook.InstructionsLoaded) {
+	if l.a.opt.parent != nil || !l.a.opt.Hooks.Registry.Has(hook.InstructionsLoaded) {
 		return nil
 	}
 	var entries []entry

@@ -27,10 +27,10 @@ func TestInstructionsComeFirstAndStay(t *testing.T) {
 	o := agent.Options{
 		Sessions: s, Session: session.RestoreOptions{SessionID: "one"},
 		Instructions: agent.Instructions{Text: "Run the tests.", Loaded: []hook.Input{{File: hook.File{Path: "/w/AGENTS.md", Memory: "Project", LoadReason: "session_start"}}}},
-		Hooks: hooking(t, hook.InstructionsLoaded, func(_ context.Context, in hook.Input) (*hook.Output, error) {
+		Hooks: agent.Hooks{Registry: hooking(t, hook.InstructionsLoaded, func(_ context.Context, in hook.Input) (*hook.Output, error) {
 			heard = append(heard, fmt.Sprint(in.Event, " ", in.File.LoadReason, " ", in.File.Memory, " ", in.File.Path))
 			return nil, nil
-		}),
+		})},
 	}
 	run := func(text string, steps ...step) *fake {
 		t.Helper()
@@ -71,10 +71,10 @@ func TestInstructionsAreToldAgainAfterACompaction(t *testing.T) {
 	a := newAgent(t, m, agent.Options{
 		Compact:      agent.Compact{Keep: 100},
 		Instructions: agent.Instructions{Text: "Run the tests.", Loaded: []hook.Input{{File: hook.File{Path: "/w/AGENTS.md", LoadReason: "include"}}}},
-		Hooks: hooking(t, hook.InstructionsLoaded, func(_ context.Context, in hook.Input) (*hook.Output, error) {
+		Hooks: agent.Hooks{Registry: hooking(t, hook.InstructionsLoaded, func(_ context.Context, in hook.Input) (*hook.Output, error) {
 			heard = append(heard, in.File.LoadReason)
 			return nil, nil
-		}),
+		})},
 	})
 	prompt(t, a, "a")
 	prompt(t, a, "b")

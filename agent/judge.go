@@ -147,10 +147,10 @@ func (a *Agent) heldBy(reqs []policy.Request) (words, profile string) {
 	if len(reqs) > 0 && !slices.ContainsFunc(reqs, func(r policy.Request) bool { return !r.Words() }) {
 		return "", ""
 	}
-	if slices.ContainsFunc(reqs, outside) || a.opt.Profile != "" && !slices.ContainsFunc(reqs, confined) {
+	if slices.ContainsFunc(reqs, outside) || a.opt.Permissions.Profile != "" && !slices.ContainsFunc(reqs, confined) {
 		return "none", ""
 	}
-	return a.opt.Sandbox, a.opt.Profile
+	return a.opt.Permissions.Sandbox, a.opt.Permissions.Profile
 }
 
 // requests says what the call would touch when it is run with input. A call that

@@ -34,12 +34,14 @@ func TestAQuestionEndsWithWhoeverAsked(t *testing.T) {
 	asked := 0
 	m := play(t, step{uses: []transcript.ToolUse{use("c1", "Edit", `{}`), use("c2", "Edit", `{}`)}}, step{text: "done"})
 	a := newAgent(t, m, agent.Options{
-		Sessions: s, Tools: registry(t, lapsing{e.tool("Edit"), gone}), Permissions: policy.Config{Mode: policy.ModeDefault, Folders: []string{"/p"}},
-		Ask: func(ctx context.Context, _ approval.Question) (approval.Answer, error) {
-			asked++
-			close(gone) // while a person looks at the question
-			<-ctx.Done()
-			return approval.Answer{}, ctx.Err()
+		Sessions: s, Tools: registry(t, lapsing{e.tool("Edit"), gone}), Permissions: agent.Permissions{
+			Config: policy.Config{Mode: policy.ModeDefault, Folders: []string{"/p"}},
+			Ask: func(ctx context.Context, _ approval.Question) (approval.Answer, error) {
+				asked++
+				close(gone) // while a person looks at the question
+				<-ctx.Done()
+				return approval.Answer{}, ctx.Err()
+			},
 		},
 	})
 	res := prompt(t, a, "go")

@@ -96,14 +96,14 @@ func TestAStoreThatStaysAwayKeepsNobodyFromEnding(t *testing.T) {
 							return ctx.Err()
 						}
 						o := agent.Options{
-							Sessions: session.New(store, nil), Permissions: policy.Config{Mode: policy.ModeBypass}, Background: agent.NewBackground(nil),
+							Sessions: session.New(store, nil), Permissions: agent.Permissions{Config: policy.Config{Mode: policy.ModeBypass}}, Background: agent.NewBackground(nil),
 							Tools: registry(t, probe{name: "Do", run: func(ctx context.Context, _ *tool.Call) (tool.Result, error) { return tool.Result{}, stuck(ctx) }}),
 							Sleep: func(ctx context.Context, d time.Duration) error { time.Sleep(d); return ctx.Err() },
 						}
 						switch at {
 						case "a question waits":
-							o.Permissions.Mode = policy.ModeDefault
-							o.Ask = func(ctx context.Context, _ approval.Question) (approval.Answer, error) {
+							o.Permissions.Config.Mode = policy.ModeDefault
+							o.Permissions.Ask = func(ctx context.Context, _ approval.Question) (approval.Answer, error) {
 								return approval.Answer{}, stuck(ctx)
 							}
 						case "a call goes on in the background":

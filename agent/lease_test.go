@@ -63,7 +63,7 @@ func TestWhatRunsForASessionEndsWithItsLease(t *testing.T) {
 	behind, host := newSlow("Behind", 0), make(chan error, 1)
 	background := agent.NewBackground(nil)
 	a := newAgent(t, play(t, step{uses: []transcript.ToolUse{use("c1", "Behind", `{}`)}}, step{text: "done"}, step{text: "more"}), agent.Options{
-		Sessions: session.New(store, &session.Options{TTL: time.Second}), Tools: registry(t, behind), Hooks: hooks,
+		Sessions: session.New(store, &session.Options{TTL: time.Second}), Tools: registry(t, behind), Hooks: agent.Hooks{Registry: hooks},
 		Background: background, LeaseLost: func(err error) { host <- err },
 	})
 	over := make(chan error, 1)

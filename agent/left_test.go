@@ -19,7 +19,7 @@ func TestASubagentIsLeftWithItsQuestion(t *testing.T) {
 	for _, again := range []bool{true, false} {
 		person := &gives{err: approval.ErrLeave}
 		bash := command("Bash")
-		h := newHouse(t, asking(agent.Options{Tools: registry(t, bash), Ask: person.ask}),
+		h := newHouse(t, asking(agent.Options{Tools: registry(t, bash), Permissions: agent.Permissions{Ask: person.ask}}),
 			[]step{{uses: []transcript.ToolUse{delegate("c1", "scout", "push", "")}}, {text: "thanks"}},
 			map[string]*fake{"scout": play(t, pushing(1), step{text: "pushed"})}, kind("scout"))
 		if res, err := h.parent.Prompt(t.Context(), "go"); !errors.Is(err, approval.ErrLeave) {
@@ -52,7 +52,7 @@ func TestAwaitHearsOfAQuestionThatIsLeft(t *testing.T) {
 			<-gone
 			return approval.Answer{}, approval.ErrLeave
 		}
-		h := newHouse(t, asking(agent.Options{Tools: registry(t, command("Bash")), Ask: person, Background: agent.NewBackground(nil)}),
+		h := newHouse(t, asking(agent.Options{Tools: registry(t, command("Bash")), Permissions: agent.Permissions{Ask: person}, Background: agent.NewBackground(nil)}),
 			[]step{{uses: []transcript.ToolUse{delegate("c1", "scout", "push", `,"run_in_background":true`)}}, {text: "meanwhile"}},
 			map[string]*fake{"scout": play(t, pushing(1))}, kind("scout"))
 		prompt(t, h.parent, "go")
@@ -79,7 +79,7 @@ func TestASnapshotHasTheQuestionsOfSubagents(t *testing.T) {
 		seen <- h.parent.Snapshot().Questions
 		return approval.Answer{Decision: approval.Deny}, nil
 	}
-	h = newHouse(t, asking(agent.Options{Tools: registry(t, command("Bash")), Ask: person}),
+	h = newHouse(t, asking(agent.Options{Tools: registry(t, command("Bash")), Permissions: agent.Permissions{Ask: person}}),
 		[]step{{uses: []transcript.ToolUse{delegate("c1", "scout", "push", "")}}, {text: "thanks"}},
 		map[string]*fake{"scout": play(t, pushing(1), step{text: "I may not"})}, kind("scout"))
 	prompt(t, h.parent, "go")

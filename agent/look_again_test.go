@@ -58,29 +58,31 @@ func TestReadsThatFailWhileAQuestionWaits(t *testing.T) {
 				s := session.New(store, nil)
 				ran := 0
 				a := newAgent(t, play(t, step{uses: []transcript.ToolUse{use("c1", "Do", `{}`)}}, step{text: "done"}), agent.Options{
-					Sessions: s, Session: session.RestoreOptions{SessionID: "x"}, Permissions: policy.Config{Mode: policy.ModeDefault},
+					Sessions: s, Session: session.RestoreOptions{SessionID: "x"}, Permissions: agent.Permissions{
+						Config: policy.Config{Mode: policy.ModeDefault},
+						Ask: func(ctx context.Context, q approval.Question) (approval.Answer, error) {
+							store.away.Store(true)
+							time.AfterFunc(c.away, func() {
+								store.away.Store(false)
+								if c.elsewhere {
+									if _, err := approval.Resolve(context.Background(), s, "x", approval.Answer{Question: q.ID, Decision: approval.Allow, By: "ann"}); err != nil {
+										t.Error(err)
+									}
+								}
+							})
+							if c.elsewhere || c.ends {
+								<-ctx.Done()
+								return approval.Answer{}, ctx.Err()
+							}
+							time.Sleep(c.away / 2)
+							return approval.Answer{Decision: approval.Allow}, nil
+						},
+					},
 					Tools: registry(t, probe{name: "Do", run: func(ctx context.Context, c *tool.Call) (tool.Result, error) {
 						ran++
 						return tool.Text("did"), nil
 					}}),
 					Sleep: func(_ context.Context, d time.Duration) error { time.Sleep(d); return nil },
-					Ask: func(ctx context.Context, q approval.Question) (approval.Answer, error) {
-						store.away.Store(true)
-						time.AfterFunc(c.away, func() {
-							store.away.Store(false)
-							if c.elsewhere {
-								if _, err := approval.Resolve(context.Background(), s, "x", approval.Answer{Question: q.ID, Decision: approval.Allow, By: "ann"}); err != nil {
-									t.Error(err)
-								}
-							}
-						})
-						if c.elsewhere || c.ends {
-							<-ctx.Done()
-							return approval.Answer{}, ctx.Err()
-						}
-						time.Sleep(c.away / 2)
-						return approval.Answer{Decision: approval.Allow}, nil
-					},
 				})
 				began := time.Now()
 				r, err := a.Prompt(t.Context(), "go")

@@ -73,8 +73,8 @@ type turn struct {
 func newLoop(a *Agent) *loop {
 	l := &loop{a: a, t: &transcript.Transcript{}, emit: func(event.Event) {}}
 	l.primary = newEncoder(a.model)
-	if a.opt.Fallback != nil {
-		l.fallback = newEncoder(a.opt.Fallback)
+	if a.opt.Model.Fallback != nil {
+		l.fallback = newEncoder(a.opt.Model.Fallback)
 	}
 	return l
 }
@@ -321,7 +321,7 @@ func (l *loop) advance(ctx context.Context) (step Step, done bool, err error) {
 func (l *loop) overLimit() (bool, event.Reason) {
 	o, r := &l.a.opt, &l.turn.res
 	switch {
-	case o.MaxTurns > 0 && r.Turns >= o.MaxTurns:
+	case o.Limits.MaxTurns > 0 && r.Turns >= o.Limits.MaxTurns:
 		return true, event.ReasonMaxTurns
 	case l.a.budget.over():
 		return true, event.ReasonBudget

@@ -163,9 +163,9 @@ func TestLimits(t *testing.T) {
 		want  event.Reason
 		turns int
 	}{
-		{"turns", agent.Options{MaxTurns: 2}, event.ReasonMaxTurns, 2},
-		{"money", agent.Options{MaxBudgetUSD: 5}, event.ReasonBudget, 2},
-		{"tokens", agent.Options{MaxTotalTokens: 2e6}, event.ReasonBudget, 2},
+		{"turns", agent.Options{Limits: agent.Limits{MaxTurns: 2}}, event.ReasonMaxTurns, 2},
+		{"money", agent.Options{Limits: agent.Limits{MaxBudgetUSD: 5}}, event.ReasonBudget, 2},
+		{"tokens", agent.Options{Limits: agent.Limits{MaxTotalTokens: 2e6}}, event.ReasonBudget, 2},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			m := play(t, loop, loop, loop, loop)
@@ -225,7 +225,7 @@ func TestInterruptEndsAQuestion(t *testing.T) {
 		return approval.Answer{}, ctx.Err()
 	}
 	m := play(t, step{uses: []transcript.ToolUse{use("a", "Edit", `{}`), use("b", "Edit", `{}`)}}, step{text: "later"})
-	a = newAgent(t, m, agent.Options{Permissions: policy.Config{Mode: policy.ModeDefault}, Ask: ask, Tools: registry(t, says("Edit", "edited"))})
+	a = newAgent(t, m, agent.Options{Permissions: agent.Permissions{Config: policy.Config{Mode: policy.ModeDefault}, Ask: ask}, Tools: registry(t, says("Edit", "edited"))})
 	if res := prompt(t, a, "go"); res.Reason != event.ReasonInterrupted {
 		t.Fatalf("ended by %s", res.Reason)
 	}
@@ -275,13 +275,13 @@ func TestPermission(t *testing.T) {
 		denials int
 		reason  event.Reason
 	}{
-		{"nobody there", agent.Options{Permissions: policy.Config{Mode: policy.ModeDefault}}, 0, 1, event.ReasonCompleted},
-		{"yes", agent.Options{Permissions: policy.Config{Mode: policy.ModeDefault}, Ask: answers(approval.Answer{Decision: approval.Allow})}, 1, 0, event.ReasonCompleted},
-		{"no", agent.Options{Permissions: policy.Config{Mode: policy.ModePlan}, Ask: answers(approval.Answer{Decision: approval.Deny, Message: "not now"})}, 0, 1, event.ReasonCompleted},
-		{"no and stop", agent.Options{Permissions: policy.Config{Mode: policy.ModePlan}, Ask: answers(approval.Answer{Decision: approval.Deny, Stop: true})}, 0, 1, event.ReasonInterrupted},
-		{"bypass", agent.Options{Permissions: policy.Config{Mode: policy.ModeBypass}}, 1, 0, event.ReasonCompleted},
-		{"edits", agent.Options{Permissions: policy.Config{Mode: policy.ModeAcceptEdits}}, 1, 0, event.ReasonCompleted},
-		{"a policy's deny beats bypass", agent.Options{Permissions: policy.Config{Mode: policy.ModeBypass, Policies: []policy.Named{{Name: "refusing", Policy: refusing{}}}}}, 0, 1, event.ReasonCompleted},
+		{"nobody there", agent.Options{Permissions: agent.Permissions{Config: policy.Config{Mode: policy.ModeDefault}}}, 0, 1, event.ReasonCompleted},
+		{"yes", agent.Options{Permissions: agent.Permissions{Config: policy.Config{Mode: policy.ModeDefault}, Ask: answers(approval.Answer{Decision: approval.Allow})}}, 1, 0, event.ReasonCompleted},
+		{"no", agent.Options{Permissions: agent.Permissions{Config: policy.Config{Mode: policy.ModePlan}, Ask: answers(approval.Answer{Decision: approval.Deny, Message: "not now"})}}, 0, 1, event.ReasonCompleted},
+		{"no and stop", agent.Options{Permissions: agent.Permissions{Config: policy.Config{Mode: policy.ModePlan}, Ask: answers(approval.Answer{Decision: approval.Deny, Stop: true})}}, 0, 1, event.ReasonInterrupted},
+		{"bypass", agent.Options{Permissions: agent.Permissions{Config: policy.Config{Mode: policy.ModeBypass}}}, 1, 0, event.ReasonCompleted},
+		{"edits", agent.Options{Permissions: agent.Permissions{Config: policy.Config{Mode: policy.ModeAcceptEdits}}}, 1, 0, event.ReasonCompleted},
+		{"a policy's deny beats bypass", agent.Options{Permissions: agent.Permissions{Config: policy.Config{Mode: policy.ModeBypass, Policies: []policy.Named{{Name: "refusing", Policy: refusing{}}}}}}, 0, 1, event.ReasonCompleted},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			ran = 0
@@ -303,7 +303,7 @@ func (refusing) Evaluate(policy.Request) policy.Verdict {
 
 func TestDriverSteps(t *testing.T) {
 	m := play(t, step{uses: []transcript.ToolUse{use("a", "Edit", `{}`)}}, step{text: "done"})
-	a := newAgent(t, m, agent.Options{Permissions: policy.Config{Mode: policy.ModeDefault}, Tools: registry(t, says("Edit", "edited"))})
+	a := newAgent(t, m, agent.Options{Permissions: agent.Permissions{Config: policy.Config{Mode: policy.ModeDefault}}, Tools: registry(t, says("Edit", "edited"))})
 	d := a.Driver(nil)
 	next := func() agent.Step {
 		t.Helper()

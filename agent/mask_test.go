@@ -43,7 +43,7 @@ func TestMaskedCallsDoNotRunAfterARestart(t *testing.T) {
 			l.answer(t, approval.Answer{Decision: approval.Allow, By: "bob"})
 			bash := command("Bash")
 			person := &gives{answer: approval.Answer{Decision: approval.Allow}}
-			a := l.again(t, play(t, step{text: "done"}), agent.Options{Tools: registry(t, bash), Mask: masker(t), Ask: person.ask})
+			a := l.again(t, play(t, step{text: "done"}), agent.Options{Tools: registry(t, bash), Mask: masker(t), Permissions: agent.Permissions{Ask: person.ask}})
 			goOn(t, a)
 			if len(bash.inputs) != c.ran || len(person.asked) > 0 {
 				t.Errorf("ran %q, asked %d", bash.inputs, len(person.asked))
@@ -67,13 +67,13 @@ func TestAYesFromElsewhereCoversOnlyWhatWasSeen(t *testing.T) {
 			s, bash := sessions(t), command("Bash")
 			a := newAgent(t, play(t, step{uses: append(step{}.uses, use("c1", "Bash", c.input))}, step{text: "ok"}), asking(agent.Options{
 				Sessions: s, Session: session.RestoreOptions{SessionID: "one"}, Tools: registry(t, bash), Mask: masker(t),
-				Ask: func(ctx context.Context, q approval.Question) (approval.Answer, error) {
+				Permissions: agent.Permissions{Ask: func(ctx context.Context, q approval.Question) (approval.Answer, error) {
 					if _, err := elsewhere(t, s, "one", approval.Answer{Decision: approval.AllowSession, By: "bob"}); err != nil {
 						t.Error(err)
 					}
 					<-ctx.Done()
 					return approval.Answer{}, context.Cause(ctx)
-				},
+				}},
 			}))
 			prompt(t, a, "go")
 			if got := results(t, a)["c1"].Text(); len(bash.inputs) != c.ran || !strings.Contains(got, c.told) {
@@ -85,7 +85,7 @@ func TestAYesFromElsewhereCoversOnlyWhatWasSeen(t *testing.T) {
 			here := command("Bash") // where it is shown whole
 			person := &gives{answer: approval.Answer{Decision: approval.Allow}}
 			b := newAgent(t, play(t, step{uses: append(step{}.uses, use("c1", "Bash", c.input))}, step{text: "ok"}), asking(agent.Options{
-				Sessions: sessions(t), Tools: registry(t, here), Mask: masker(t), Ask: person.ask,
+				Sessions: sessions(t), Tools: registry(t, here), Mask: masker(t), Permissions: agent.Permissions{Ask: person.ask},
 			}))
 			prompt(t, b, "go")
 			if len(here.inputs) != 1 || here.inputs[0] != c.input {

@@ -18,7 +18,7 @@ func beginIn(t *testing.T, s *session.Sessions, m policy.Mode, usual bool, steps
 	t.Helper()
 	a, err := agent.New(play(t, steps...), &agent.Options{
 		Sessions: s, Session: session.RestoreOptions{SessionID: "one", Takeover: true},
-		Permissions: policy.Config{Mode: m}, UsualMode: usual, Tools: registry(t, command("Bash")),
+		Permissions: agent.Permissions{Config: policy.Config{Mode: m}, UsualMode: usual}, Tools: registry(t, command("Bash")),
 	})
 	if err != nil {
 		t.Fatal(err)

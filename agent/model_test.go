@@ -64,7 +64,7 @@ func TestRetries(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			var waits []time.Duration
 			a := newAgent(t, play(t, c.steps...), agent.Options{
-				Retry: c.retry, Rand: func() float64 { return 0.5 },
+				Model: agent.ModelOptions{Retry: c.retry}, Rand: func() float64 { return 0.5 },
 				Sleep: func(_ context.Context, d time.Duration) error { waits = append(waits, d); return nil },
 			})
 			res := prompt(t, a, "go")
@@ -96,7 +96,7 @@ func TestFallbackModelGoesOnWithTheLoop(t *testing.T) {
 	m := play(t, failing(model.ErrorOverloaded), step{text: "primary again"})
 	m2 := play(t, step{uses: []transcript.ToolUse{use("c", "T", "{}")}}, step{text: "from the fallback"})
 	m2.info.Model = "m2"
-	a := newAgent(t, m, agent.Options{Fallback: m2, Retry: agent.Retry{Max: -1}, Tools: registry(t, says("T", "x"))})
+	a := newAgent(t, m, agent.Options{Model: agent.ModelOptions{Fallback: m2, Retry: agent.Retry{Max: -1}}, Tools: registry(t, says("T", "x"))})
 	all := events(t, a, "go")
 	var switched, ran bool
 	for _, e := range all {
@@ -127,7 +127,7 @@ func TestTheFallbackAnswersForAProviderThatAsksToWaitForLong(t *testing.T) {
 			second := play(t, fallback...)
 			second.info.Model = "m2"
 			return newAgent(t, primary, agent.Options{
-				Fallback: second, Compact: agent.Compact{Context: 2000},
+				Model: agent.ModelOptions{Fallback: second}, Compact: agent.Compact{Context: 2000},
 				Sleep: func(_ context.Context, d time.Duration) error { t.Errorf("waited %v", d); return nil },
 			}), second
 		}
@@ -157,7 +157,7 @@ func TestTheFallbackSummarisesWhenRetriesAreExhausted(t *testing.T) {
 	m := play(t, step{text: long}, step{text: long}, ill, ill, step{text: "primary"})
 	second := play(t, step{text: "the story"})
 	second.info.Model = "m2"
-	a := newAgent(t, m, agent.Options{Fallback: second, Compact: agent.Compact{Context: 2000}, Retry: agent.Retry{Max: 1}})
+	a := newAgent(t, m, agent.Options{Model: agent.ModelOptions{Fallback: second, Retry: agent.Retry{Max: 1}}, Compact: agent.Compact{Context: 2000}})
 	prompt(t, a, "a")
 	prompt(t, a, "b")
 	if res := prompt(t, a, "c"); res.Text != "primary" || len(second.asked) != 1 {
@@ -177,7 +177,7 @@ func TestABrokenStreamIsAskedAgainAndItsDeltasAreVoid(t *testing.T) {
 	if n := len(a.Snapshot().Items); n != 2 {
 		t.Errorf("%d items", n)
 	}
-	a = newAgent(t, play(t, broken), agent.Options{Retry: agent.Retry{Max: -1}})
+	a = newAgent(t, play(t, broken), agent.Options{Model: agent.ModelOptions{Retry: agent.Retry{Max: -1}}})
 	res := prompt(t, a, "go")
 	it, _ := a.Snapshot().Items[1].Decode()
 	if res.Reason != event.ReasonFailed || it.Finish != transcript.FinishError || it.Text() != "half" {
@@ -223,9 +223,9 @@ func (f rewriter) Mutate(_ context.Context, c agent.Cursor) ([]transcript.Encode
 
 func TestMutators(t *testing.T) {
 	s := sessions(t)
-	var moments []agent.Moment
+	var ended []bool
 	watch := rewriter(func(c agent.Cursor) ([]transcript.Encoded, error) {
-		moments = append(moments, c.Moment)
+		ended = append(ended, c.TurnEnded)
 		return c.Items, nil // the same items: no change
 	})
 	m := play(t, step{uses: []transcript.ToolUse{use("c", "T", "{}")}}, step{text: "ok"})
@@ -238,7 +238,7 @@ func TestMutators(t *testing.T) {
 			t.Error("an unchanged transcript was announced")
 		}
 	}
-	if d := cmp.Diff([]agent.Moment{agent.AfterTurnEnded, agent.AfterToolResult}, moments); d != "" {
+	if d := cmp.Diff([]bool{true, false}, ended); d != "" {
 		t.Error(d)
 	}
 	for _, k := range kinds(t, s, "one") {
@@ -286,7 +286,7 @@ func TestAMutationIsOneRecordAndTheStoreFollows(t *testing.T) {
 func TestAMutationThatBreaksPairingIsRefused(t *testing.T) {
 	s := sessions(t)
 	breaks := rewriter(func(c agent.Cursor) ([]transcript.Encoded, error) {
-		if c.Moment != agent.AfterToolResult {
+		if c.TurnEnded {
 			return nil, nil
 		}
 		return c.Items[:2], nil // leaves the tool use open
@@ -319,7 +319,7 @@ func TestCompaction(t *testing.T) {
 	m := play(t, steps...)
 	m.info.Context = window
 	a := newAgent(t, m, agent.Options{
-		Sessions: s, Session: session.RestoreOptions{SessionID: "one"}, Tools: registry(t, noisy), MaxTurns: 20,
+		Sessions: s, Session: session.RestoreOptions{SessionID: "one"}, Tools: registry(t, noisy), Limits: agent.Limits{MaxTurns: 20},
 	})
 	var compacted []event.MutationFinished
 	all := events(t, a, "new question")

@@ -17,16 +17,13 @@ import (
 // mutate lets the mutators rewrite the transcript. The loop itself finds out
 // whether anything changed, checks the result, records and announces it.
 func (l *loop) mutate(ctx context.Context) error {
-	moment := AfterToolResult
-	if l.turn.fresh {
-		moment = AfterTurnEnded
-	}
+	turnEnded := l.turn.fresh
 	for _, m := range l.mutators() {
 		var err error
 		if c, ours := m.(compactor); ours {
-			err = l.compactWhenDue(ctx, c, moment)
+			err = l.compactWhenDue(ctx, c, turnEnded)
 		} else {
-			_, err = l.mutateBy(ctx, m, l.cursor(moment))
+			_, err = l.mutateBy(ctx, m, l.cursor(turnEnded))
 		}
 		if err != nil {
 			return err
@@ -35,11 +32,19 @@ func (l *loop) mutate(ctx context.Context) error {
 	return nil
 }
 
-func (l *loop) cursor(moment Moment) Cursor {
+func (l *loop) cursor(turnEnded bool) Cursor {
 	return Cursor{
-		Moment: moment, Items: l.t.Items(), Usage: l.lastUsage, Context: l.contextSize(),
+		TurnEnded: turnEnded, Items: l.t.Items(), Usage: l.lastUsage, Context: l.contextSize(),
 		NewID: l.a.opt.NewID, Ask: l.askModel, overhead: l.overhead,
 	}
+}
+
+// moment is the word of [event.MutationFinished] for when a mutator ran.
+func (c Cursor) moment() string {
+	if c.TurnEnded {
+		return "after_turn_ended"
+	}
+	return "after_tool_result"
 }
 
 // mutateBy lets one mutator rewrite the transcript, and says whether it did.
@@ -59,9 +64,9 @@ func (l *loop) take(ctx context.Context, m Mutator, c Cursor, items []transcript
 	if err := l.rewrite(ctx, m.Name(), items); err != nil {
 		return false, fmt.Errorf("mutator %s: %w", m.Name(), err)
 	}
-	e := event.MutationFinished{By: m.Name(), Moment: string(c.Moment), Before: len(c.Items), After: len(items)}
+	e := event.MutationFinished{By: m.Name(), Moment: c.moment(), Before: len(c.Items), After: len(items)}
 	if _, ours := m.(compactor); ours {
-		e.Trigger, e.TokensBefore, e.TokensAfter = c.trigger, estimate(c), estimate(l.cursor(c.Moment))
+		e.Trigger, e.TokensBefore, e.TokensAfter = c.trigger, estimate(c), estimate(l.cursor(c.TurnEnded))
 	}
 	l.tell(e)
 	return true, nil
@@ -69,8 +74,8 @@ func (l *loop) take(ctx context.Context, m Mutator, c Cursor, items []transcript
 
 // compactWhenDue compacts a transcript that has grown too large. Where that fails, or a
 // hook does not want it, the turn goes on as it is.
-func (l *loop) compactWhenDue(ctx context.Context, c compactor, moment Moment) error {
-	cur := l.cursor(moment)
+func (l *loop) compactWhenDue(ctx context.Context, c compactor, turnEnded bool) error {
+	cur := l.cursor(turnEnded)
 	if l.turn.uncompacted || !c.due(cur) {
 		return nil
 	}
@@ -78,7 +83,7 @@ func (l *loop) compactWhenDue(ctx context.Context, c compactor, moment Moment) e
 	if err != nil || ctx.Err() != nil {
 		return err
 	}
-	if l.turn.uncompacted = !did; did && c.over(l.cursor(moment)) {
+	if l.turn.uncompacted = !did; did && c.over(l.cursor(turnEnded)) {
 		l.turn.uncompacted = true
 		l.tell(event.Notice{Text: "the transcript is compacted and still larger than its bounds: it is compacted again in the next turn"})
 	}
@@ -110,7 +115,7 @@ func (l *loop) squeeze(ctx context.Context, cause error) (bool, error) {
 	}
 	l.turn.squeezed = true
 	l.tell(event.Notice{Text: "the transcript is too long for the model: it is compacted"})
-	did, err := l.tryCompact(ctx, c, l.cursor(AfterToolResult))
+	did, err := l.tryCompact(ctx, c, l.cursor(false))
 	if ctx.Err() != nil {
 		return false, nil //nolint:nilerr // the turn ends with the interrupt
 	}
@@ -170,7 +175,7 @@ func (a *Agent) Compact(ctx context.Context, instructions string) (before, after
 	}
 	ctx, done := a.interruptible(ctx)
 	defer done()
-	cur := l.cursor(AfterTurnEnded)
+	cur := l.cursor(true)
 	cur.Instructions = instructions
 	_, err = l.compact(ctx, compactor{a.opt.Compact}, cur, triggerManual)
 	return len(cur.Items), l.t.Len(), err
@@ -213,7 +218,7 @@ func (l *loop) rewrite(ctx context.Context, by string, items []transcript.Encode
 		}
 	}
 	if l.lastUsage.Total() > 0 {
-		was := l.cursor(AfterTurnEnded)
+		was := l.cursor(true)
 		all := estimate(was)
 		was.Usage, was.overhead = transcript.Usage{}, 0
 		l.overhead = max(0, all-estimate(was))
@@ -288,7 +293,7 @@ func (l *loop) askModel(ctx context.Context, system string, items []transcript.E
 }
 
 func (l *loop) askWith(ctx context.Context, m model.Model, system string, items []transcript.Encoded) (transcript.Item, error) {
-	req := &model.Request{System: system, MaxTokens: l.a.opt.MaxTokens}
+	req := &model.Request{System: system, MaxTokens: l.a.opt.Model.MaxTokens}
 	for _, e := range items {
 		w, err := m.Encode(e)
 		if err != nil {

@@ -34,7 +34,7 @@ func (s *skill) tool() probe {
 
 func limited(s *session.Sessions, sk *skill, m *fake, t *testing.T, more func(*agent.Options)) *agent.Agent {
 	o := agent.Options{
-		Sessions: s, Session: session.RestoreOptions{SessionID: "one"}, Permissions: policy.Config{Mode: policy.ModeBypass},
+		Sessions: s, Session: session.RestoreOptions{SessionID: "one"}, Permissions: agent.Permissions{Config: policy.Config{Mode: policy.ModeBypass}},
 		Tools: registry(t, sk.tool(), says("Read", "r"), says("Write", "w")),
 	}
 	if more != nil {
@@ -138,7 +138,7 @@ func TestAPersonsCommandIsExpandedAndNarrowsItsTurn(t *testing.T) {
 	var heard []string
 	a := limited(s, sk, m, t, func(o *agent.Options) {
 		o.Expand = func(_ context.Context, text string) (*agent.Expansion, error) { return expanding(text) }
-		o.Hooks = hooking(t, hook.UserPromptExpansion, func(_ context.Context, in hook.Input) (*hook.Output, error) {
+		o.Hooks.Registry = hooking(t, hook.UserPromptExpansion, func(_ context.Context, in hook.Input) (*hook.Output, error) {
 			heard = append(heard, in.Command.Type+" "+in.Command.Name+" "+in.Command.Args+" "+in.Command.Source+" "+in.Prompt)
 			if strings.Contains(in.Command.Args, "secret") {
 				return &hook.Output{Block: true, Reason: "not that"}, nil

@@ -4,9 +4,9 @@ import "context"
 
 type ofKey struct{}
 
-// Of is the agent whose call a tool runs, from the context of [tool.Tool].Run; nil outside
+// FromContext is the agent whose call a tool runs, from the context of [tool.Tool].Run; nil outside
 // of one.
-func Of(ctx context.Context) *Agent {
+func FromContext(ctx context.Context) *Agent {
 	a, _ := ctx.Value(ofKey{}).(*Agent)
 	return a
 }

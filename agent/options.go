@@ -31,6 +31,15 @@ type Options struct {
 	// called for these items.
 	Transcript []transcript.Item
 
+	// Model says how models are called, and which one answers in the place of the first.
+	Model ModelOptions
+	// Limits bound what a run uses.
+	Limits Limits
+	// Permissions say what tools may do, and who is asked.
+	Permissions Permissions
+	// Hooks are told what happens and may intervene.
+	Hooks Hooks
+
 	// System is the system prompt. Keep it the same over a session's life:
 	// changing it makes the provider read everything again.
 	System string
@@ -46,70 +55,15 @@ type Options struct {
 	Background *Background
 	// Subagents are whom the agent may give work to; their tool is to be among Tools.
 	Subagents *Subagents
-	// Fallback answers for the rest of a turn when the model stays unavailable
-	// after all retries.
-	Fallback model.Model
-	// MaxTokens bounds one answer; 0 is the adapter's default.
-	MaxTokens int
-	// Effort is how much to think: "", "low", "medium" or "high".
-	Effort string
-
-	// Permissions are what the guards of the tools are made from: mode, limits,
-	// callback, policies, rules. Its Now and NewID default to Clock and NewID. A mode
-	// that is not default is on record; with no mode a resumed session goes on in the
-	// mode it was last set to, unless that was bypassPermissions, or plan in a turn
-	// that came to its end.
-	Permissions policy.Config
-	// UsualMode says that the mode of Permissions is that of every run, and nobody has
-	// asked for it this time: it is not on record, and a resumed session goes on in its own
-	// mode where that is stricter.
-	UsualMode bool
-	// Guards are used instead by a host that brings its own, a sub-agent's for
-	// example ([policy.Guards.Child]); Permissions must be zero then, and the mode of
-	// a resumed session is not looked at.
-	Guards *policy.Guards
-	// Run is what decides for the session that the agent works for, with others; nil: its own
-	// session's. A sub-agent has its parent's.
-	Run *Run
 	// Name is what the agent is called in requests and questions. Main agents have none.
 	Name string
-	// Ask puts a question to a person and waits. It returns when ctx ends: the turn
-	// was interrupted, time is up, or somebody has answered elsewhere; one that does
-	// not return soon is left behind, and its answer counts for nothing. Nil means that
-	// nobody is there: nothing is asked and the answer is no. An error is a no too,
-	// but [approval.ErrLeave] leaves the question open: the run ends with an error
-	// that wraps it, and goes on when the session is resumed. Sub-agents ask at the same
-	// time as each other.
-	Ask func(ctx context.Context, q approval.Question) (approval.Answer, error)
-	// AskTimeout is how long a question waits before the answer is no; 0 is for ever.
-	AskTimeout time.Duration
-	// Sandbox says in questions and decisions what would hold a call; "" is nothing.
-	Sandbox string
-	// Profile is the digest of what the sandbox holds calls to, for decisions. With
-	// one, Sandbox is said of the calls that are [policy.Request].Confined only.
-	Profile string
-
-	// Hooks are told what happens and may intervene (package hook); nil: nobody is told.
-	// The caller closes the registry.
-	Hooks *hook.Registry
-	// Watch is given the files that hooks want to hear of, absolute, in place of those that
-	// they named before; whoever watches them fires FileChanged ([Agent.Fire]). Nil:
-	// nothing watches files.
-	Watch func(paths []string) error
-	// Known is told of a file of whose change by a tool hooks have just heard; may be nil.
-	Known func(path string)
 	// Return goes back to the current directory in which a resumed session was; an error
 	// says why that is not possible. Nil: a session begins in its folder.
 	Return func(dir string) error
-	// Enter, when not nil, is called when the session is opened, with a context of which [Of]
+	// Enter, when not nil, is called when the session is opened, with a context of which [FromContext]
 	// is the agent: it goes where the session begins, and returns that directory ("": it is
 	// there) and what the model is told of it. An error ends the run before it begins.
 	Enter func(ctx context.Context) (dir, told string, err error)
-	// Setup is the trigger of the Setup event: "init" or "maintenance" when the person
-	// asked for it, "" otherwise.
-	Setup string
-	// TranscriptPath names a file that hooks may read the transcript from; "" is none.
-	TranscriptPath string
 	// LeaseLost, when not nil, is called when the session's lease is lost, whenever that
 	// happens: the store could not be reached for most of the lease's time, or somebody has
 	// taken the session over. It ends what the host runs for the session beside the agent's
@@ -119,19 +73,6 @@ type Options struct {
 	// read; nil masks nothing.
 	Mask *secret.Masker
 
-	// MaxTurns bounds the model calls of one run, and of each of its sub-agents; 0 means no bound.
-	MaxTurns int
-	// MaxBudgetUSD bounds what the run costs: the session, from its beginning, with all that
-	// work for it. It is on record and holds until it is changed: 0 leaves what was said before,
-	// +Inf lifts it. A fork begins at zero and without a bound. The models' prices have to be
-	// known ([ErrNoPrice]). No call begins once it is used up, and those that run side by side
-	// go beyond it by one call at most.
-	MaxBudgetUSD float64
-	// MaxTotalTokens bounds the tokens of the run likewise, input and output; less than 0
-	// lifts it.
-	MaxTotalTokens int64
-	// Retry says how often and how patiently a failed model call is repeated.
-	Retry Retry
 	// Compact says when a long transcript is summarised.
 	Compact Compact
 
@@ -152,6 +93,87 @@ type Options struct {
 	NewID func() string
 	Sleep func(ctx context.Context, d time.Duration) error
 	Rand  func() float64 // in [0,1), for jitter
+}
+
+// ModelOptions say how models are called.
+type ModelOptions struct {
+	// Fallback answers for the rest of a turn when the model stays unavailable
+	// after all retries.
+	Fallback model.Model
+	// MaxTokens bounds one answer; 0 is the adapter's default.
+	MaxTokens int
+	// Effort is how much to think: "", "low", "medium" or "high".
+	Effort string
+	// Retry says how often and how patiently a failed model call is repeated.
+	Retry Retry
+}
+
+// Limits bound what a run uses.
+type Limits struct {
+	// MaxTurns bounds the model calls of one run, and of each of its sub-agents; 0 means no bound.
+	MaxTurns int
+	// MaxBudgetUSD bounds what the run costs: the session, from its beginning, with all that
+	// work for it. It is on record and holds until it is changed: 0 leaves what was said before,
+	// +Inf lifts it. A fork begins at zero and without a bound. The models' prices have to be
+	// known ([PriceError]). No call begins once it is used up, and those that run side by side
+	// go beyond it by one call at most.
+	MaxBudgetUSD float64
+	// MaxTotalTokens bounds the tokens of the run likewise, input and output; less than 0
+	// lifts it.
+	MaxTotalTokens int64
+}
+
+// Permissions say what tools may do, and who is asked.
+type Permissions struct {
+	// Config is what the guards of the tools are made from: mode, limits,
+	// callback, policies, rules. Its Now and NewID default to Clock and NewID. A mode
+	// that is not default is on record; with no mode a resumed session goes on in the
+	// mode it was last set to, unless that was bypassPermissions, or plan in a turn
+	// that came to its end.
+	Config policy.Config
+	// UsualMode says that the mode of Config is that of every run, and nobody has
+	// asked for it this time: it is not on record, and a resumed session goes on in its own
+	// mode where that is stricter.
+	UsualMode bool
+	// Guards are used instead by a host that brings its own, a sub-agent's for
+	// example ([policy.Guards.Child]); Config must be zero then, and the mode of
+	// a resumed session is not looked at.
+	Guards *policy.Guards
+	// Run is what decides for the session that the agent works for, with others; nil: its own
+	// session's. A sub-agent has its parent's.
+	Run *Run
+	// Ask puts a question to a person and waits. It returns when ctx ends: the turn
+	// was interrupted, time is up, or somebody has answered elsewhere; one that does
+	// not return soon is left behind, and its answer counts for nothing. Nil means that
+	// nobody is there: nothing is asked and the answer is no. An error is a no too,
+	// but [approval.ErrLeave] leaves the question open: the run ends with an error
+	// that wraps it, and goes on when the session is resumed. Sub-agents ask at the same
+	// time as each other.
+	Ask func(ctx context.Context, q approval.Question) (approval.Answer, error)
+	// AskTimeout is how long a question waits before the answer is no; 0 is for ever.
+	AskTimeout time.Duration
+	// Sandbox says in questions and decisions what would hold a call; "" is nothing.
+	Sandbox string
+	// Profile is the digest of what the sandbox holds calls to, for decisions. With
+	// one, Sandbox is said of the calls that are [policy.Request].Confined only.
+	Profile string
+}
+
+// Hooks say which hooks there are, and what they may do and see.
+type Hooks struct {
+	// Registry has the hooks (package hook); nil: nobody is told. The caller closes it.
+	Registry *hook.Registry
+	// Watch is given the files that hooks want to hear of, absolute, in place of those that
+	// they named before; whoever watches them fires FileChanged ([Agent.Fire]). Nil:
+	// nothing watches files.
+	Watch func(paths []string) error
+	// Known is told of a file of whose change by a tool hooks have just heard; may be nil.
+	Known func(path string)
+	// Setup is the trigger of the Setup event: "init" or "maintenance" when the person
+	// asked for it, "" otherwise.
+	Setup string
+	// TranscriptPath names a file that hooks may read the transcript from; "" is none.
+	TranscriptPath string
 }
 
 // Retry is how a retryable model error is retried. The delay before attempt n
@@ -192,19 +214,12 @@ type LoopObserver interface {
 	Observe(sessionID string, e event.Event)
 }
 
-// Moment is when a mutator runs.
-type Moment string
-
-// The moments.
-const (
-	AtStart         Moment = "at_start"          // a session was restored; no mutator runs, but a repair is told
-	AfterToolResult Moment = "after_tool_result" // before the model sees the results
-	AfterTurnEnded  Moment = "after_turn_ended"  // before a new turn's first model call
-)
-
 // Cursor is what a mutator gets to see and use.
 type Cursor struct {
-	Moment  Moment
+	// TurnEnded: it runs between turns, before a new turn's first model call. Otherwise it
+	// runs after tool results, before the model sees them.
+	TurnEnded bool
+
 	Items   []transcript.Encoded // the transcript; do not change the slice
 	Usage   transcript.Usage     // of the last model call
 	Context int                  // tokens the model can see; 0 when unknown

@@ -12,8 +12,8 @@ import (
 
 // makeGuards makes the agent's guards from its options, or takes the host's.
 func (a *Agent) makeGuards() error {
-	c := a.opt.Permissions
-	if g := a.opt.Guards; g != nil {
+	c := a.opt.Permissions.Config
+	if g := a.opt.Permissions.Guards; g != nil {
 		if !reflect.ValueOf(c).IsZero() {
 			return errors.New("give Permissions or Guards, not both")
 		}
@@ -39,8 +39,8 @@ func (a *Agent) joinRun() error {
 	case a.opt.parent != nil:
 		a.shared = a.opt.parent.shared
 		return nil
-	case a.opt.Run != nil:
-		a.shared = a.opt.Run
+	case a.opt.Permissions.Run != nil:
+		a.shared = a.opt.Permissions.Run
 	default:
 		a.shared = &Run{root: a, budget: a.budget}
 	}
@@ -64,7 +64,7 @@ func (a *Agent) SetMode(ctx context.Context, m policy.Mode, by string) error {
 	if _, err := a.Change(ctx, policy.Change{Mode: m, By: by}); err != nil {
 		return err
 	}
-	if a.opt.Guards == nil { // a host's callback is not ours to take away
+	if a.opt.Permissions.Guards == nil { // a host's callback is not ours to take away
 		a.SetCanUseTool(nil)
 	}
 	return nil
@@ -126,7 +126,7 @@ func (a *Agent) limit(ctx context.Context, c policy.Change) (policy.Change, erro
 
 // opened makes the loop that of the agent.
 func (a *Agent) opened(ctx context.Context, l *loop) error {
-	if a.opt.parent == nil && a.opt.Run == nil {
+	if a.opt.parent == nil && a.opt.Permissions.Run == nil {
 		if err := a.shared.opened(ctx, l.log); err != nil {
 			return err
 		}

@@ -96,11 +96,11 @@ func TestWhatTheModelIsTold(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			bash := command("Bash")
 			m := play(t, step{uses: []transcript.ToolUse{use("c1", "Bash", c.input)}}, step{text: "ok"})
-			a := newAgent(t, m, agent.Options{Tools: registry(t, bash), Permissions: c.p})
+			a := newAgent(t, m, agent.Options{Tools: registry(t, bash), Permissions: agent.Permissions{Config: c.p}})
 			if c.p.Mode == "" { // newAgent's default is another
 				var err error
 				c.p.Mode = policy.ModeDefault
-				if a, err = agent.New(m, options(agent.Options{Tools: registry(t, bash), Permissions: c.p})); err != nil {
+				if a, err = agent.New(m, options(agent.Options{Tools: registry(t, bash), Permissions: agent.Permissions{Config: c.p}})); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -123,9 +123,9 @@ func TestWhatTheModelIsTold(t *testing.T) {
 func TestACallbackReplacesTheInput(t *testing.T) {
 	bash := command("Bash")
 	m := play(t, step{uses: []transcript.ToolUse{use("c1", "Bash", `{"command":"rm x"}`)}}, step{text: "ok"})
-	a := newAgent(t, m, agent.Options{Tools: registry(t, bash), Permissions: policy.Config{
+	a := newAgent(t, m, agent.Options{Tools: registry(t, bash), Permissions: agent.Permissions{Config: policy.Config{
 		CanUseTool: says2(policy.Verdict{Effect: policy.Allow, Input: json.RawMessage(`{"command":"echo safe"}`)}),
-	}})
+	}}})
 	var started, decided string
 	for _, e := range events(t, a, "go") {
 		switch e := e.(type) {
@@ -152,14 +152,14 @@ func TestAStopOfAPolicyEndsTheTurn(t *testing.T) {
 	} {
 		look := probe{name: "Look", readOnly: true, run: says("Look", "seen").run}
 		m := play(t, step{uses: uses}, step{text: "never"})
-		a := newAgent(t, m, agent.Options{Tools: registry(t, command("Bash"), look), Permissions: policy.Config{
+		a := newAgent(t, m, agent.Options{Tools: registry(t, command("Bash"), look), Permissions: agent.Permissions{Config: policy.Config{
 			CanUseTool: func(_ context.Context, r policy.Request) (policy.Verdict, error) {
 				if r.Tool == "Look" {
 					return policy.Verdict{}, nil
 				}
 				return policy.Verdict{Effect: policy.Deny, Stop: true}, nil
 			},
-		}})
+		}}})
 		if res := prompt(t, a, "go"); res.Reason != event.ReasonInterrupted || len(m.asked) != 1 {
 			t.Errorf("%d uses: ended by %s after %d requests", len(uses), res.Reason, len(m.asked))
 		}
@@ -179,7 +179,7 @@ func TestRequestsSayWhoAndWhere(t *testing.T) {
 	m := play(t, step{uses: []transcript.ToolUse{use("c1", "Bash", push), use("c2", "Todo", `{}`)}}, step{text: "ok"})
 	s := sessions(t)
 	a := newAgent(t, m, agent.Options{
-		Sessions: s, Session: session.RestoreOptions{SessionID: "one"}, Name: "helper", Permissions: p,
+		Sessions: s, Session: session.RestoreOptions{SessionID: "one"}, Name: "helper", Permissions: agent.Permissions{Config: p},
 		Tools: registry(t, command("Bash"), nameless{silent}),
 	})
 	res := prompt(t, a, "go")
@@ -209,7 +209,7 @@ func TestAReadIsJudgedOnce(t *testing.T) {
 	asked := map[string]int{}
 	look := probe{name: "Look", readOnly: true, run: says("Look", "seen").run}
 	m := play(t, step{uses: []transcript.ToolUse{use("a", "Look", `{"n":1}`), use("b", "Look", `{"n":2}`)}}, step{text: "ok"})
-	a := newAgent(t, m, agent.Options{Tools: registry(t, look), Permissions: policy.Config{
+	a := newAgent(t, m, agent.Options{Tools: registry(t, look), Permissions: agent.Permissions{Config: policy.Config{
 		CanUseTool: func(_ context.Context, r policy.Request) (policy.Verdict, error) {
 			asked[string(r.Input)]++
 			if string(r.Input) == `{"n":2}` {
@@ -217,7 +217,7 @@ func TestAReadIsJudgedOnce(t *testing.T) {
 			}
 			return policy.Verdict{}, nil
 		},
-	}})
+	}}})
 	prompt(t, a, "go")
 	if d := cmp.Diff(map[string]int{`{"n":1}`: 1, `{"n":2}`: 1}, asked); d != "" {
 		t.Error(d)
@@ -231,28 +231,28 @@ func TestGuardsOrPermissions(t *testing.T) {
 	}
 	m := play(t)
 	for name, o := range map[string]agent.Options{
-		"both":            {Guards: g, Permissions: policy.Config{Mode: policy.ModePlan}},
-		"an unknown mode": {Permissions: policy.Config{Mode: "yolo"}},
-		"a relative root": {Permissions: policy.Config{Folders: []string{"w"}}},
+		"both":            {Permissions: agent.Permissions{Guards: g, Config: policy.Config{Mode: policy.ModePlan}}},
+		"an unknown mode": {Permissions: agent.Permissions{Config: policy.Config{Mode: "yolo"}}},
+		"a relative root": {Permissions: agent.Permissions{Config: policy.Config{Folders: []string{"w"}}}},
 	} {
 		if _, err := agent.New(m, &o); err == nil {
 			t.Errorf("%s: accepted", name)
 		}
 	}
-	if a, err := agent.New(m, &agent.Options{Guards: g}); err != nil || a.Guards() != g {
+	if a, err := agent.New(m, &agent.Options{Permissions: agent.Permissions{Guards: g}}); err != nil || a.Guards() != g {
 		t.Errorf("a host's guards: %v", err)
 	}
 }
 
 func TestAChildIsNeverWeaker(t *testing.T) {
-	parent := newAgent(t, play(t), agent.Options{Permissions: policy.Config{Mode: policy.ModeDontAsk}})
+	parent := newAgent(t, play(t), agent.Options{Permissions: agent.Permissions{Config: policy.Config{Mode: policy.ModeDontAsk}}})
 	g, err := parent.Guards().Child("helper", policy.ModeBypass)
 	if err != nil {
 		t.Fatal(err)
 	}
 	bash := command("Bash")
 	m := play(t, step{uses: []transcript.ToolUse{use("c1", "Bash", push)}}, step{text: "ok"})
-	child := newAgent(t, m, agent.Options{Guards: g, Name: "helper", Tools: registry(t, bash)})
+	child := newAgent(t, m, agent.Options{Permissions: agent.Permissions{Guards: g}, Name: "helper", Tools: registry(t, bash)})
 	prompt(t, child, "go")
 	if child.Mode() != policy.ModeDontAsk || len(bash.inputs) != 0 {
 		t.Errorf("the child is in mode %s and ran %v", child.Mode(), bash.inputs)
@@ -294,7 +294,7 @@ func TestTheCallbackCanBeReplaced(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			bash := command("Bash")
 			m := play(t, step{uses: []transcript.ToolUse{use("c1", "Bash", push)}}, step{text: "ok"})
-			a := newAgent(t, m, agent.Options{Tools: registry(t, bash), Permissions: policy.Config{Mode: policy.ModeBypass, CanUseTool: no}})
+			a := newAgent(t, m, agent.Options{Tools: registry(t, bash), Permissions: agent.Permissions{Config: policy.Config{Mode: policy.ModeBypass, CanUseTool: no}}})
 			c.change(t, a)
 			prompt(t, a, "go")
 			if len(bash.inputs) != c.ran {
@@ -307,7 +307,7 @@ func TestTheCallbackCanBeReplaced(t *testing.T) {
 func TestChangesAreDurableAndInForce(t *testing.T) {
 	s := sessions(t)
 	bash := command("Bash")
-	o := agent.Options{Sessions: s, Session: session.RestoreOptions{SessionID: "one"}, Tools: registry(t, bash), Permissions: policy.Config{Mode: policy.ModeBypass}}
+	o := agent.Options{Sessions: s, Session: session.RestoreOptions{SessionID: "one"}, Tools: registry(t, bash), Permissions: agent.Permissions{Config: policy.Config{Mode: policy.ModeBypass}}}
 	call := step{uses: []transcript.ToolUse{use("c1", "Bash", push)}}
 	m := play(t, call, step{text: "1"}, call, step{text: "2"})
 	a := newAgent(t, m, o)
@@ -384,7 +384,7 @@ func TestTheChangeOfAnotherProgramIsInForce(t *testing.T) {
 	m := play(t, step{uses: []transcript.ToolUse{use("c1", "Bash", push), use("c2", "Meddle", `{}`), use("c3", "Bash", push)}}, step{text: "ok"})
 	a = newAgent(t, m, agent.Options{
 		Sessions: s, Session: session.RestoreOptions{SessionID: "one"},
-		Tools: registry(t, bash, meddle), Permissions: policy.Config{Mode: policy.ModeBypass},
+		Tools: registry(t, bash, meddle), Permissions: agent.Permissions{Config: policy.Config{Mode: policy.ModeBypass}},
 	})
 	var by []string
 	for _, e := range events(t, a, "go") {
@@ -426,7 +426,7 @@ func TestUpdatesOfTheCallback(t *testing.T) {
 	bash := command("Bash")
 	asked := 0
 	o := asking(agent.Options{Sessions: s, Session: session.RestoreOptions{SessionID: "one"}, Tools: registry(t, bash)})
-	o.Permissions.CanUseTool = func(context.Context, policy.Request) (policy.Verdict, error) {
+	o.Permissions.Config.CanUseTool = func(context.Context, policy.Request) (policy.Verdict, error) {
 		if asked++; asked > 1 {
 			return policy.Verdict{}, nil
 		}

@@ -121,7 +121,7 @@ func TestAfterACrash(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			s := sessions(t)
 			crash := errors.New("crash")
-			o := agent.Options{Sessions: s, Permissions: policy.Config{Mode: c.mode}, Session: session.RestoreOptions{SessionID: "one"}}
+			o := agent.Options{Sessions: s, Permissions: agent.Permissions{Config: policy.Config{Mode: c.mode}}, Session: session.RestoreOptions{SessionID: "one"}}
 			runs := 0
 			o.Tools = registry(t, probe{name: "Pay", run: func(context.Context, *tool.Call) (tool.Result, error) {
 				runs++
@@ -275,8 +275,8 @@ func TestWhateverEndsARunIsSaved(t *testing.T) {
 		want event.Reason
 	}{
 		{"error", step{err: invalid}, agent.Options{}, event.ReasonFailed},
-		{"budget", step{uses: []transcript.ToolUse{use("a", "T", "{}")}, usage: &transcript.Usage{Output: 1e6}}, agent.Options{MaxBudgetUSD: 1}, event.ReasonBudget},
-		{"turns", step{uses: []transcript.ToolUse{use("a", "T", "{}")}}, agent.Options{MaxTurns: 1}, event.ReasonMaxTurns},
+		{"budget", step{uses: []transcript.ToolUse{use("a", "T", "{}")}, usage: &transcript.Usage{Output: 1e6}}, agent.Options{Limits: agent.Limits{MaxBudgetUSD: 1}}, event.ReasonBudget},
+		{"turns", step{uses: []transcript.ToolUse{use("a", "T", "{}")}}, agent.Options{Limits: agent.Limits{MaxTurns: 1}}, event.ReasonMaxTurns},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := sessions(t)
@@ -369,7 +369,7 @@ func TestModeIsRecordedAndComesBack(t *testing.T) {
 		}
 		b.Close()
 		asked := o
-		asked.Permissions.Mode = policy.ModeDefault // who says default means it
+		asked.Permissions.Config.Mode = policy.ModeDefault // who says default means it
 		d, _ := agent.New(play(t), &asked)
 		if _, err := d.Start(t.Context()); err != nil {
 			t.Fatal(err)

@@ -149,8 +149,8 @@ func registry(t testing.TB, tools ...tool.Tool) *tool.Registry {
 
 // options are options without waiting: bypass, instant sleep, numbered ids.
 func options(o agent.Options) *agent.Options {
-	if o.Permissions.Mode == "" && o.Guards == nil {
-		o.Permissions.Mode = policy.ModeBypass
+	if o.Permissions.Config.Mode == "" && o.Permissions.Guards == nil {
+		o.Permissions.Config.Mode = policy.ModeBypass
 	}
 	if o.Sleep == nil {
 		o.Sleep = func(ctx context.Context, _ time.Duration) error { return ctx.Err() }

@@ -24,8 +24,8 @@ const (
 // question waits at a time: what the next call would do depends on this one.
 func (l *loop) putQuestion(c *call) ([]entry, error) {
 	q := approval.New(c.requests, c.decision, approval.QuestionOptions{
-		ID: l.newID(""), Home: l.a.opt.Permissions.Home, Cwd: l.cwd(),
-		Sandbox: c.decision.Sandbox, At: l.a.opt.Clock(), Timeout: l.a.opt.AskTimeout,
+		ID: l.newID(""), Home: l.a.opt.Permissions.Config.Home, Cwd: l.cwd(),
+		Sandbox: c.decision.Sandbox, At: l.a.opt.Clock(), Timeout: l.a.opt.Permissions.AskTimeout,
 	})
 	q.Session = l.opened.ID
 	if l.runLog != l.log {
@@ -101,7 +101,7 @@ const patience = 2 * time.Second
 // ask waits for the person here and for an answer that another program records,
 // whichever comes first.
 func (l *loop) ask(ctx context.Context, q approval.Question) (approval.Answer, error) {
-	if l.a.opt.Ask == nil {
+	if l.a.opt.Permissions.Ask == nil {
 		return approval.Answer{Decision: approval.Deny, By: byNobody}, nil
 	}
 	ctx, stop := context.WithCancel(ctx)
@@ -156,7 +156,7 @@ const idleAfter = time.Minute
 // it returns is closed when it has ended, which it does soon after ctx.
 func (l *loop) remindOf(ctx context.Context) <-chan struct{} {
 	done := make(chan struct{})
-	if !l.a.opt.Hooks.Has(hook.Notification) {
+	if !l.a.opt.Hooks.Registry.Has(hook.Notification) {
 		close(done)
 		return done
 	}
@@ -183,7 +183,7 @@ func (l *loop) askHere(ctx context.Context, q approval.Question) (r reply) {
 			r = unasked(fmt.Sprintf("panic: %v", p))
 		}
 	}()
-	ans, err := l.a.opt.Ask(ctx, q)
+	ans, err := l.a.opt.Permissions.Ask(ctx, q)
 	switch {
 	case errors.Is(err, approval.ErrLeave):
 		return reply{err: err}

@@ -23,7 +23,7 @@ import (
 
 // asking are options that ask about everything.
 func asking(o agent.Options) agent.Options {
-	o.Permissions.Mode = policy.ModeDefault
+	o.Permissions.Config.Mode = policy.ModeDefault
 	return o
 }
 
@@ -72,7 +72,7 @@ func TestAnswers(t *testing.T) {
 		for _, stored := range []bool{false, true} {
 			t.Run(c.name, func(t *testing.T) {
 				bash, person := command("Bash"), &gives{answer: c.answer, err: c.err}
-				o := asking(agent.Options{Tools: registry(t, bash), Ask: person.ask})
+				o := asking(agent.Options{Tools: registry(t, bash), Permissions: agent.Permissions{Ask: person.ask}})
 				if stored {
 					o.Sessions = sessions(t)
 				}
@@ -98,8 +98,12 @@ func TestAQuestionSaysEverything(t *testing.T) {
 	person := &gives{answer: approval.Answer{Decision: approval.Allow, By: "ann", Via: "test"}}
 	a := newAgent(t, play(t, pushing(1), step{text: "ok"}), asking(agent.Options{
 		Sessions: s, Session: session.RestoreOptions{SessionID: "one"}, Name: "helper", Tools: registry(t, command("Bash")),
-		Ask: person.ask, AskTimeout: time.Hour, Sandbox: "landlock",
-		Permissions: policy.Config{Folders: []string{"/w"}, Home: "/home/ann"},
+		Permissions: agent.Permissions{
+			Ask:        person.ask,
+			AskTimeout: time.Hour,
+			Sandbox:    "landlock",
+			Config:     policy.Config{Folders: []string{"/w"}, Home: "/home/ann"},
+		},
 	}))
 	var told []string
 	for _, e := range events(t, a, "go") {
@@ -172,7 +176,7 @@ func TestAPersonReplacesTheInput(t *testing.T) {
 			person := &gives{answer: approval.Answer{Decision: approval.Allow, Input: json.RawMessage(c.in)}}
 			s := sessions(t)
 			a := newAgent(t, play(t, pushing(1), step{text: "ok"}, pushing(1), step{text: "ok"}), asking(agent.Options{
-				Tools: registry(t, bash), Ask: person.ask, Permissions: c.p, Sessions: s, Session: session.RestoreOptions{SessionID: "one"},
+				Tools: registry(t, bash), Permissions: agent.Permissions{Ask: person.ask, Config: c.p}, Sessions: s, Session: session.RestoreOptions{SessionID: "one"},
 			}))
 			prompt(t, a, "go")
 			if got := strings.Join(bash.inputs, " "); got != c.ran {
@@ -212,10 +216,10 @@ func TestAnApprovalCoversOnlyWhatWasShown(t *testing.T) {
 		base := "one"
 		edit := shifting{command("Edit"), &base}
 		m := play(t, step{uses: []transcript.ToolUse{use("c1", "Edit", `{}`)}}, step{text: "ok"})
-		a := newAgent(t, m, asking(agent.Options{Tools: registry(t, edit), Ask: func(context.Context, approval.Question) (approval.Answer, error) {
+		a := newAgent(t, m, asking(agent.Options{Tools: registry(t, edit), Permissions: agent.Permissions{Ask: func(context.Context, approval.Question) (approval.Answer, error) {
 			base = "two" // while the person thinks
 			return approval.Answer{Decision: decision}, nil
-		}}))
+		}}}))
 		res := prompt(t, a, "go")
 		if got := results(t, a)["c1"].Text(); len(edit.inputs) != 0 || !strings.Contains(got, "what was approved has changed") {
 			t.Errorf("%s: ran %d times, told %q", decision, len(edit.inputs), got)
@@ -229,10 +233,10 @@ func TestAnApprovalCoversOnlyWhatWasShown(t *testing.T) {
 func TestAChangeWhileAPersonThinksCounts(t *testing.T) {
 	bash := command("Bash")
 	var a *agent.Agent
-	a = newAgent(t, play(t, pushing(1), step{text: "ok"}), asking(agent.Options{Tools: registry(t, bash), Ask: func(ctx context.Context, _ approval.Question) (approval.Answer, error) {
+	a = newAgent(t, play(t, pushing(1), step{text: "ok"}), asking(agent.Options{Tools: registry(t, bash), Permissions: agent.Permissions{Ask: func(ctx context.Context, _ approval.Question) (approval.Answer, error) {
 		_, err := a.Change(ctx, policy.Change{Grant: &policy.Grant{Effect: policy.Deny, Tool: "Bash", Scope: "Bash(git push:*)"}})
 		return approval.Answer{Decision: approval.Allow}, err
-	}}))
+	}}}))
 	prompt(t, a, "go")
 	if got := results(t, a)["c1"].Text(); len(bash.inputs) != 0 || !strings.Contains(got, "permission denied: ") {
 		t.Errorf("ran %v, told %q", bash.inputs, got)
@@ -244,7 +248,7 @@ func TestASessionDenyCanBeOverriddenOnce(t *testing.T) {
 	bash := command("Bash")
 	person := &gives{answer: approval.Answer{Decision: approval.Allow}}
 	m := play(t, step{uses: []transcript.ToolUse{use("c1", "Bash", exception), use("c2", "Bash", push), use("c3", "Bash", exception)}}, step{text: "ok"})
-	a := newAgent(t, m, agent.Options{Tools: registry(t, bash), Ask: person.ask})
+	a := newAgent(t, m, agent.Options{Tools: registry(t, bash), Permissions: agent.Permissions{Ask: person.ask}})
 	_, err := a.Change(t.Context(), policy.Change{Grant: &policy.Grant{Effect: policy.Deny, Tool: "Bash", Operation: policy.OpCommand, Resource: "git push"}})
 	if err != nil {
 		t.Fatal(err)
@@ -287,14 +291,14 @@ func TestSomebodyElseAnswersFirst(t *testing.T) {
 				asked := 0
 				a := newAgent(t, play(t, pushing(2), step{text: "ok"}), asking(agent.Options{
 					Sessions: s, Session: session.RestoreOptions{SessionID: "one"}, Tools: registry(t, bash),
-					Ask: func(ctx context.Context, _ approval.Question) (approval.Answer, error) {
+					Permissions: agent.Permissions{Ask: func(ctx context.Context, _ approval.Question) (approval.Answer, error) {
 						asked++
 						if _, err := elsewhere(t, s, "one", c.ans); err != nil {
 							t.Error(err)
 						}
 						<-ctx.Done() // the person here is slow
 						return approval.Answer{}, context.Cause(ctx)
-					},
+					}},
 				}))
 				var by []string
 				for _, e := range events(t, a, "go") {
@@ -331,10 +335,10 @@ func TestTheAnswerHereComesTooLate(t *testing.T) {
 	bash := command("Bash")
 	a := newAgent(t, play(t, pushing(1), step{text: "ok"}), asking(agent.Options{
 		Sessions: s, Session: session.RestoreOptions{SessionID: "one"}, Tools: registry(t, bash),
-		Ask: func(context.Context, approval.Question) (approval.Answer, error) {
+		Permissions: agent.Permissions{Ask: func(context.Context, approval.Question) (approval.Answer, error) {
 			_, err := elsewhere(t, s, "one", approval.Answer{Decision: approval.Deny, By: "bob", Message: "no"})
 			return approval.Answer{Decision: approval.Allow, By: "ann"}, err
-		},
+		}},
 	}))
 	var told *event.ApprovalResolved
 	for _, e := range events(t, a, "go") {

@@ -63,27 +63,27 @@ func TestTheLogTellsWhatTheAgentTold(t *testing.T) {
 		steps []step
 	}{
 		"an answer":           {agent.Options{}, []step{{text: "hello"}}},
-		"a call":              {agent.Options{Permissions: policy.Config{Mode: policy.ModeBypass}}, []step{pushing(1), {text: "ok"}}},
-		"two calls":           {agent.Options{Permissions: policy.Config{Mode: policy.ModeBypass}}, []step{pushing(1), pushing(2), {text: "ok"}}},
-		"a denied call":       {agent.Options{Permissions: plan}, []step{pushing(1), {text: "ok"}}},
-		"an allowed call":     {agent.Options{Permissions: plan, Ask: answers(approval.Allow)}, []step{pushing(1), {text: "ok"}}},
-		"no":                  {agent.Options{Permissions: plan, Ask: answers(approval.Deny)}, []step{pushing(1), {text: "ok"}}},
-		"yes for the session": {agent.Options{Permissions: plan, Ask: answers(approval.AllowSession)}, []step{pushing(1), pushing(2), {text: "ok"}}},
-		"no for the session":  {agent.Options{Permissions: plan, Ask: answers(approval.DenySession)}, []step{pushing(1), {text: "ok"}}},
+		"a call":              {agent.Options{Permissions: agent.Permissions{Config: policy.Config{Mode: policy.ModeBypass}}}, []step{pushing(1), {text: "ok"}}},
+		"two calls":           {agent.Options{Permissions: agent.Permissions{Config: policy.Config{Mode: policy.ModeBypass}}}, []step{pushing(1), pushing(2), {text: "ok"}}},
+		"a denied call":       {agent.Options{Permissions: agent.Permissions{Config: plan}}, []step{pushing(1), {text: "ok"}}},
+		"an allowed call":     {agent.Options{Permissions: agent.Permissions{Config: plan, Ask: answers(approval.Allow)}}, []step{pushing(1), {text: "ok"}}},
+		"no":                  {agent.Options{Permissions: agent.Permissions{Config: plan, Ask: answers(approval.Deny)}}, []step{pushing(1), {text: "ok"}}},
+		"yes for the session": {agent.Options{Permissions: agent.Permissions{Config: plan, Ask: answers(approval.AllowSession)}}, []step{pushing(1), pushing(2), {text: "ok"}}},
+		"no for the session":  {agent.Options{Permissions: agent.Permissions{Config: plan, Ask: answers(approval.DenySession)}}, []step{pushing(1), {text: "ok"}}},
 		"a hook says something": {
-			agent.Options{Permissions: policy.Config{Mode: policy.ModeBypass}, Hooks: hooking(t, hook.PreToolUse, saying(hook.Output{Message: "a word"}))},
+			agent.Options{Permissions: agent.Permissions{Config: policy.Config{Mode: policy.ModeBypass}}, Hooks: agent.Hooks{Registry: hooking(t, hook.PreToolUse, saying(hook.Output{Message: "a word"}))}},
 			[]step{pushing(1), {text: "ok"}},
 		},
 		"a hook changes the input": {
-			agent.Options{Permissions: policy.Config{Mode: policy.ModeBypass}, Hooks: hooking(t, hook.PreToolUse, saying(hook.Output{Input: json.RawMessage(`{"command":"ls"}`)}))},
+			agent.Options{Permissions: agent.Permissions{Config: policy.Config{Mode: policy.ModeBypass}}, Hooks: agent.Hooks{Registry: hooking(t, hook.PreToolUse, saying(hook.Output{Input: json.RawMessage(`{"command":"ls"}`)}))}},
 			[]step{pushing(1), {text: "ok"}},
 		},
 		"a hook blocks": {
-			agent.Options{Permissions: policy.Config{Mode: policy.ModeBypass}, Hooks: hooking(t, hook.PreToolUse, saying(hook.Output{Block: true, Reason: "because"}))},
+			agent.Options{Permissions: agent.Permissions{Config: policy.Config{Mode: policy.ModeBypass}}, Hooks: agent.Hooks{Registry: hooking(t, hook.PreToolUse, saying(hook.Output{Block: true, Reason: "because"}))}},
 			[]step{pushing(1), {text: "ok"}},
 		},
 		"a tool that is not there": {agent.Options{}, []step{{uses: []transcript.ToolUse{use("a", "Nothing", `{}`)}}, {text: "ok"}}},
-		"too many turns":           {agent.Options{MaxTurns: 1, Permissions: policy.Config{Mode: policy.ModeBypass}}, []step{pushing(1), {text: "ok"}}},
+		"too many turns":           {agent.Options{Limits: agent.Limits{MaxTurns: 1}, Permissions: agent.Permissions{Config: policy.Config{Mode: policy.ModeBypass}}}, []step{pushing(1), {text: "ok"}}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			tt.o.Sessions = session.New(memory.New(), nil)

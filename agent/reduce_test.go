@@ -263,7 +263,7 @@ func TestCompactWhenAPersonWantsIt(t *testing.T) {
 	}
 	big := strings.Repeat("x", 4000)
 	m := play(t, step{text: big}, step{text: big}, step{text: "the story"}, step{text: "on"})
-	a := newAgent(t, m, agent.Options{Sessions: sessions, Hooks: hooks, Compact: agent.Compact{Keep: 100}})
+	a := newAgent(t, m, agent.Options{Sessions: sessions, Hooks: agent.Hooks{Registry: hooks}, Compact: agent.Compact{Keep: 100}})
 	prompt(t, a, "a")
 	prompt(t, a, "b")
 	before, after, err := a.Compact(t.Context(), "keep the names")

@@ -51,7 +51,7 @@ func TestAnInterruptBeforeTheQuestionIsPutAgain(t *testing.T) {
 			l.answer(t, approval.Answer{Decision: approval.Allow, By: "bob"})
 		}
 		bash := command("Bash")
-		a := l.again(t, play(t, step{text: "ok"}), agent.Options{Tools: registry(t, bash), Ask: (&gives{}).ask})
+		a := l.again(t, play(t, step{text: "ok"}), agent.Options{Tools: registry(t, bash), Permissions: agent.Permissions{Ask: (&gives{}).ask}})
 		if _, err := a.Start(t.Context()); err != nil {
 			t.Fatal(err)
 		}
@@ -83,7 +83,7 @@ func TestAnInterruptAfterTheAnswer(t *testing.T) {
 	bash := command("Bash")
 	a := newAgent(t, play(t, pushing(1), step{text: "ok"}), asking(agent.Options{
 		Sessions: s, Session: session.RestoreOptions{SessionID: "one"}, Tools: registry(t, bash),
-		Ask: (&gives{answer: approval.Answer{Decision: approval.Allow}}).ask,
+		Permissions: agent.Permissions{Ask: (&gives{answer: approval.Answer{Decision: approval.Allow}}).ask},
 	}))
 	for e, err := range a.Run(t.Context(), transcript.Text{Text: "go"}) {
 		if err != nil {
@@ -138,7 +138,7 @@ func TestGrantsOutliveAnAgentThatBroke(t *testing.T) {
 	s := sessions(t)
 	o := asking(agent.Options{
 		Sessions: s, Session: session.RestoreOptions{SessionID: "one"}, Tools: registry(t, command("Bash")),
-		Ask: (&gives{answer: approval.Answer{Decision: approval.AllowSession}}).ask,
+		Permissions: agent.Permissions{Ask: (&gives{answer: approval.Answer{Decision: approval.AllowSession}}).ask},
 	})
 	broken := o
 	broken.TranscriptObservers = []agent.TranscriptObserver{breaking{}}
@@ -165,17 +165,17 @@ func TestAScopeStaysWhereItWasWritten(t *testing.T) {
 	write := func() *probe {
 		return &probe{name: "Write", run: says("Write", "written").run}
 	}
-	l := leave(t, agent.Options{Tools: registry(t, paths{write()}), Permissions: policy.Config{Folders: []string{"/one"}}}, step{uses: []transcript.ToolUse{use("c1", "Write", `"/one/src/a"`)}})
+	l := leave(t, agent.Options{Tools: registry(t, paths{write()}), Permissions: agent.Permissions{Config: policy.Config{Folders: []string{"/one"}}}}, step{uses: []transcript.ToolUse{use("c1", "Write", `"/one/src/a"`)}})
 	l.answer(t, approval.Answer{Decision: approval.AllowSession, Scope: "Edit(src/**)", By: "bob"})
 	ask := &gives{answer: approval.Answer{Decision: approval.Deny}}
-	o := agent.Options{Tools: registry(t, paths{write()}), Ask: ask.ask, Permissions: policy.Config{Folders: []string{"/one"}}}
+	o := agent.Options{Tools: registry(t, paths{write()}), Permissions: agent.Permissions{Ask: ask.ask, Config: policy.Config{Folders: []string{"/one"}}}}
 	a := l.again(t, play(t, step{text: "ok"}), o)
 	goOn(t, a)
 	if n := len(a.Guards().Grants()); n != 1 || len(ask.asked) != 0 {
 		t.Fatalf("%d grants, asked %d", n, len(ask.asked))
 	}
 	// The kill, and the next process runs in another folder.
-	o.Permissions.Folders, o.Session.Takeover = []string{"/two"}, true
+	o.Permissions.Config.Folders, o.Session.Takeover = []string{"/two"}, true
 	b := l.again(t, play(t, step{uses: []transcript.ToolUse{use("c2", "Write", `"/two/src/a"`), use("c3", "Write", `"/one/src/b"`)}}, step{text: "ok"}), o)
 	prompt(t, b, "again")
 	if got := results(t, b); len(ask.asked) != 1 || ask.asked[0].Use != "c2" || got["c3"].IsError {
@@ -235,7 +235,7 @@ func TestAQuestionOfThePreviousVersion(t *testing.T) {
 		}
 		bash := command("Bash")
 		person := &gives{answer: approval.Answer{Decision: approval.Allow}}
-		a := l.again(t, play(t, step{text: "ok"}), agent.Options{Tools: registry(t, bash), Ask: person.ask})
+		a := l.again(t, play(t, step{text: "ok"}), agent.Options{Tools: registry(t, bash), Permissions: agent.Permissions{Ask: person.ask}})
 		goOn(t, a)
 		if len(person.asked) != 1 || person.asked[0].ID == "old" || person.asked[0].Digest == "" || len(bash.inputs) != 1 {
 			t.Errorf("answered %v: asked %+v, ran %v: %s", answered, person.asked, bash.inputs, results(t, a)["c1"].Text())

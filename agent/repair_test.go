@@ -63,7 +63,7 @@ func TestRepairAtTheStartIsTold(t *testing.T) {
 				}
 				return
 			}
-			want := event.MutationFinished{By: "repair", Moment: string(agent.AtStart), Before: tt.before, After: tt.after}
+			want := event.MutationFinished{By: "repair", Moment: "at_start", Before: tt.before, After: tt.after}
 			if len(told) != 1 || told[0] != want {
 				t.Errorf("told of %+v, want %+v", told, want)
 			}

@@ -25,7 +25,7 @@ func (a *Agent) resumePolicy(ctx context.Context, got *session.Restored) (notice
 	if err := a.resumeLimits(st); err != nil {
 		return nil, err
 	}
-	if a.opt.parent != nil || a.opt.Run != nil {
+	if a.opt.parent != nil || a.opt.Permissions.Run != nil {
 		return a.handOver(ctx, st)
 	}
 	if notices, err = a.shared.restore(st); err != nil {
@@ -36,12 +36,12 @@ func (a *Agent) resumePolicy(ctx context.Context, got *session.Restored) (notice
 	if plans := stillPlans(st); plans || got.CutOff && policy.Mode(st.Mode) == policy.ModePlan {
 		m, ok = policy.ModePlan, true
 	}
-	wanted := a.opt.Permissions.Mode
+	wanted := a.opt.Permissions.Config.Mode
 	if ok && a.yields(m) {
 		wanted = ""
 	}
 	switch {
-	case set || a.opt.Guards != nil:
+	case set || a.opt.Permissions.Guards != nil:
 	case ok && wanted == "":
 		if err := a.guards.Apply(policy.Change{Mode: m}); err != nil {
 			return nil, err
@@ -49,7 +49,7 @@ func (a *Agent) resumePolicy(ctx context.Context, got *session.Restored) (notice
 		if m == policy.ModePlan {
 			notices = append(notices, "the session goes on in plan mode: what was begun in it is not settled")
 		}
-	case !a.opt.UsualMode:
+	case !a.opt.Permissions.UsualMode:
 		if err := a.shared.beginIn(wanted, policy.Mode(st.Mode)); err != nil {
 			return nil, err
 		}
@@ -63,8 +63,8 @@ func (a *Agent) resumePolicy(ctx context.Context, got *session.Restored) (notice
 // yields reports whether the mode that a session was left in goes before that of the options,
 // which nobody has asked for this time.
 func (a *Agent) yields(left policy.Mode) bool {
-	m := a.opt.Permissions.Mode
-	return m == "" || a.opt.UsualMode && m.Stricter(left) == left
+	m := a.opt.Permissions.Config.Mode
+	return m == "" || a.opt.Permissions.UsualMode && m.Stricter(left) == left
 }
 
 // beginIn records the mode that was asked for this time, where the log has another one.

@@ -35,7 +35,7 @@ func leave(t testing.TB, o agent.Options, first step) left {
 	t.Helper()
 	l := left{Sessions: sessions(t)}
 	o.Sessions, o.Session.SessionID = l.Sessions, "one"
-	o.Ask = func(_ context.Context, q approval.Question) (approval.Answer, error) {
+	o.Permissions.Ask = func(_ context.Context, q approval.Question) (approval.Answer, error) {
 		l.question = q
 		return approval.Answer{}, approval.ErrLeave
 	}
@@ -107,7 +107,7 @@ func TestAQuestionOutlivesItsProcess(t *testing.T) {
 			o := agent.Options{Tools: registry(t, bash)}
 			person := &gives{}
 			if c.after != nil {
-				person.answer, o.Ask = *c.after, person.ask
+				person.answer, o.Permissions.Ask = *c.after, person.ask
 			}
 			m := play(t, step{text: "done"})
 			a := l.again(t, m, o)
@@ -145,7 +145,7 @@ func TestItIsAskedAgainUntilSomebodyAnswers(t *testing.T) {
 	l := leave(t, agent.Options{Tools: registry(t, command("Bash"))}, pushing(1))
 	for range 3 {
 		person := &gives{err: approval.ErrLeave}
-		a := l.again(t, play(t), agent.Options{Tools: registry(t, command("Bash")), Ask: person.ask})
+		a := l.again(t, play(t), agent.Options{Tools: registry(t, command("Bash")), Permissions: agent.Permissions{Ask: person.ask}})
 		for _, err := range a.Run(t.Context()) {
 			if err != nil && !errors.Is(err, approval.ErrLeave) {
 				t.Fatal(err)
@@ -170,7 +170,7 @@ func TestItIsAskedAgainUntilSomebodyAnswers(t *testing.T) {
 func TestTheSameAgentMayAskAgain(t *testing.T) {
 	bash := command("Bash")
 	person := &gives{err: approval.ErrLeave}
-	a := newAgent(t, play(t, pushing(1), step{text: "done"}), asking(agent.Options{Tools: registry(t, bash), Ask: person.ask}))
+	a := newAgent(t, play(t, pushing(1), step{text: "done"}), asking(agent.Options{Tools: registry(t, bash), Permissions: agent.Permissions{Ask: person.ask}}))
 	if _, err := a.Prompt(t.Context(), "go"); !errors.Is(err, approval.ErrLeave) {
 		t.Fatal(err)
 	}
@@ -189,7 +189,7 @@ func TestTheSameAgentMayAskAgain(t *testing.T) {
 func TestNewInputWaitsForTheRound(t *testing.T) {
 	l := leave(t, agent.Options{Tools: registry(t, command("Bash"))}, pushing(1))
 	// The first try is left open too: the input must outlive it.
-	a := l.again(t, play(t), agent.Options{Tools: registry(t, command("Bash")), Ask: (&gives{err: approval.ErrLeave}).ask})
+	a := l.again(t, play(t), agent.Options{Tools: registry(t, command("Bash")), Permissions: agent.Permissions{Ask: (&gives{err: approval.ErrLeave}).ask}})
 	if _, err := a.Prompt(t.Context(), "one more thing"); !errors.Is(err, approval.ErrLeave) {
 		t.Fatal(err)
 	}
@@ -231,9 +231,9 @@ func TestWhatChangedMeanwhileIsNotRun(t *testing.T) {
 		l := leave(t, agent.Options{Tools: registry(t, command("Bash"))}, pushing(1))
 		l.answer(t, yes)
 		bash := command("Bash")
-		a := l.again(t, play(t, step{text: "ok"}), agent.Options{Tools: registry(t, bash), Permissions: policy.Config{
+		a := l.again(t, play(t, step{text: "ok"}), agent.Options{Tools: registry(t, bash), Permissions: agent.Permissions{Config: policy.Config{
 			Limits: []policy.Named{{Name: "managed", Policy: refusing{}}},
-		}})
+		}}})
 		goOn(t, a)
 		if got := results(t, a)["c1"].Text(); len(bash.inputs) != 0 || !strings.Contains(got, "permission denied: never") {
 			t.Errorf("ran %v, told %q", bash.inputs, got)
@@ -252,10 +252,10 @@ func TestWhatChangedMeanwhileIsNotRun(t *testing.T) {
 	})
 	t.Run("the time", func(t *testing.T) {
 		now := time.Now()
-		l := leave(t, agent.Options{Tools: registry(t, command("Bash")), AskTimeout: time.Minute, Clock: func() time.Time { return now }}, pushing(1))
+		l := leave(t, agent.Options{Tools: registry(t, command("Bash")), Permissions: agent.Permissions{AskTimeout: time.Minute}, Clock: func() time.Time { return now }}, pushing(1))
 		now = now.Add(time.Hour)
 		bash, person := command("Bash"), &gives{answer: approval.Answer{Decision: approval.Allow}}
-		a := l.again(t, play(t, step{text: "ok"}), agent.Options{Tools: registry(t, bash), Ask: person.ask, Clock: func() time.Time { return now }})
+		a := l.again(t, play(t, step{text: "ok"}), agent.Options{Tools: registry(t, bash), Permissions: agent.Permissions{Ask: person.ask}, Clock: func() time.Time { return now }})
 		goOn(t, a)
 		if got := results(t, a)["c1"].Text(); len(bash.inputs) != 0 || len(person.asked) != 0 || !strings.Contains(got, "in time") {
 			t.Errorf("ran %v, asked %d, told %q", bash.inputs, len(person.asked), got)
@@ -268,13 +268,13 @@ func TestWhatChangedMeanwhileIsNotRun(t *testing.T) {
 func TestAReplacedInputOutlivesItsProcess(t *testing.T) {
 	const safe = `{"command":"git push --dry-run"}`
 	p := policy.Config{CanUseTool: says2(policy.Verdict{Effect: policy.Allow, Input: []byte(`{ "command" : "git push --dry-run" }`)}), Limits: []policy.Named{{Name: "careful", Policy: askingAlways{}}}}
-	l := leave(t, agent.Options{Tools: registry(t, command("Bash")), Permissions: p}, pushing(1))
+	l := leave(t, agent.Options{Tools: registry(t, command("Bash")), Permissions: agent.Permissions{Config: p}}, pushing(1))
 	if got := l.question.Requests[0].Resource; got != "git push --dry-run" {
 		t.Fatalf("asked about %q", got)
 	}
 	l.answer(t, approval.Answer{Decision: approval.Allow, By: "bob"})
 	bash := command("Bash")
-	a := l.again(t, play(t, step{text: "ok"}), agent.Options{Tools: registry(t, bash), Permissions: p})
+	a := l.again(t, play(t, step{text: "ok"}), agent.Options{Tools: registry(t, bash), Permissions: agent.Permissions{Config: p}})
 	goOn(t, a)
 	if !slices.Equal(bash.inputs, []string{safe}) || !bash.resumed[0] {
 		t.Errorf("ran %v, resumed %v: %q", bash.inputs, bash.resumed, results(t, a)["c1"].Text())
@@ -317,7 +317,7 @@ func TestAnApprovedEditIsMadeByTheNextProcess(t *testing.T) {
 		if err := os.WriteFile(name, []byte("one\n"), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		l := leave(t, agent.Options{Tools: desk(), Permissions: policy.Config{Folders: []string{dir}}}, step{uses: []transcript.ToolUse{
+		l := leave(t, agent.Options{Tools: desk(), Permissions: agent.Permissions{Config: policy.Config{Folders: []string{dir}}}}, step{uses: []transcript.ToolUse{
 			use("c0", "Read", `{"file_path":"a.txt"}`), use("c1", "Edit", `{"file_path":"a.txt","old_string":"one","new_string":"two"}`),
 		}})
 		if shown := l.question.Requests[0].Shown; !strings.Contains(shown, "+two") {
@@ -329,7 +329,7 @@ func TestAnApprovedEditIsMadeByTheNextProcess(t *testing.T) {
 			}
 		}
 		l.answer(t, approval.Answer{Decision: approval.Allow, By: "bob"})
-		a := l.again(t, play(t, step{text: "ok"}), agent.Options{Tools: desk(), Permissions: policy.Config{Folders: []string{dir}}})
+		a := l.again(t, play(t, step{text: "ok"}), agent.Options{Tools: desk(), Permissions: agent.Permissions{Config: policy.Config{Folders: []string{dir}}}})
 		goOn(t, a)
 		got, err := os.ReadFile(name)
 		if err != nil || string(got) != c.want {
@@ -347,7 +347,7 @@ func TestGrantsOutliveAKillAndAClose(t *testing.T) {
 	s := sessions(t)
 	bash := command("Bash")
 	person := &gives{answer: approval.Answer{Decision: approval.AllowSession}}
-	o := asking(agent.Options{Sessions: s, Session: session.RestoreOptions{SessionID: "one"}, Tools: registry(t, bash), Ask: person.ask})
+	o := asking(agent.Options{Sessions: s, Session: session.RestoreOptions{SessionID: "one"}, Tools: registry(t, bash), Permissions: agent.Permissions{Ask: person.ask}})
 	a := newAgent(t, play(t, pushing(1), step{text: "1"}), o)
 	prompt(t, a, "go")
 	// The kill: the agent is never heard of again.
@@ -382,14 +382,14 @@ func TestARunGoesOnWhileAQuestionIsOpen(t *testing.T) {
 	l.answer(t, approval.Answer{Decision: approval.AllowSession, By: "bob"})
 	bash := command("Bash")
 	other := step{uses: []transcript.ToolUse{use("c3", "Bash", `{"command":"rm x"}`)}}
-	a := l.again(t, play(t, other), agent.Options{Tools: registry(t, bash), Ask: (&gives{err: approval.ErrLeave}).ask})
+	a := l.again(t, play(t, other), agent.Options{Tools: registry(t, bash), Permissions: agent.Permissions{Ask: (&gives{err: approval.ErrLeave}).ask}})
 	for _, err := range a.Run(t.Context()) {
 		if err != nil && !errors.Is(err, approval.ErrLeave) {
 			t.Fatal(err)
 		}
 	}
 	a.Close() // leaves the question about c3
-	b := l.again(t, play(t, step{text: "ok"}), agent.Options{Tools: registry(t, bash), Ask: (&gives{answer: approval.Answer{Decision: approval.Allow}}).ask})
+	b := l.again(t, play(t, step{text: "ok"}), agent.Options{Tools: registry(t, bash), Permissions: agent.Permissions{Ask: (&gives{answer: approval.Answer{Decision: approval.Allow}}).ask}})
 	goOn(t, b)
 	if len(bash.inputs) != 3 || len(b.Guards().Grants()) != 1 {
 		t.Errorf("ran %v with %d grants", bash.inputs, len(b.Guards().Grants()))
@@ -456,7 +456,7 @@ func TestARunThatWasTakenOverIsNotEnded(t *testing.T) {
 	s := sessions(t)
 	o := asking(agent.Options{
 		Sessions: s, Session: session.RestoreOptions{SessionID: "one"}, Tools: registry(t, command("Bash")),
-		Ask: (&gives{answer: approval.Answer{Decision: approval.AllowSession}}).ask,
+		Permissions: agent.Permissions{Ask: (&gives{answer: approval.Answer{Decision: approval.AllowSession}}).ask},
 	})
 	a := newAgent(t, play(t, pushing(1), step{text: "1"}), o)
 	prompt(t, a, "go")

@@ -288,7 +288,7 @@ func (l *loop) goOn(ctx context.Context) (Step, bool, error) {
 	if err != nil {
 		return Step{}, false, err
 	}
-	if ctx.Err() == nil && !l.a.opt.Hooks.Outside(hook.PreToolUse) && l.turn.stopped == nil {
+	if ctx.Err() == nil && !l.a.opt.Hooks.Registry.Outside(hook.PreToolUse) && l.turn.stopped == nil {
 		more, err := l.plan(ctx)
 		if err != nil {
 			return Step{}, false, err

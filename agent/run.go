@@ -67,7 +67,7 @@ func NewRun(ctx context.Context, log *session.Log) (*Run, error) {
 func (r *Run) join(a *Agent) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.resumed != "" && a.opt.Guards == nil && a.yields(r.resumed) {
+	if r.resumed != "" && a.opt.Permissions.Guards == nil && a.yields(r.resumed) {
 		if err := a.guards.Apply(policy.Change{Mode: r.resumed}); err != nil {
 			return err
 		}
@@ -390,7 +390,7 @@ func (a *Agent) take(c policy.Change) error {
 	if c.Grant != nil && slices.ContainsFunc(a.guards.Grants(), func(g policy.Grant) bool { return g.ID == c.Grant.ID }) {
 		return nil // by another agent of the host's guards
 	}
-	if c.Ended && a.opt.Guards != nil {
+	if c.Ended && a.opt.Permissions.Guards != nil {
 		return nil // the run is the host's to end
 	}
 	if err := a.guards.Apply(c); err != nil && !errors.Is(err, policy.ErrUnknownGrant) { // revoked is revoked

@@ -23,12 +23,12 @@ func ExampleNewRun() {
 	if err != nil {
 		panic(err)
 	}
-	writer, err := agent.New(&fake{}, &agent.Options{Sessions: sessions, Run: run})
+	writer, err := agent.New(&fake{}, &agent.Options{Sessions: sessions, Permissions: agent.Permissions{Run: run}})
 	if err != nil {
 		panic(err)
 	}
 	defer writer.Close()
-	checker, err := agent.New(&fake{}, &agent.Options{Sessions: sessions, Run: run})
+	checker, err := agent.New(&fake{}, &agent.Options{Sessions: sessions, Permissions: agent.Permissions{Run: run}})
 	if err != nil {
 		panic(err)
 	}

@@ -50,7 +50,7 @@ func TestWhatASubagentIsToldForTheSessionHoldsForTheRun(t *testing.T) {
 			t.Run(string(decision)+" "+name, func(t *testing.T) {
 				s := sessions(t)
 				bash, person := command("Bash"), &gives{answer: approval.Answer{Decision: decision, By: "ann"}}
-				o := asking(agent.Options{Tools: registry(t, bash), Ask: person.ask})
+				o := asking(agent.Options{Tools: registry(t, bash), Permissions: agent.Permissions{Ask: person.ask}})
 				a := leadOf(t, s, o, []step{{uses: []transcript.ToolUse{delegate("d1", "scout", "push", "")}}, {text: "so"}}, pushing(1), step{text: "well"})
 				prompt(t, a.parent, "go")
 				child := a.children()[0].ID
@@ -68,9 +68,9 @@ func TestWhatASubagentIsToldForTheSessionHoldsForTheRun(t *testing.T) {
 				if err := end(a.parent); err != nil {
 					t.Fatal(err)
 				}
-				o.Permissions.Mode = policy.ModeBypass // which asks about nothing: only the person's word counts
+				o.Permissions.Config.Mode = policy.ModeBypass // which asks about nothing: only the person's word counts
 				if decision == approval.AllowSession {
-					o.Permissions.Mode = policy.ModeDefault
+					o.Permissions.Config.Mode = policy.ModeDefault
 				}
 				b := leadOf(t, s, o, []step{pushing(1), {uses: []transcript.ToolUse{delegate("d2", "scout", "push", "")}}, {text: "so"}}, pushing(1), step{text: "well"})
 				prompt(t, b.parent, "again")
@@ -92,7 +92,7 @@ func TestAChangeOfModeReachesAWorkingSubagent(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := sessions(t)
 			bash := command("Bash")
-			o := agent.Options{Tools: registry(t, bash), Permissions: policy.Config{Mode: policy.ModeBypass}, Background: agent.NewBackground(nil)}
+			o := agent.Options{Tools: registry(t, bash), Permissions: agent.Permissions{Config: policy.Config{Mode: policy.ModeBypass}}, Background: agent.NewBackground(nil)}
 			restrict := func(context.Context) { changes(t, s, "lead", policy.Change{Mode: policy.ModeRestricted, By: "ann"}) }
 			last := step{uses: []transcript.ToolUse{use("c2", "Bash", push)}, during: restrict}
 			a := leadOf(t, s, o, []step{{uses: []transcript.ToolUse{delegate("d1", "scout", "push", more)}}, {text: "so"}, {text: "so"}}, pushing(1), last, step{text: "well"})
@@ -119,7 +119,7 @@ func TestARevocationReachesAWorkingSubagent(t *testing.T) {
 		person.answer.Decision = approval.Deny
 	}
 	last := step{uses: []transcript.ToolUse{use("c2", "Bash", push)}, during: revoke}
-	a = leadOf(t, s, asking(agent.Options{Tools: registry(t, bash), Ask: person.ask}),
+	a = leadOf(t, s, asking(agent.Options{Tools: registry(t, bash), Permissions: agent.Permissions{Ask: person.ask}}),
 		[]step{{uses: []transcript.ToolUse{delegate("d1", "scout", "push", "")}}, {text: "so"}}, pushing(1), last, step{text: "well"})
 	prompt(t, a.parent, "go")
 	if len(bash.inputs) != 1 || len(person.asked) != 2 || len(a.parent.Guards().Grants()) != 0 {
@@ -146,7 +146,7 @@ func TestASubagentFindsItsAnswerInTheRunsLog(t *testing.T) {
 			disk := memory.New()
 			s := session.New(disk, nil)
 			bash, first := command("Bash"), &gives{err: approval.ErrLeave}
-			o := asking(agent.Options{Tools: registry(t, bash), Ask: first.ask})
+			o := asking(agent.Options{Tools: registry(t, bash), Permissions: agent.Permissions{Ask: first.ask}})
 			a := leadOf(t, s, o, []step{{uses: []transcript.ToolUse{delegate("d1", "scout", "push", "")}}}, pushing(1))
 			_, _ = a.parent.Prompt(t.Context(), "go") // the process is never heard of again
 			asker, id := first.asked[0].Asker, first.asked[0].ID
@@ -157,7 +157,7 @@ func TestASubagentFindsItsAnswerInTheRunsLog(t *testing.T) {
 				}
 			}
 			second := &gives{answer: approval.Answer{Decision: approval.Allow}}
-			o.Ask = second.ask
+			o.Permissions.Ask = second.ask
 			b := leadOf(t, s, o, []step{{uses: []transcript.ToolUse{delegate("d2", "scout", "go on", `,"resume":"`+asker+`"`)}}, {text: "so"}}, step{text: "well"})
 			prompt(t, b.parent, "go on")
 			if len(second.asked) != c.asks || len(bash.inputs) != c.runs || len(b.parent.Guards().Grants()) != c.grants {
@@ -183,7 +183,7 @@ func TestTheQuestionOfADeadSubagentIsClosed(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			disk := memory.New()
 			first := &gives{err: approval.ErrLeave}
-			o := asking(agent.Options{Tools: registry(t, command("Bash")), Ask: first.ask})
+			o := asking(agent.Options{Tools: registry(t, command("Bash")), Permissions: agent.Permissions{Ask: first.ask}})
 			a := leadOf(t, session.New(disk, nil), o, []step{{uses: []transcript.ToolUse{delegate("d1", "scout", "push", "")}}}, pushing(1))
 			_, _ = a.parent.Prompt(t.Context(), "go")
 			if err := end(a.parent); err != nil {
@@ -221,14 +221,14 @@ func TestADenialOfADeadSubagentHolds(t *testing.T) {
 	disk := memory.New()
 	s := session.New(disk, nil)
 	bash, first := command("Bash"), &gives{err: approval.ErrLeave}
-	o := asking(agent.Options{Tools: registry(t, bash), Ask: first.ask})
+	o := asking(agent.Options{Tools: registry(t, bash), Permissions: agent.Permissions{Ask: first.ask}})
 	a := leadOf(t, s, o, []step{{uses: []transcript.ToolUse{delegate("d1", "scout", "push", "")}}}, pushing(1))
 	_, _ = a.parent.Prompt(t.Context(), "go")
 	s = session.New(disk, nil)
 	if _, err := approval.Resolve(t.Context(), s, "lead", approval.Answer{Question: first.asked[0].ID, Decision: approval.DenySession, By: "ann"}); err != nil {
 		t.Fatal(err)
 	}
-	o.Permissions.Mode = policy.ModeBypass
+	o.Permissions.Config.Mode = policy.ModeBypass
 	b := leadOf(t, s, o, []step{pushing(1), {text: "so"}})
 	prompt(t, b.parent, "do it yourself")
 	if len(bash.inputs) != 0 {
@@ -286,7 +286,7 @@ func TestAnOldLogOfASubagent(t *testing.T) {
 
 	bash, person := command("Bash"), &gives{answer: approval.Answer{Decision: approval.Allow}}
 	resume := []step{{uses: []transcript.ToolUse{delegate("d1", "scout", "go on", `,"resume":"old"`)}}, {text: "so"}}
-	a := leadOf(t, s, asking(agent.Options{Tools: registry(t, bash), Ask: person.ask}), resume, step{text: "well"})
+	a := leadOf(t, s, asking(agent.Options{Tools: registry(t, bash), Permissions: agent.Permissions{Ask: person.ask}}), resume, step{text: "well"})
 	prompt(t, a.parent, "go on")
 	if len(person.asked) != 1 || person.asked[0].ID == "q1" || person.asked[0].Session != "lead" || len(bash.inputs) != 1 {
 		t.Errorf("asked %+v, ran %v", person.asked, bash.inputs)
@@ -304,7 +304,7 @@ func TestAnOldLogOfASubagent(t *testing.T) {
 	}
 	a.parent.Close()
 
-	b := leadOf(t, s, asking(agent.Options{Tools: registry(t, bash), Ask: person.ask}), resume, step{text: "well"})
+	b := leadOf(t, s, asking(agent.Options{Tools: registry(t, bash), Permissions: agent.Permissions{Ask: person.ask}}), resume, step{text: "well"})
 	prompt(t, b.parent, "go on")
 	if list := b.parent.Guards().Grants(); len(list) != 0 {
 		t.Errorf("what was revoked is back: %+v", list)
@@ -318,13 +318,13 @@ func TestASubagentsSessionIsGoneOnWithByItself(t *testing.T) {
 	disk := memory.New()
 	first := &gives{err: approval.ErrLeave}
 	bash := command("Bash")
-	o := asking(agent.Options{Tools: registry(t, bash), Ask: first.ask})
+	o := asking(agent.Options{Tools: registry(t, bash), Permissions: agent.Permissions{Ask: first.ask}})
 	a := leadOf(t, session.New(disk, nil), o, []step{{uses: []transcript.ToolUse{delegate("d1", "scout", "push", "")}}}, pushing(1))
 	_, _ = a.parent.Prompt(t.Context(), "go")
 	asker, id := first.asked[0].Asker, first.asked[0].ID
 	s := session.New(disk, nil)
 	person := &gives{answer: approval.Answer{Decision: approval.Allow}}
-	o.Ask, o.Sessions, o.Session = person.ask, s, session.RestoreOptions{SessionID: asker, MustExist: true, Takeover: true}
+	o.Permissions.Ask, o.Sessions, o.Session = person.ask, s, session.RestoreOptions{SessionID: asker, MustExist: true, Takeover: true}
 	b := newAgent(t, play(t, step{text: "well"}), o)
 	goOn(t, b)
 	if len(person.asked) != 1 || person.asked[0].ID == id || person.asked[0].Session != asker || person.asked[0].Asker != "" || len(bash.inputs) != 1 {
@@ -343,7 +343,7 @@ func TestAForkBeginsWithoutGrants(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := sessions(t)
 			person := &gives{answer: approval.Answer{Decision: approval.DenySession}}
-			o := asking(agent.Options{Sessions: s, Tools: registry(t, command("Bash")), Ask: person.ask, Session: session.RestoreOptions{SessionID: "one"}})
+			o := asking(agent.Options{Sessions: s, Tools: registry(t, command("Bash")), Permissions: agent.Permissions{Ask: person.ask}, Session: session.RestoreOptions{SessionID: "one"}})
 			a := newAgent(t, play(t, pushing(1), step{text: "so"}), o)
 			prompt(t, a, "go")
 			extra, err := a.Change(t.Context(), policy.Change{Grant: &policy.Grant{Effect: policy.Allow, Tool: "Bash", Operation: policy.OpCommand, Resource: "ls"}})

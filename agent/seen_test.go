@@ -107,8 +107,8 @@ func TestAResumedSubagentKnowsWhatItHasRead(t *testing.T) {
 	subs, err := agent.NewSubagents(&agent.SubagentOptions{
 		Definitions: []agent.Definition{{Name: "w", Description: "works", Prompt: "work", Model: "w"}},
 		Model:       func(string) (model.Model, error) { return child, nil },
-		Tools: func(context.Context, agent.Workplace) (agent.Equipment, error) {
-			return agent.Equipment{Tools: registry(t, fileTools(t, dir)...)}, nil
+		Tools: func(context.Context, agent.SubagentRequest) (agent.SubagentSetup, error) {
+			return agent.SubagentSetup{Tools: registry(t, fileTools(t, dir)...)}, nil
 		},
 	})
 	if err != nil {

@@ -144,7 +144,7 @@ func (a *Agent) startSession(ctx context.Context) (*loop, error) {
 	if a.shared.root == a {
 		a.budget.restore(got.State)
 	}
-	if err := a.budget.prices(a.model, a.opt.Fallback); err != nil {
+	if err := a.budget.prices(a.model, a.opt.Model.Fallback); err != nil {
 		return nil, errors.Join(fmt.Errorf("agent: %w", err), got.Log.Close())
 	}
 	l.goBack(got.State.Cwd)
@@ -251,7 +251,7 @@ func (l *loop) repaired(items []transcript.Encoded) error {
 
 // repairedFrom notes that the transcript is another than a host with a store of its own has.
 func (l *loop) repairedFrom(before int) {
-	l.repair = &event.MutationFinished{By: byRepair, Moment: string(AtStart), Before: before, After: l.t.Len()}
+	l.repair = &event.MutationFinished{By: byRepair, Moment: "at_start", Before: before, After: l.t.Len()}
 }
 
 // byRepair rewrites the transcript at the start: calls without a result are answered, and

@@ -65,7 +65,7 @@ func TestASessionIsOfTheProcessFolder(t *testing.T) {
 		want string
 	}{
 		{"nobody says", agent.Options{}, here},
-		{"its folders say", agent.Options{Permissions: policy.Config{Folders: []string{"/w"}}}, "/w"},
+		{"its folders say", agent.Options{Permissions: agent.Permissions{Config: policy.Config{Folders: []string{"/w"}}}}, "/w"},
 		{"it says", agent.Options{Session: session.RestoreOptions{Opened: session.Opened{CWD: "/x"}}}, "/x"},
 	} {
 		tt.o.Sessions = s

@@ -45,11 +45,11 @@ func TestAnAskThatDoesNotReturn(t *testing.T) {
 				bash := command("Bash")
 				release := make(chan struct{})
 				asked := make(chan struct{})
-				o := asking(agent.Options{Tools: registry(t, bash), AskTimeout: c.timeout, Ask: func(context.Context, approval.Question) (approval.Answer, error) {
+				o := asking(agent.Options{Tools: registry(t, bash), Permissions: agent.Permissions{AskTimeout: c.timeout, Ask: func(context.Context, approval.Question) (approval.Answer, error) {
 					close(asked)
 					<-release
 					return approval.Answer{Decision: approval.Allow, By: "ann"}, nil
-				}})
+				}}})
 				if c.stored {
 					o.Sessions, o.Session.SessionID = s, "one"
 				}
@@ -86,10 +86,10 @@ func TestAnAskThatDoesNotReturn(t *testing.T) {
 func TestAnAskThatEndsItsGoroutine(t *testing.T) {
 	for _, stored := range []bool{false, true} {
 		bash := command("Bash")
-		o := asking(agent.Options{Tools: registry(t, bash), Ask: func(context.Context, approval.Question) (approval.Answer, error) {
+		o := asking(agent.Options{Tools: registry(t, bash), Permissions: agent.Permissions{Ask: func(context.Context, approval.Question) (approval.Answer, error) {
 			runtime.Goexit()
 			return approval.Answer{Decision: approval.Allow}, nil
-		}})
+		}}})
 		if stored {
 			o.Sessions = sessions(t)
 		}
@@ -108,13 +108,13 @@ func TestAYesIsNoOverride(t *testing.T) {
 	bash := command("Bash")
 	var a *agent.Agent
 	m := play(t, step{uses: []transcript.ToolUse{use("c1", "Bash", `{"command":"git push","override":true}`)}}, step{text: "ok"})
-	a = newAgent(t, m, asking(agent.Options{Tools: registry(t, bash), Ask: func(ctx context.Context, q approval.Question) (approval.Answer, error) {
+	a = newAgent(t, m, asking(agent.Options{Tools: registry(t, bash), Permissions: agent.Permissions{Ask: func(ctx context.Context, q approval.Question) (approval.Answer, error) {
 		if q.Reason != policy.ReasonAsk {
 			t.Errorf("asked because of %s", q.Reason)
 		}
 		_, err := a.Change(ctx, policy.Change{Grant: &policy.Grant{Effect: policy.Deny, Tool: "Bash", Scope: "Bash(git push:*)"}})
 		return approval.Answer{Decision: approval.Allow}, err
-	}}))
+	}}}))
 	prompt(t, a, "go")
 	if got := results(t, a)["c1"].Text(); len(bash.inputs) != 0 || !strings.Contains(got, "denied for the session") {
 		t.Errorf("ran %v, told %q", bash.inputs, got)
@@ -156,7 +156,7 @@ func TestAYesWithAMessage(t *testing.T) {
 			a = l.again(t, play(t, step{text: "ok"}), agent.Options{Tools: registry(t, bash)})
 			goOn(t, a)
 		} else {
-			a = newAgent(t, play(t, pushing(1), step{text: "ok"}), asking(agent.Options{Tools: registry(t, bash), Ask: (&gives{answer: yes}).ask}))
+			a = newAgent(t, play(t, pushing(1), step{text: "ok"}), asking(agent.Options{Tools: registry(t, bash), Permissions: agent.Permissions{Ask: (&gives{answer: yes}).ask}}))
 			prompt(t, a, "go")
 		}
 		if got := results(t, a)["c1"]; len(bash.inputs) != 1 || got.IsError || !strings.Contains(got.Text(), "but only this time") {

@@ -45,8 +45,8 @@ type Definition struct {
 	Origin   string // where it was defined, for people
 }
 
-// Worker is the definition of the sub-agent that is there when none is defined.
-var Worker = Definition{
+// GeneralPurpose is the definition of the sub-agent that is there when none is defined.
+var GeneralPurpose = Definition{
 	Name:        "general-purpose",
 	Description: "Works on a task of several steps by itself, with the same tools, and reports what it found.",
 	Prompt: "You are a sub-agent: another agent has given you a task, and reads your last message as its result. " +
@@ -55,26 +55,26 @@ var Worker = Definition{
 
 // SubagentOptions adjusts [NewSubagents].
 type SubagentOptions struct {
-	// Definitions are the kinds; default [Worker]. Two of one name are an error.
+	// Definitions are the kinds; default [GeneralPurpose]. Two of one name are an error.
 	Definitions []Definition
 	// Model finds a model that a definition or a call names; nil: there is the parent's.
 	Model func(name string) (model.Model, error)
 	// Tools equips one sub-agent, before its definition narrows what it may use. Nil gives
 	// it the tools of its parent, whose current directory and memory of what was read it
 	// then shares.
-	Tools func(ctx context.Context, w Workplace) (Equipment, error)
+	Tools func(ctx context.Context, w SubagentRequest) (SubagentSetup, error)
 	// Limit is how many work at once; others wait. Default 10.
 	Limit int
 	// Named takes the calls that give the sub-agent a name, which is then one that lives
-	// on ([Subagents.Hire]). Nil: the model cannot give names.
-	Named func(ctx context.Context, s *Subagents, c *tool.Call, n Newcomer) (tool.Result, error)
+	// on ([Subagents.StartTeammate]). Nil: the model cannot give names.
+	Named func(ctx context.Context, s *Subagents, c *tool.Call, n NewTeammate) (tool.Result, error)
 	// Resumed is called when the agent goes on with a session: to hire again who lived on
 	// in it. The texts are for people.
 	Resumed func(ctx context.Context, s *Subagents) (notices []string)
 }
 
-// Equipment is what a sub-agent works with.
-type Equipment struct {
+// SubagentSetup is what a sub-agent works with.
+type SubagentSetup struct {
 	Tools         *tool.Registry
 	Always        []tool.Tool            // that it has also where its definition's Tools do not name them
 	Folder        string                 // of its own, see [policy.Guards.Keep]; "" for none
@@ -92,16 +92,16 @@ type Equipment struct {
 	Close     func() error // called when it has ended; may be nil
 }
 
-// Workplace is whom tools are made for.
-type Workplace struct {
+// SubagentRequest is whom tools are made for.
+type SubagentRequest struct {
 	Definition Definition
 	Name       string // of one that lives on, or ""
 	Session    string // that it goes on with, or ""
 	CWD        string // where that one was, or ""
 }
 
-// Newcomer is a sub-agent that a call wants under a name.
-type Newcomer struct {
+// NewTeammate is a sub-agent that a call wants under a name.
+type NewTeammate struct {
 	Name, Team    string // Team may be ""
 	Kind          Definition
 	Title, Prompt string
@@ -119,11 +119,11 @@ type Subagents struct {
 
 	mu      sync.Mutex
 	a       *Agent
-	live    []*Agent // all that have begun, mates too, and have not ended
-	mates   []*Mate
-	changed chan struct{} // closed when a mate has begun to wait or has left, and replaced
+	live    []*Agent // all that have begun, teammates too, and have not ended
+	mates   []*Teammate
+	changed chan struct{} // closed when a teammate has begun to wait or has left, and replaced
 	closed  bool
-	leaving bool // the mates are gone on with later
+	leaving bool // the teammates are gone on with later
 }
 
 type agentInput struct {
@@ -159,7 +159,7 @@ func NewSubagents(o *SubagentOptions) (*Subagents, error) {
 	s.slots = make(chan struct{}, s.o.Limit)
 	s.o.Definitions = slices.Clone(s.o.Definitions)
 	if len(s.o.Definitions) == 0 {
-		s.o.Definitions = []Definition{Worker}
+		s.o.Definitions = []Definition{GeneralPurpose}
 	}
 	spec := tool.Spec{Name: "Agent", Description: aboutAgent, ReadOnly: true}
 	for i, d := range s.o.Definitions {
@@ -203,7 +203,7 @@ func (s *Subagents) runNamed(ctx context.Context, c *tool.Call, in namedInput) (
 	if err != nil {
 		return tool.Failure(err.Error()), nil
 	}
-	return s.o.Named(ctx, s, c, Newcomer{
+	return s.o.Named(ctx, s, c, NewTeammate{
 		Name: in.Name, Team: in.Team, Kind: d, Title: in.Description, Prompt: in.Prompt, Mode: policy.Mode(in.Mode),
 	})
 }

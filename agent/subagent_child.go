@@ -30,7 +30,7 @@ type birth struct {
 
 // child makes a sub-agent, which has not begun. The caller closes what comes with it when that
 // has ended.
-func (s *Subagents) child(ctx context.Context, p *Agent, b birth) (*Agent, *Equipment, error) {
+func (s *Subagents) child(ctx context.Context, p *Agent, b birth) (*Agent, *SubagentSetup, error) {
 	m, fallback, err := s.model(p, b.kind)
 	if err != nil {
 		return nil, nil, err
@@ -39,7 +39,7 @@ func (s *Subagents) child(ctx context.Context, p *Agent, b birth) (*Agent, *Equi
 	if err != nil {
 		return nil, nil, err
 	}
-	o.Fallback = fallback
+	o.Model.Fallback = fallback
 	with, err := s.equip(ctx, p, b, o)
 	if err != nil {
 		return nil, nil, err
@@ -99,7 +99,7 @@ func (a *Agent) questions() []approval.Question {
 func (s *Subagents) model(p *Agent, d Definition) (m, fallback model.Model, err error) {
 	switch {
 	case d.Model == "" || d.Model == "inherit" || d.Model == p.model.Info().Model:
-		return p.model, p.opt.Fallback, nil
+		return p.model, p.opt.Model.Fallback, nil
 	case s.o.Model == nil:
 		return nil, nil, fmt.Errorf("model %s: there is only %s here", d.Model, p.model.Info().Model)
 	}
@@ -108,13 +108,13 @@ func (s *Subagents) model(p *Agent, d Definition) (m, fallback model.Model, err 
 }
 
 // equip gives a sub-agent its tools. The caller closes what it returns when that has ended.
-func (s *Subagents) equip(ctx context.Context, p *Agent, b birth, o *Options) (_ *Equipment, err error) {
+func (s *Subagents) equip(ctx context.Context, p *Agent, b birth, o *Options) (_ *SubagentSetup, err error) {
 	p.mu.Lock()
-	e := Equipment{Tools: p.tools, Instructions: p.opt.Instructions}
+	e := SubagentSetup{Tools: p.tools, Instructions: p.opt.Instructions}
 	p.mu.Unlock()
 	without := []string{s.tool.Spec().Name}
 	if s.o.Tools != nil {
-		at := Workplace{Definition: b.kind, Name: b.name, Session: o.Session.SessionID, CWD: o.Session.Opened.CWD}
+		at := SubagentRequest{Definition: b.kind, Name: b.name, Session: o.Session.SessionID, CWD: o.Session.Opened.CWD}
 		if e, err = s.o.Tools(ctx, at); err != nil {
 			return nil, err
 		}
@@ -135,7 +135,7 @@ func (s *Subagents) equip(ctx context.Context, p *Agent, b birth, o *Options) (_
 		e.Tools = e.Tools.Only(ofServers(e.Tools, b.kind.Tools)...)
 	}
 	if e.Tools, err = also(e.Tools, e.Always); err == nil && e.Folder != "" {
-		err = o.Guards.Keep(e.Folder)
+		err = o.Permissions.Guards.Keep(e.Folder)
 	}
 	if err != nil {
 		return nil, errors.Join(err, e.Close())
@@ -191,7 +191,7 @@ func withPrefix(r *tool.Registry, prefix string) (names []string) {
 func nothingLeft(context.Context) string { return "" }
 
 // giveBack ends what a sub-agent worked with, and tells its parent's person what it leaves.
-func (e *Equipment) giveBack(ctx context.Context, p *Agent) error {
+func (e *SubagentSetup) giveBack(ctx context.Context, p *Agent) error {
 	if text := e.Left(ctx); text != "" {
 		p.Notice(text)
 	}
@@ -215,21 +215,25 @@ func (s *Subagents) options(ctx context.Context, p *Agent, b birth) (*Options, e
 	}
 	o := &Options{
 		Sessions: p.opt.Sessions, Session: restore, NoPersist: p.opt.NoPersist,
-		System: d.Prompt, MaxTokens: p.opt.MaxTokens, Effort: p.opt.Effort,
-		Guards: guards, Name: name, Ask: p.opt.Ask, AskTimeout: p.opt.AskTimeout, Sandbox: p.opt.Sandbox, Profile: p.opt.Profile,
-		Hooks: p.opt.Hooks, Mask: p.opt.Mask, MaxTurns: p.turnsOf(d), Retry: p.opt.Retry, Compact: p.opt.Compact, Mutators: p.opt.Mutators,
+		System: d.Prompt, Model: ModelOptions{
+			MaxTokens: p.opt.Model.MaxTokens,
+			Effort:    p.opt.Model.Effort,
+			Retry:     p.opt.Model.Retry,
+		},
+		Permissions: Permissions{Guards: guards, Ask: p.opt.Permissions.Ask, AskTimeout: p.opt.Permissions.AskTimeout, Sandbox: p.opt.Permissions.Sandbox, Profile: p.opt.Permissions.Profile}, Name: name,
+		Hooks: Hooks{Registry: p.opt.Hooks.Registry}, Mask: p.opt.Mask, Limits: Limits{MaxTurns: p.turnsOf(d)}, Compact: p.opt.Compact, Mutators: p.opt.Mutators,
 		Clock: p.opt.Clock, NewID: p.opt.NewID, Sleep: p.opt.Sleep, Rand: p.opt.Rand,
 		parent: p, kind: d.Name,
 	}
-	if p.opt.Retry.Max == 0 { // filled: none
-		o.Retry.Max = -1
+	if p.opt.Model.Retry.Max == 0 { // filled: none
+		o.Model.Retry.Max = -1
 	}
 	return o, nil
 }
 
 // turnsOf bounds the model calls of a sub-agent: by its kind, and never by more than the run's.
 func (a *Agent) turnsOf(d Definition) int {
-	if n := a.opt.MaxTurns; n > 0 && (d.MaxTurns == 0 || d.MaxTurns > n) {
+	if n := a.opt.Limits.MaxTurns; n > 0 && (d.MaxTurns == 0 || d.MaxTurns > n) {
 		return n
 	}
 	return d.MaxTurns

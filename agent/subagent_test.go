@@ -102,7 +102,7 @@ func TestASubagentWorksInASessionOfItsOwn(t *testing.T) {
 		})
 	}
 	scout := play(t, step{uses: []transcript.ToolUse{use("x1", "look", `{}`)}}, step{text: "found it"})
-	h := newHouse(t, agent.Options{Tools: registry(t, says("look", "a tree")), Hooks: hooks},
+	h := newHouse(t, agent.Options{Tools: registry(t, says("look", "a tree")), Hooks: agent.Hooks{Registry: hooks}},
 		[]step{{uses: []transcript.ToolUse{delegate("c1", "scout", "find it", "")}}, {text: "thanks"}},
 		map[string]*fake{"scout": scout}, kind("scout"))
 	all := events(t, h.parent, "begin")
@@ -190,11 +190,11 @@ func TestASubagentIsNeverFreer(t *testing.T) {
 	d := kind("bold")
 	d.Mode = policy.ModeBypass
 	var asked []approval.Question
-	o := agent.Options{Tools: registry(t, danger), Ask: func(_ context.Context, q approval.Question) (approval.Answer, error) {
+	o := agent.Options{Tools: registry(t, danger), Permissions: agent.Permissions{Ask: func(_ context.Context, q approval.Question) (approval.Answer, error) {
 		asked = append(asked, q)
 		return approval.Answer{Decision: approval.Deny, By: "me"}, nil
-	}}
-	o.Permissions.Mode = policy.ModeDefault
+	}}}
+	o.Permissions.Config.Mode = policy.ModeDefault
 	h := newHouse(t, o, []step{{uses: []transcript.ToolUse{delegate("c1", "bold", "do it", "")}}, {text: "done"}},
 		map[string]*fake{"bold": play(t, step{uses: []transcript.ToolUse{use("x1", "danger", `{}`)}}, step{text: "I was not allowed to"})}, d)
 	prompt(t, h.parent, "begin")
@@ -220,7 +220,7 @@ func TestASubagentHasItsParentsMutatorsAndFallback(t *testing.T) {
 	second.info.Model = "second"
 	heir := kind("heir")
 	heir.Model = ""
-	h := newHouse(t, agent.Options{Fallback: second, Retry: agent.Retry{Max: -1}, Mutators: []agent.Mutator{look}},
+	h := newHouse(t, agent.Options{Model: agent.ModelOptions{Fallback: second, Retry: agent.Retry{Max: -1}}, Mutators: []agent.Mutator{look}},
 		[]step{{uses: []transcript.ToolUse{delegate("c1", "heir", "look into it", "")}}, failing(model.ErrorOverloaded), {text: "done"}}, nil, heir)
 	prompt(t, h.parent, "begin")
 	if text, failed := resultText(t, h.parent, "c1"); failed || !strings.Contains(text, "from the fallback") {
@@ -233,7 +233,7 @@ func TestASubagentHasItsParentsMutatorsAndFallback(t *testing.T) {
 
 func TestSubagentsSpendTheirParentsBudget(t *testing.T) {
 	much := &transcript.Usage{Input: 600}
-	h := newHouse(t, agent.Options{MaxTotalTokens: 1000, Tools: registry(t, says("look", "a tree"))},
+	h := newHouse(t, agent.Options{Limits: agent.Limits{MaxTotalTokens: 1000}, Tools: registry(t, says("look", "a tree"))},
 		[]step{{uses: []transcript.ToolUse{delegate("c1", "a", "go", "")}, usage: &transcript.Usage{Input: 100}}, {text: "never said"}},
 		map[string]*fake{"a": play(t,
 			step{uses: []transcript.ToolUse{use("x1", "look", `{}`)}, usage: much},
@@ -255,7 +255,7 @@ func TestSubagentsHaveTheirParentsBoundOfCalls(t *testing.T) {
 		d.MaxTurns = own
 		look := step{uses: []transcript.ToolUse{use("x", "look", `{}`)}}
 		m := play(t, look, look, look, look, look, look)
-		h := newHouse(t, agent.Options{MaxTurns: 2, Tools: registry(t, says("look", "a tree"))},
+		h := newHouse(t, agent.Options{Limits: agent.Limits{MaxTurns: 2}, Tools: registry(t, says("look", "a tree"))},
 			[]step{{uses: []transcript.ToolUse{delegate("c1", "a", "go", "")}}, {text: "I see"}}, map[string]*fake{"a": m}, d)
 		prompt(t, h.parent, "begin")
 		want := 2
@@ -319,8 +319,8 @@ func TestASubagentInTheBackgroundIsGoneOnWith(t *testing.T) {
 // What a sub-agent has found is not lost because its tools did not end well.
 func TestToolsOfASubagentThatDoNotEndWell(t *testing.T) {
 	subs, err := agent.NewSubagents(&agent.SubagentOptions{
-		Tools: func(context.Context, agent.Workplace) (agent.Equipment, error) {
-			return agent.Equipment{Tools: registry(t), Close: func() error { return errors.New("the server hangs") }}, nil
+		Tools: func(context.Context, agent.SubagentRequest) (agent.SubagentSetup, error) {
+			return agent.SubagentSetup{Tools: registry(t), Close: func() error { return errors.New("the server hangs") }}, nil
 		},
 	})
 	if err != nil {
@@ -353,7 +353,7 @@ func TestAHookThatIsLateSpeaksToItsAgent(t *testing.T) {
 		waits := func(context.Context) { synctest.Wait() }
 		scout := play(t, step{uses: []transcript.ToolUse{use("x1", "look", `{}`)}, during: waits},
 			step{uses: []transcript.ToolUse{use("x2", "look", `{}`)}, during: waits}, step{text: "found it", during: waits})
-		h := newHouse(t, agent.Options{Tools: registry(t, says("look", "a tree")), Hooks: hooks},
+		h := newHouse(t, agent.Options{Tools: registry(t, says("look", "a tree")), Hooks: agent.Hooks{Registry: hooks}},
 			[]step{{uses: []transcript.ToolUse{delegate("c1", "scout", "find it", "")}}, {text: "thanks"}},
 			map[string]*fake{"scout": scout}, kind("scout"))
 		prompt(t, h.parent, "begin")

@@ -35,7 +35,7 @@ func TestInputReachesTheNextRequest(t *testing.T) {
 			}}
 			o := agent.Options{Tools: registry(t, read)}
 			o.Mutators = []agent.Mutator{mutator{"watch", func(_ context.Context, c agent.Cursor) ([]transcript.Encoded, error) {
-				if where.mutator && c.Moment == agent.AfterToolResult {
+				if where.mutator && !c.TurnEnded {
 					submit(t, a)
 				}
 				return nil, nil

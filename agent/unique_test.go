@@ -87,11 +87,13 @@ func TestAnIDIsUniqueInItsLog(t *testing.T) {
 				}
 				o := agent.Options{
 					Sessions: s, Session: ro, Tools: registry(t, e.tool("Edit")),
-					Permissions: policy.Config{Mode: policy.ModeDefault, Folders: []string{"/p"}},
-					NewID:       func() string { ids++; return strconv.Itoa(ids) },
-					Ask: func(context.Context, approval.Question) (approval.Answer, error) {
-						return approval.Answer{Decision: approval.Allow}, nil
+					Permissions: agent.Permissions{
+						Config: policy.Config{Mode: policy.ModeDefault, Folders: []string{"/p"}},
+						Ask: func(context.Context, approval.Question) (approval.Answer, error) {
+							return approval.Answer{Decision: approval.Allow}, nil
+						},
 					},
+					NewID: func() string { ids++; return strconv.Itoa(ids) },
 				}
 				if c.name != "after a cut" {
 					o.Compact = compact

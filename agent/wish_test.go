@@ -58,7 +58,7 @@ func guarded(t testing.TB, s *session.Sessions, tools *tool.Registry, rules ...s
 	}
 	return agent.Options{
 		Sessions: s, Session: session.RestoreOptions{SessionID: "one"}, Tools: tools,
-		Permissions: policy.Config{Mode: policy.ModeDefault, Rules: compiled},
+		Permissions: agent.Permissions{Config: policy.Config{Mode: policy.ModeDefault, Rules: compiled}},
 	}
 }
 
@@ -101,7 +101,7 @@ func TestARunningCallAsks(t *testing.T) {
 				}
 				person := &gives{err: c.err}
 				if c.answer != nil {
-					person.answer, o.Ask = *c.answer, person.ask
+					person.answer, o.Permissions.Ask = *c.answer, person.ask
 				}
 				a := newAgent(t, play(t, bashing(1), step{text: "ok"}), o)
 				res := prompt(t, a, "go")
@@ -125,14 +125,14 @@ func TestWhatARunningCallAsksIsOnRecord(t *testing.T) {
 	s := sessions(t)
 	o := guarded(t, s, registry(t, reaching("a.org")))
 	var q approval.Question
-	o.Ask = func(_ context.Context, asked approval.Question) (approval.Answer, error) {
+	o.Permissions.Ask = func(_ context.Context, asked approval.Question) (approval.Answer, error) {
 		q = asked
 		if ks := kinds(t, s, "one"); ks[len(ks)-1] != record.KindApprovalAsked {
 			t.Errorf("asked, and on record is %v", ks)
 		}
 		return approval.Answer{Decision: approval.AllowSession, By: "ann"}, nil
 	}
-	o.Sandbox, o.Profile = "kernel", "abc"
+	o.Permissions.Sandbox, o.Permissions.Profile = "kernel", "abc"
 	a := newAgent(t, play(t, bashing(1), step{text: "ok"}), o)
 	prompt(t, a, "go")
 	want := []session.Kind{
@@ -218,7 +218,7 @@ func TestAQuestionEndsWithItsCall(t *testing.T) {
 				}}
 				o := guarded(t, s, registry(t, impatient))
 				var a *agent.Agent
-				o.Ask = func(ctx context.Context, _ approval.Question) (approval.Answer, error) {
+				o.Permissions.Ask = func(ctx context.Context, _ approval.Question) (approval.Answer, error) {
 					c.end(a, giveUp)
 					<-ctx.Done()
 					return approval.Answer{}, context.Cause(ctx)
@@ -244,7 +244,7 @@ func TestARunningCallIsAnsweredFromElsewhere(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := session.New(memory.New(), nil)
 		o := guarded(t, s, registry(t, reaching("a.org")))
-		o.Ask = func(ctx context.Context, _ approval.Question) (approval.Answer, error) {
+		o.Permissions.Ask = func(ctx context.Context, _ approval.Question) (approval.Answer, error) {
 			if _, err := elsewhere(t, s, "one", approval.Answer{Decision: approval.Allow, By: "bob"}); err != nil {
 				t.Error(err)
 			}
@@ -264,8 +264,8 @@ func TestNobodyAnswersARunningCallInTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := session.New(memory.New(), nil)
 		o := guarded(t, s, registry(t, reaching("a.org")))
-		o.AskTimeout = time.Minute
-		o.Ask = func(ctx context.Context, _ approval.Question) (approval.Answer, error) {
+		o.Permissions.AskTimeout = time.Minute
+		o.Permissions.Ask = func(ctx context.Context, _ approval.Question) (approval.Answer, error) {
 			<-ctx.Done()
 			return approval.Answer{}, context.Cause(ctx)
 		}
@@ -295,7 +295,7 @@ func TestManyWishesAtOnce(t *testing.T) {
 	}}
 	o := guarded(t, sessions(t), registry(t, crowd))
 	person := &gives{answer: approval.Answer{Decision: approval.AllowSession}}
-	o.Ask = person.ask
+	o.Permissions.Ask = person.ask
 	prompt(t, newAgent(t, play(t, bashing(1), step{text: "ok"}), o), "go")
 	if len(person.asked) != 2 {
 		t.Errorf("asked %d times", len(person.asked))
@@ -308,7 +308,7 @@ func TestAQuestionOfARunningCallDoesNotOutliveItsProcess(t *testing.T) {
 	s := sessions(t)
 	asked, end := make(chan struct{}), make(chan struct{})
 	o := guarded(t, s, registry(t, reaching("a.org")))
-	o.Ask = func(context.Context, approval.Question) (approval.Answer, error) {
+	o.Permissions.Ask = func(context.Context, approval.Question) (approval.Answer, error) {
 		close(asked)
 		<-end // the process is gone
 		return approval.Answer{Decision: approval.Allow}, nil
@@ -320,7 +320,7 @@ func TestAQuestionOfARunningCallDoesNotOutliveItsProcess(t *testing.T) {
 	}()
 	<-asked
 	o.Session.Takeover = true
-	o.Ask = func(context.Context, approval.Question) (approval.Answer, error) {
+	o.Permissions.Ask = func(context.Context, approval.Question) (approval.Answer, error) {
 		t.Error("it is asked again")
 		return approval.Answer{Decision: approval.Allow}, nil
 	}

@@ -148,7 +148,7 @@ type Compacting struct {
 // host with a store of its own replaces what it has with the agent's snapshot.
 type MutationFinished struct {
 	By     string `json:"by"`
-	Moment string `json:"moment,omitempty"` // one of package agent's moments
+	Moment string `json:"moment,omitempty"` // "at_start" (of a repair), "after_tool_result" or "after_turn_ended"
 	Before int    `json:"before"`           // items
 	After  int    `json:"after"`
 

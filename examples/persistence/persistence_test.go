@@ -102,7 +102,7 @@ func look(t *testing.T) *agent.Options {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &agent.Options{Tools: r, Permissions: policy.Config{Mode: policy.ModeBypass}}
+	return &agent.Options{Tools: r, Permissions: agent.Permissions{Config: policy.Config{Mode: policy.ModeBypass}}}
 }
 
 const lookTwice = `steps: [{tool_uses: [{tool: Look, input: {}}]}, {tool_uses: [{tool: Look, input: {}}]}, {text: done}]`
@@ -169,7 +169,7 @@ type keepLast struct{}
 func (keepLast) Name() string { return "keep-last" }
 
 func (keepLast) Mutate(_ context.Context, c agent.Cursor) ([]transcript.Encoded, error) {
-	if c.Moment != agent.AfterTurnEnded || len(c.Items) < 3 {
+	if !c.TurnEnded || len(c.Items) < 3 {
 		return nil, nil
 	}
 	return c.Items[len(c.Items)-2:], nil

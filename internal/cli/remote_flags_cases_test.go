@@ -188,9 +188,9 @@ var proofs = map[string]proof{
 		}
 	}},
 
-	"ModelOptions.Fallback":  {args: []string{"--fallback-model", "openai/spare"}, built: func(_ *there, m *runs.Made) bool { return m.Options.Fallback.Info().Model == "spare" }},
-	"ModelOptions.MaxTokens": {args: []string{"--max-tokens", "77"}, sent: `:77`, built: has(func(m *runs.Made) int { return m.Options.MaxTokens }, 77)},
-	"ModelOptions.Effort":    {args: []string{"--effort", "low"}, built: has(func(m *runs.Made) string { return m.Options.Effort }, "low")},
+	"ModelOptions.Fallback":  {args: []string{"--fallback-model", "openai/spare"}, built: func(_ *there, m *runs.Made) bool { return m.Options.Model.Fallback.Info().Model == "spare" }},
+	"ModelOptions.MaxTokens": {args: []string{"--max-tokens", "77"}, sent: `:77`, built: has(func(m *runs.Made) int { return m.Options.Model.MaxTokens }, 77)},
+	"ModelOptions.Effort":    {args: []string{"--effort", "low"}, built: has(func(m *runs.Made) string { return m.Options.Model.Effort }, "low")},
 	"ModelOptions.BaseURL": {args: []string{"--base-url", "http://127.0.0.1:9/v1"}, check: func(h *there, _, errs string, code int) {
 		if code == 0 || h.sent() != "" || !strings.Contains(errs, "127.0.0.1:9") {
 			h.t.Errorf("exit code %d: %s", code, errs)
@@ -204,18 +204,18 @@ var proofs = map[string]proof{
 		}
 	}},
 
-	"Permissions.Mode":       {args: []string{"--permission-mode", "plan"}, built: has(func(m *runs.Made) policy.Mode { return m.Options.Permissions.Mode }, policy.ModePlan)},
+	"Permissions.Mode":       {args: []string{"--permission-mode", "plan"}, built: has(func(m *runs.Made) policy.Mode { return m.Options.Permissions.Config.Mode }, policy.ModePlan)},
 	"Permissions.Allow":      {args: []string{"--allowed-tools", "Bash(echo:*)", "--no-sandbox"}, answers: []string{calls("echo allowed-$((1+1))"), saysDone}, sent: "allowed-2"},
 	"Permissions.Deny":       {args: []string{"--disallowed-tools", "Write"}, built: func(_ *there, m *runs.Made) bool { _, ok := m.Options.Tools.Lookup("Write"); return !ok }},
 	"Permissions.Settings":   {args: []string{"--settings", `{"permissions": {"deny": ["Write"]}}`}, built: func(_ *there, m *runs.Made) bool { _, ok := m.Options.Tools.Lookup("Write"); return !ok }},
-	"Permissions.AskTimeout": {args: []string{"--ask-timeout", "7m"}, built: has(func(m *runs.Made) time.Duration { return m.Options.AskTimeout }, 7*time.Minute)},
+	"Permissions.AskTimeout": {args: []string{"--ask-timeout", "7m"}, built: has(func(m *runs.Made) time.Duration { return m.Options.Permissions.AskTimeout }, 7*time.Minute)},
 	"Permissions.OnAsk": {args: []string{"--on-ask", "fail"}, answers: []string{calls("touch x"), saysDone}, check: func(h *there, _, errs string, code int) {
 		if code != outcome.Approval.Exit {
 			h.t.Errorf("exit code %d: %s", code, errs)
 		}
 	}},
 
-	"Sandbox.Off": {args: []string{"--no-sandbox"}, built: has(func(m *runs.Made) string { return m.Options.Sandbox }, "")},
+	"Sandbox.Off": {args: []string{"--no-sandbox"}, built: has(func(m *runs.Made) string { return m.Options.Permissions.Sandbox }, "")},
 	"Hooks.Off": {args: []string{"--no-hooks", "--settings", "hooks.json"}, before: func(h *there) {
 		write(h.t, h.dir, "hooks.json", `{"hooks": {"UserPromptSubmit": [{"hooks": [{"type": "command", "command": "touch fired"}]}]}}`)
 	}, check: func(h *there, _, errs string, code int) {
@@ -223,7 +223,7 @@ var proofs = map[string]proof{
 			h.t.Errorf("exit code %d, and the hook ran: %v: %s", code, err == nil, errs)
 		}
 	}},
-	"Hooks.Setup": {args: []string{"--init"}, built: has(func(m *runs.Made) string { return m.Options.Setup }, "init")},
+	"Hooks.Setup": {args: []string{"--init"}, built: has(func(m *runs.Made) string { return m.Options.Hooks.Setup }, "init")},
 	"MCP.Configs": {args: []string{"--mcp-config", oneServer, "--output-format", "stream-json"}, check: func(h *there, out, errs string, code int) {
 		if !strings.Contains(out, `"clock"`) {
 			h.t.Errorf("exit code %d: %s%s", code, out, errs)
@@ -261,8 +261,8 @@ var proofs = map[string]proof{
 		h.env = slices.DeleteFunc(h.env, func(s string) bool { return strings.HasPrefix(s, "OPENAI_API_KEY=") })
 	},
 		args: []string{"--env-from", "OPENAI_API_KEY=command:echo from-a-helper"}, sent: "Bearer from-a-helper"},
-	"Limits.MaxTurns":     {args: []string{"--max-turns", "3"}, built: has(func(m *runs.Made) int { return m.Options.MaxTurns }, 3)},
-	"Limits.MaxBudgetUSD": {args: []string{"--model", "scripted/play.yaml", "--max-budget-usd", "5"}, built: has(func(m *runs.Made) float64 { return m.Options.MaxBudgetUSD }, 5)},
+	"Limits.MaxTurns":     {args: []string{"--max-turns", "3"}, built: has(func(m *runs.Made) int { return m.Options.Limits.MaxTurns }, 3)},
+	"Limits.MaxBudgetUSD": {args: []string{"--model", "scripted/play.yaml", "--max-budget-usd", "5"}, built: has(func(m *runs.Made) float64 { return m.Options.Limits.MaxBudgetUSD }, 5)},
 	"Compaction.Off":      {args: []string{"--no-compact"}, built: has(func(m *runs.Made) bool { return m.Options.Compact.Off }, true)},
 	"Compaction.Items":    {args: []string{"--compact-items", "9"}, built: has(func(m *runs.Made) int { return m.Options.Compact.Items }, 9)},
 }

@@ -231,7 +231,7 @@ func (s *place) alone() *seen {
 	s.ok(err)
 	defer m.Close()
 	o := m.Options
-	o.Sessions, o.Ask = session.New(memory.New(), nil), sayYes
+	o.Sessions, o.Permissions.Ask = session.New(memory.New(), nil), sayYes
 	o.Session = session.RestoreOptions{SessionID: "s", Opened: session.Opened{CWD: s.work}}
 	a, err := agent.New(m.Models.Primary, &o)
 	s.ok(err)

@@ -90,7 +90,7 @@ func (a *Agent) make(ctx context.Context, r *Request, open Opener, who People) (
 	if o.Session, err = Choose(ctx, s.Sessions, &chosen, r.Cwd, nil); err != nil {
 		return err
 	}
-	o.Ask, m.Tools.Form = who.ask(m.Settings), who.Form
+	o.Permissions.Ask, m.Tools.Form = who.ask(m.Settings), who.Form
 	if a.worktree = r.Spec.Worktree.Enabled; a.worktree {
 		if err := m.Tools.CheckApart(); err != nil {
 			return err
@@ -154,7 +154,7 @@ func (a *Agent) makeIn(ctx context.Context, r *Request, in *Space, open Opener, 
 	if o.Options.Session, err = Choose(ctx, s.Sessions, &chosen, in.Project, in.Settings); err != nil {
 		return err
 	}
-	o.Options.Ask = who.ask(m.Settings)
+	o.Options.Permissions.Ask = who.ask(m.Settings)
 	if o.Options.Opening, err = r.description(&o.Options); err != nil {
 		return err
 	}

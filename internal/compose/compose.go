@@ -98,10 +98,21 @@ func Make(ctx context.Context, r *Request) (m *Parts, err error) {
 	}
 	held, profile := box.Isolation().Status()
 	m.Options = agent.Options{
-		System: System(spec, r.Cwd), Fallback: m.Models.Fallback, MaxTokens: spec.ModelOptions.MaxTokens, Effort: spec.ModelOptions.Effort,
-		Permissions: box.Permissions, UsualMode: m.Settings.Mode.Origin.Layer != policy.LayerFlag, Tools: box.Registry, Background: box.Background,
-		Subagents: box.Subagents(), AskTimeout: m.Settings.AskTimeout.Value, Sandbox: held, Profile: profile, Setup: spec.Hooks.Setup, Mask: mask,
-		MaxTurns: spec.Limits.MaxTurns, MaxBudgetUSD: budget(spec), Clock: e.Clock, Compact: compact, Retry: retries(m.Settings),
+		System: System(spec, r.Cwd), Model: agent.ModelOptions{
+			Fallback:  m.Models.Fallback,
+			MaxTokens: spec.ModelOptions.MaxTokens,
+			Effort:    spec.ModelOptions.Effort,
+			Retry:     retries(m.Settings),
+		},
+		Permissions: agent.Permissions{
+			Config:     box.Permissions,
+			UsualMode:  m.Settings.Mode.Origin.Layer != policy.LayerFlag,
+			AskTimeout: m.Settings.AskTimeout.Value,
+			Sandbox:    held,
+			Profile:    profile,
+		}, Tools: box.Registry, Background: box.Background,
+		Subagents: box.Subagents(), Hooks: agent.Hooks{Setup: spec.Hooks.Setup}, Mask: mask,
+		Limits: agent.Limits{MaxTurns: spec.Limits.MaxTurns, MaxBudgetUSD: budget(spec)}, Clock: e.Clock, Compact: compact,
 	}
 	if box.Telemetry, m.flush, err = telemetry(ctx, r, &m.Options); err != nil {
 		return m, err

@@ -74,8 +74,8 @@ func MakeIn(ctx context.Context, r *Request, in *Space) (m *SpaceParts, err erro
 	}
 	m.Options = workspace.AgentOptions{
 		Options: agent.Options{
-			AskTimeout: m.Settings.AskTimeout.Value, Mask: mask, MaxTurns: r.Spec.Limits.MaxTurns, MaxBudgetUSD: budget(r.Spec),
-			Clock: r.Env.Clock, Retry: retries(m.Settings),
+			Permissions: agent.Permissions{AskTimeout: m.Settings.AskTimeout.Value}, Mask: mask, Limits: agent.Limits{MaxTurns: r.Spec.Limits.MaxTurns, MaxBudgetUSD: budget(r.Spec)},
+			Clock: r.Env.Clock, Model: agent.ModelOptions{Retry: retries(m.Settings)},
 		},
 		Environ: r.Env.Vars, Kind: in.Kind, Ephemeral: r.Spec.Container.Ephemeral,
 	}
@@ -99,7 +99,7 @@ func (m *SpaceParts) ownLoop(r *Request) (err error) {
 	if m.Models, err = own.models(m.Settings); err != nil {
 		return err
 	}
-	m.Options.Model, m.Options.Options.Fallback = m.Models.Primary, m.Models.Fallback
+	m.Options.Model, m.Options.Options.Model.Fallback = m.Models.Primary, m.Models.Fallback
 	inside := &m.Options.Inside
 	inside.Run, err = runInside(e, &spec)
 	if err != nil {
@@ -139,10 +139,10 @@ func runInside(e *env.Env, spec *runspec.Spec) (runspec.Spec, error) {
 // guest is an agent of another make, which is judged and held back here.
 func (m *SpaceParts) guest(r *Request) (err error) {
 	o := &m.Options.Options
-	if o.Permissions, err = m.Settings.Policy(); err != nil {
+	if o.Permissions.Config, err = m.Settings.Policy(); err != nil {
 		return err
 	}
-	o.Permissions.Folders = []string{m.In.Project}
+	o.Permissions.Config.Folders = []string{m.In.Project}
 	m.Options.ModelName, o.System = r.Spec.Model, r.Spec.Instructions.AppendSystem
 	if err := checkHooks(r.Spec, m.Settings); err != nil {
 		return err

@@ -27,9 +27,9 @@ func workAgent(ctx context.Context, j job) (err error) {
 		Session:  session.RestoreOptions{SessionID: j.id},
 		System:   "You are a test.",
 		Tools:    tools,
-		Retry:    agent.Retry{Max: -1},
+		Model:    agent.ModelOptions{Retry: agent.Retry{Max: -1}},
 
-		Permissions: policy.Config{Mode: policy.ModeBypass},
+		Permissions: agent.Permissions{Config: policy.Config{Mode: policy.ModeBypass}},
 	})
 	if err != nil {
 		return err

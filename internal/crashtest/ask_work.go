@@ -24,11 +24,11 @@ func workAsk(ctx context.Context, j job) (err error) {
 		round = append(round, "Effect")
 	}
 	a, err := agent.New(&strict{job: j, round: round, rounds: 1}, &agent.Options{
-		Sessions: j.sessions,
-		Session:  session.RestoreOptions{SessionID: j.id},
-		Tools:    tools,
-		Ask:      j.ask,
-		Retry:    agent.Retry{Max: -1},
+		Sessions:    j.sessions,
+		Session:     session.RestoreOptions{SessionID: j.id},
+		Tools:       tools,
+		Permissions: agent.Permissions{Ask: j.ask},
+		Model:       agent.ModelOptions{Retry: agent.Retry{Max: -1}},
 	})
 	if err != nil {
 		return err

@@ -145,7 +145,7 @@ func (w *site) make(_ context.Context, n runs.Need) (*runs.Made, error) {
 		return nil, err
 	}
 	return &runs.Made{Model: m, Options: agent.Options{
-		Tools: registry, Permissions: policy.Config{Mode: policy.Mode(n.Spec.Permissions.Mode), Folders: []string{n.Spec.Cwd}},
+		Tools: registry, Permissions: agent.Permissions{Config: policy.Config{Mode: policy.Mode(n.Spec.Permissions.Mode), Folders: []string{n.Spec.Cwd}}},
 		LoopObservers: w.observers,
 	}}, nil
 }

@@ -183,8 +183,10 @@ func (w *daemonWorld) make(_ context.Context, n runs.Need) (*runs.Made, error) {
 		return nil, err
 	}
 	return &runs.Made{Model: m, Options: agent.Options{
-		Tools: registry, AskTimeout: w.ask, Mask: w.mask, Compact: agent.Compact{Keep: 10},
-		Permissions: policy.Config{Mode: policy.Mode(n.Spec.Permissions.Mode), Folders: []string{n.Spec.Cwd}, Rules: rules},
+		Tools: registry, Permissions: agent.Permissions{
+			AskTimeout: w.ask,
+			Config:     policy.Config{Mode: policy.Mode(n.Spec.Permissions.Mode), Folders: []string{n.Spec.Cwd}, Rules: rules},
+		}, Mask: w.mask, Compact: agent.Compact{Keep: 10},
 	}}, nil
 }
 

@@ -100,7 +100,7 @@ func (s *stage) run(t *testing.T, store session.Store, input ...transcript.Part)
 		Sessions:    session.New(store, nil),
 		Session:     session.RestoreOptions{SessionID: "demo", Takeover: true, Opened: session.Opened{CWD: s.dir}},
 		Tools:       tools,
-		Permissions: policy.Config{Mode: policy.ModeBypass},
+		Permissions: agent.Permissions{Config: policy.Config{Mode: policy.ModeBypass}},
 	})
 	must(t, err)
 	defer a.Close()

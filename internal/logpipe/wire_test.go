@@ -12,7 +12,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/holdfast-dev/holdfast/agent"
 	"github.com/holdfast-dev/holdfast/approval"
 	"github.com/holdfast-dev/holdfast/event"
 	"github.com/holdfast-dev/holdfast/hook"
@@ -102,7 +101,7 @@ func TestEvents(t *testing.T) {
 		event.SubagentEvent{Use: "u", Session: "c", Name: "Explore", Event: event.SubagentEvent{Use: "v", Session: "d", Name: "w", Event: event.Notice{Text: "n"}}},
 		event.ToolsChanged{Tools: []string{"Read"}},
 		event.Compacting{Trigger: "auto"},
-		event.MutationFinished{By: "compact", Moment: string(agent.AfterToolResult), Before: 9, After: 2, Trigger: "auto", TokensBefore: 90, TokensAfter: 20},
+		event.MutationFinished{By: "compact", Moment: "after_tool_result", Before: 9, After: 2, Trigger: "auto", TokensBefore: 90, TokensAfter: 20},
 		event.UsageUpdated{Model: "m", Usage: transcript.Usage{Input: 1}, Total: transcript.Usage{Input: 2}, CostUSD: 0.5},
 		event.Retrying{Err: &model.Error{Kind: model.ErrorNetwork, Provider: "p", Message: "gone"}, Attempt: 1, Delay: time.Second},
 		event.ModelSwitched{From: "a", To: "b", Err: &model.Error{Kind: model.ErrorOverloaded, Provider: "p"}},

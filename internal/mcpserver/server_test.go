@@ -68,7 +68,7 @@ func newWorld(t *testing.T, mode policy.Mode) *world {
 	cwd := t.TempDir()
 	w.server, err = New(&Options{Version: "1", Tools: registry.Specs(), Open: func(_ context.Context, client string, m model.Model) (Agent, error) {
 		a, err := agent.New(m, &agent.Options{
-			Tools: registry, Sessions: w.sessions, Permissions: policy.Config{Mode: mode},
+			Tools: registry, Sessions: w.sessions, Permissions: agent.Permissions{Config: policy.Config{Mode: mode}},
 			Session: session.RestoreOptions{Opened: session.Opened{CWD: cwd, Title: client}},
 		})
 		w.closed.Add(1)

@@ -118,10 +118,12 @@ func run(t testing.TB, seen ...agent.LoopObserver) {
 	}
 	a, err := agent.New(play(t, fullPlay), &agent.Options{
 		Sessions: session.New(memory.New(), nil), Session: session.RestoreOptions{SessionID: "s-1"},
-		Tools: tools(t), Hooks: hooks, LoopObservers: seen,
-		Permissions: policy.Config{Policies: []policy.Named{{Name: "no-shred", Policy: noShred{}}}},
-		Ask: func(_ context.Context, q approval.Question) (approval.Answer, error) {
-			return approval.Answer{Question: q.ID, Decision: approval.Allow, By: "ann of " + secretWord, Via: "terminal"}, nil
+		Tools: tools(t), Hooks: agent.Hooks{Registry: hooks}, LoopObservers: seen,
+		Permissions: agent.Permissions{
+			Config: policy.Config{Policies: []policy.Named{{Name: "no-shred", Policy: noShred{}}}},
+			Ask: func(_ context.Context, q approval.Question) (approval.Answer, error) {
+				return approval.Answer{Question: q.ID, Decision: approval.Allow, By: "ann of " + secretWord, Via: "terminal"}, nil
+			},
 		},
 		Sleep: func(context.Context, time.Duration) error { return nil },
 	})

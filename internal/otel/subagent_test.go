@@ -41,7 +41,7 @@ func TestSubagentsAreObserved(t *testing.T) {
 	}
 	m := play(t, subPlay)
 	ask, err := tool.New(tool.Spec{Name: "Ask", Description: "asks", ReadOnly: true}, func(ctx context.Context, _ *tool.Call, _ struct{}) (tool.Result, error) {
-		text, err := agent.Of(ctx).Aside(ctx, m, "be short", "in short")
+		text, err := agent.FromContext(ctx).Aside(ctx, m, "be short", "in short")
 		return tool.Text(text), err
 	}, nil)
 	if err != nil {
@@ -50,8 +50,8 @@ func TestSubagentsAreObserved(t *testing.T) {
 	var registry *tool.Registry
 	subs, err := agent.NewSubagents(&agent.SubagentOptions{
 		Definitions: []agent.Definition{{Name: "counter", Description: "Counts things.", Prompt: "You count."}},
-		Tools: func(context.Context, agent.Workplace) (agent.Equipment, error) {
-			return agent.Equipment{Tools: registry, LoopObservers: []agent.LoopObserver{tel}}, nil
+		Tools: func(context.Context, agent.SubagentRequest) (agent.SubagentSetup, error) {
+			return agent.SubagentSetup{Tools: registry, LoopObservers: []agent.LoopObserver{tel}}, nil
 		},
 	})
 	if err != nil {

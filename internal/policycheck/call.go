@@ -55,7 +55,7 @@ var touches = map[string]touch{
 	mcp.ListResources: {main: "server", requests: Call.readsServer}, mcp.ReadResource: {requests: Call.readsServer},
 
 	"AskUserQuestion": {readOnly: true, person: true}, "ExitPlanMode": {person: true, main: "plan"}, "EnterPlanMode": {readOnly: true},
-	"Agent": {fields: []string{"subagent_type"}, usual: agent.Worker.Name, readOnly: true},
+	"Agent": {fields: []string{"subagent_type"}, usual: agent.GeneralPurpose.Name, readOnly: true},
 	"Skill": {fields: []string{"skill"}, readOnly: true}, "TeamCreate": {readOnly: true}, "TeamDelete": {readOnly: true}, "SendMessage": {readOnly: true},
 	"AskUser": {readOnly: true}, "CronList": {readOnly: true}, "LSP": {readOnly: true},
 	"TaskCreate": {readOnly: true, main: "subject"}, "TaskUpdate": {readOnly: true, main: "taskId"}, "TodoWrite": {readOnly: true}, "TaskGet": {readOnly: true, main: "taskId"}, "TaskList": {readOnly: true},

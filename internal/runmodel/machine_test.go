@@ -343,15 +343,15 @@ func (w *world) teammate(t *rapid.T, r *run) {
 	at := w.drawChild(t, r, false)
 	idle := make(chan struct{}, 8)
 	w.note("a teammate of %s: %s in mode %q", r.id, at.id, at.mode)
-	m, err := p.subs.Hire(p.ctx, agent.Hire{
+	m, err := p.subs.StartTeammate(p.ctx, agent.TeammateOptions{
 		Name: at.id, Kind: agent.Definition{Name: at.kind, Description: "a teammate", Prompt: systemChild, Mode: kindModes[at.kind]}, Title: at.title, Mode: at.mode,
-		Idle: func(_ context.Context, _ *agent.Mate, last *event.Result) string {
+		Idle: func(_ context.Context, _ *agent.Teammate, last *event.Result) string {
 			if last != nil {
 				idle <- struct{}{}
 			}
 			return ""
 		},
-		Broken: func(*agent.Mate, error) { idle <- struct{}{} },
+		Broken: func(*agent.Teammate, error) { idle <- struct{}{} },
 	})
 	w.mu.Lock()
 	w.say(r, at.title, at.prompt)

@@ -69,11 +69,13 @@ func (w *world) boot(r *run, mode policy.Mode, takeover bool) (*process, error) 
 			Opened: session.Opened{CWD: "/w", Project: "p"},
 		},
 		System: systemOwn, Tools: tools, Background: p.back, Subagents: p.subs,
-		Permissions:  policy.Config{Mode: mode, Folders: []string{"/w"}},
-		Ask:          p.ask,
-		MaxBudgetUSD: float64(r.budget),
-		Retry:        agent.Retry{Max: -1},
-		Compact:      agent.Compact{Items: r.compact, Off: r.compact == 0},
+		Permissions: agent.Permissions{
+			Config: policy.Config{Mode: mode, Folders: []string{"/w"}},
+			Ask:    p.ask,
+		},
+		Limits:  agent.Limits{MaxBudgetUSD: float64(r.budget)},
+		Model:   agent.ModelOptions{Retry: agent.Retry{Max: -1}},
+		Compact: agent.Compact{Items: r.compact, Off: r.compact == 0},
 	})
 	if err != nil {
 		return nil, err

@@ -97,7 +97,7 @@ func inWorktree(ctx context.Context, r *compose.Request, b *tools.Toolbox, made 
 	enter := b.Apart(r.Spec.Worktree.Name, "run")
 	made.Options.Enter = func(ctx context.Context) (dir, told string, err error) {
 		dir, told, err = enter(ctx)
-		if a := agent.Of(ctx); err == nil && a != nil {
+		if a := agent.FromContext(ctx); err == nil && a != nil {
 			a.Notice("in the worktree " + b.Checkout().Path + ", on the branch " + b.Checkout().Branch)
 		}
 		return dir, told, err

@@ -43,7 +43,7 @@ func newInSpace(ctx context.Context, m *compose.SpaceParts, o agent.Options) (ru
 	w := m.Options
 	w.Options = o
 	if w.Inside.Run.Limits.MaxTurns == 0 {
-		w.Inside.Run.Limits.MaxTurns = o.MaxTurns
+		w.Inside.Run.Limits.MaxTurns = o.Limits.MaxTurns
 	}
 	w.Inside.Name = o.Name
 	a, err := m.In.All.Agent(ctx, m.In.Settings.Slug, w)

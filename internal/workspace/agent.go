@@ -138,15 +138,15 @@ func credentials(s *Settings, environ []string) ([]string, error) {
 // ownAgent is our own loop, inside.
 func (w *Workspaces) ownAgent(s *Settings, r *runner, o AgentOptions) (*Agent, error) {
 	models := []model.Model{o.Model}
-	if o.Options.Fallback != nil {
-		models = append(models, o.Options.Fallback)
+	if o.Options.Model.Fallback != nil {
+		models = append(models, o.Options.Model.Fallback)
 	}
 	spec := o.Inside
 	if spec.Run.Cwd == "" {
 		spec.Run.Cwd = WorkFolder
 	}
 	a, err := newOwn(ownOptions{
-		Sessions: o.Options.Sessions, Session: o.Options.Session, Opening: o.Options.Opening, Models: models, Ask: o.Options.Ask, Observers: o.Options.LoopObservers, Spec: spec,
+		Sessions: o.Options.Sessions, Session: o.Options.Session, Opening: o.Options.Opening, Models: models, Ask: o.Options.Permissions.Ask, Observers: o.Options.LoopObservers, Spec: spec,
 		Ready: r.ready,
 		Start: func(ctx context.Context, spec supervisor.Spec) (ownProcess, error) {
 			return r.start(ctx, spec)

@@ -17,7 +17,7 @@ import (
 func TestContainerThatEndsWhileAQuestionWaitsEndsTheTurn(t *testing.T) {
 	x := newStudio(t)
 	withdrawn := make(chan struct{})
-	a := x.agent(t, "one", agent.Options{Ask: func(ctx context.Context, q approval.Question) (approval.Answer, error) {
+	a := x.agent(t, "one", agent.Options{Permissions: agent.Permissions{Ask: func(ctx context.Context, q approval.Question) (approval.Answer, error) {
 		c, err := x.w.Ensure(t.Context(), "blog")
 		if err != nil {
 			t.Error(err)
@@ -31,7 +31,7 @@ func TestContainerThatEndsWhileAQuestionWaitsEndsTheTurn(t *testing.T) {
 		<-ctx.Done()
 		close(withdrawn)
 		return approval.Answer{}, ctx.Err()
-	}})
+	}}})
 	done := make(chan event.Result, 1)
 	go func() { done <- turnOf(t, a, "run touch /work/made") }()
 	select {

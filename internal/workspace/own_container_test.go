@@ -40,7 +40,7 @@ func newContained(t *testing.T, image, play string, mode string, ask func(contex
 		t.Fatal(err)
 	}
 	o := AgentOptions{Model: m, Inside: logpipe.Spec{Run: runspec.Spec{Permissions: runspec.Permissions{Mode: mode}}}}
-	o.Options.Sessions, o.Options.Session.SessionID, o.Options.Ask = c.sessions, "s", ask
+	o.Options.Sessions, o.Options.Session.SessionID, o.Options.Permissions.Ask = c.sessions, "s", ask
 	if c.a, err = c.w.Agent(t.Context(), "own", o); err != nil {
 		t.Fatal(err)
 	}

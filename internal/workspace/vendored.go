@@ -73,14 +73,14 @@ func (w *Workspaces) guestAgent(s *Settings, r *runner, o AgentOptions) (*Agent,
 		return nil, err
 	}
 	opt := o.Options
-	if opt.Guards == nil && len(opt.Permissions.Folders) == 0 {
-		opt.Permissions.Folders = []string{w.dirs(s).Project}
+	if opt.Permissions.Guards == nil && len(opt.Permissions.Config.Folders) == 0 {
+		opt.Permissions.Config.Folders = []string{w.dirs(s).Project}
 	}
-	if opt.Guards == nil && !o.Ephemeral {
-		opt.Permissions.Home = w.dirs(s).Home
+	if opt.Permissions.Guards == nil && !o.Ephemeral {
+		opt.Permissions.Config.Home = w.dirs(s).Home
 	}
-	opt.Sandbox, opt.Profile = "container of workspace "+s.Slug, ""
-	opt.MaxTokens, opt.Effort = 0, ""
+	opt.Permissions.Sandbox, opt.Permissions.Profile = "container of workspace "+s.Slug, ""
+	opt.Model.MaxTokens, opt.Model.Effort = 0, ""
 	opt = g.Agent(opt)
 	a, err := agent.New(g, &opt)
 	if err != nil {

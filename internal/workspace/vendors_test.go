@@ -102,10 +102,10 @@ func twoTurns(t *testing.T, set Settings, environ []string, kept string) {
 	}
 	var asked []approval.Question
 	o := AgentOptions{Environ: environ}
-	o.Options = agent.Options{Sessions: sessions, Session: session.RestoreOptions{SessionID: "one"}, Ask: func(_ context.Context, q approval.Question) (approval.Answer, error) {
+	o.Options = agent.Options{Sessions: sessions, Session: session.RestoreOptions{SessionID: "one"}, Permissions: agent.Permissions{Ask: func(_ context.Context, q approval.Question) (approval.Answer, error) {
 		asked = append(asked, q)
 		return approval.Answer{Decision: approval.Allow, By: "ann"}, nil
-	}}
+	}}}
 	a, err := w.Agent(t.Context(), "real", o)
 	if err != nil {
 		t.Fatal(err)

@@ -85,7 +85,7 @@ func Turn(ctx context.Context, p *command.Program, host *logpipe.Client, steer *
 	o.Sessions, o.Name = sessions, spec.Name
 	o.Session = session.RestoreOptions{SessionID: spec.Session, MustExist: true}
 	if spec.Asked {
-		o.Ask = askHost(host, sessions, spec.Session)
+		o.Permissions.Ask = askHost(host, sessions, spec.Session)
 	}
 	a, err := agent.New(m.Models.Primary, &o)
 	if err != nil {

@@ -7,7 +7,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/holdfast-dev/holdfast/agent"
 	"github.com/holdfast-dev/holdfast/event"
 	"github.com/holdfast-dev/holdfast/internal/cli/command"
 	"github.com/holdfast-dev/holdfast/internal/cli/question"
@@ -112,7 +111,7 @@ func (v *Text) Show(e event.Event) error {
 // rewritten tells that the transcript is another now.
 func (v *Text) rewritten(e event.MutationFinished) {
 	v.Program.Err.Progress().Show("")
-	if e.Moment == string(agent.AtStart) {
+	if e.Moment == "at_start" {
 		return // the opening has said what was repaired
 	}
 	if e.Trigger == "" {

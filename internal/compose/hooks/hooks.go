@@ -99,11 +99,11 @@ func (h *Hooks) Follow(snapshot func() agent.Snapshot) {
 
 // Attach gives an agent the hooks: first its options, and then, by what it returns, the agent.
 func (h *Hooks) Attach(o *agent.Options) func(*agent.Agent) {
-	o.Hooks = h.Registry
+	o.Hooks.Registry = h.Registry
 	if h.mirror == nil {
 		return func(*agent.Agent) {}
 	}
-	o.TranscriptPath = h.mirror.mirror.Path()
+	o.Hooks.TranscriptPath = h.mirror.mirror.Path()
 	o.TranscriptObservers = append(o.TranscriptObservers, h.mirror)
 	return func(a *agent.Agent) { h.Follow(a.Snapshot) }
 }

@@ -96,16 +96,16 @@ func (c *crew) tasksOf(b *Toolbox) ([]tool.Tool, error) {
 }
 
 // equip makes the tools of one sub-agent.
-func (c *crew) equip(ctx context.Context, w agent.Workplace) (agent.Equipment, error) {
+func (c *crew) equip(ctx context.Context, w agent.SubagentRequest) (agent.SubagentSetup, error) {
 	cwd := cmp.Or(w.CWD, c.box.folders.Cwd())
 	if _, err := c.box.folders.Locate(cwd); err != nil {
 		cwd = c.box.folders.Roots()[0]
 	}
 	sub, err := c.box.over(ctx, cwd, w)
 	if err != nil {
-		return agent.Equipment{}, err
+		return agent.SubagentSetup{}, err
 	}
-	with := agent.Equipment{
+	with := agent.SubagentSetup{
 		Tools: sub.Registry, Background: sub.Background, Return: sub.GoBack, Instructions: sub.Told(), LoopObservers: []agent.LoopObserver{sub},
 		LeaseLost: sub.EndServers,
 		Close:     func() error { sub.Close(); return nil },
@@ -115,15 +115,15 @@ func (c *crew) equip(ctx context.Context, w agent.Workplace) (agent.Equipment, e
 	}
 	if err := sub.prepare(w.Definition, &with); err != nil {
 		sub.Close()
-		return agent.Equipment{}, err
+		return agent.SubagentSetup{}, err
 	}
 	return with, nil
 }
 
 // observer tells the telemetry what a sub-agent does. Without a store its session has no id
 // by which it is told from its parent.
-func observer(ctx context.Context, t *otel.Telemetry, w agent.Workplace) agent.LoopObserver {
-	if a := agent.Of(ctx); a == nil || a.SessionID() == "" {
+func observer(ctx context.Context, t *otel.Telemetry, w agent.SubagentRequest) agent.LoopObserver {
+	if a := agent.FromContext(ctx); a == nil || a.SessionID() == "" {
 		return t.Agent(cmp.Or(w.Name, w.Definition.Name))
 	}
 	return t
@@ -140,7 +140,7 @@ func (c *crew) servers(kind string) (list []*settings.MCPServer) {
 }
 
 // prepare gives a sub-agent the skills, the memory and the worktree that its kind wants.
-func (b *Toolbox) prepare(d agent.Definition, with *agent.Equipment) error {
+func (b *Toolbox) prepare(d agent.Definition, with *agent.SubagentSetup) error {
 	list, err := b.given(d.Skills)
 	if err != nil {
 		return err
@@ -161,7 +161,7 @@ func (b *Toolbox) prepare(d agent.Definition, with *agent.Equipment) error {
 	}
 	with.Enter = func(ctx context.Context) (string, string, error) {
 		for _, sk := range list {
-			if err := readable(ctx, agent.Of(ctx), sk); err != nil {
+			if err := readable(ctx, agent.FromContext(ctx), sk); err != nil {
 				return "", "", err
 			}
 		}
@@ -299,7 +299,7 @@ func (c *crew) changed(ctx context.Context) { _ = c.team.Ready(context.WithoutCa
 // definitions are the kinds of sub-agents, with what is wrong with some of them.
 func (b *Toolbox) definitions() (*define.Set, error) {
 	if b.env == nil || b.settings == nil || b.spec == nil {
-		return &define.Set{Definitions: []agent.Definition{agent.Worker}}, nil
+		return &define.Set{Definitions: []agent.Definition{agent.GeneralPurpose}}, nil
 	}
 	set, err := Definitions(b.env, b.settings, string(b.spec.Agents))
 	if err != nil {
@@ -314,8 +314,8 @@ func (b *Toolbox) definitions() (*define.Set, error) {
 	if err := forgetful(b.settings, set); err != nil {
 		return nil, err
 	}
-	if !slices.ContainsFunc(set.Definitions, func(d agent.Definition) bool { return d.Name == agent.Worker.Name }) {
-		set.Definitions = append([]agent.Definition{agent.Worker}, set.Definitions...)
+	if !slices.ContainsFunc(set.Definitions, func(d agent.Definition) bool { return d.Name == agent.GeneralPurpose.Name }) {
+		set.Definitions = append([]agent.Definition{agent.GeneralPurpose}, set.Definitions...)
 	}
 	return set, nil
 }

@@ -111,7 +111,7 @@ func keepOut(root *os.Root, ignore string) {
 
 // remember tells a sub-agent of its memory, and lets it keep that, with tools which do that
 // alone where its kind does not name them.
-func (b *Toolbox) remember(d agent.Definition, with *agent.Equipment) error {
+func (b *Toolbox) remember(d agent.Definition, with *agent.SubagentSetup) error {
 	if b.memory == "" {
 		return nil
 	}

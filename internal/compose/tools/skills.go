@@ -144,7 +144,7 @@ func (b *Toolbox) skillDenied(name string) string {
 
 // enterSkill puts a skill that the model has called in force.
 func (b *Toolbox) enterSkill(ctx context.Context, _ *tool.Call, sk *skills.Skill) error {
-	a := agent.Of(ctx)
+	a := agent.FromContext(ctx)
 	if a == nil {
 		return errNoHost
 	}

@@ -204,7 +204,7 @@ func New(o *Options) (b *Toolbox, err error) {
 
 // over is a toolbox with the same parts over folders of its own, which starts in cwd, for a
 // sub-agent. The caller closes it.
-func (b *Toolbox) over(ctx context.Context, cwd string, w agent.Workplace) (*Toolbox, error) {
+func (b *Toolbox) over(ctx context.Context, cwd string, w agent.SubagentRequest) (*Toolbox, error) {
 	sub := &Toolbox{
 		Permissions: b.Permissions, held: b.held, hooks: b.hooks, host: b.host, crew: b.crew, who: w.Name, wanted: w.Definition.Tools,
 		env: b.env, settings: b.settings, spec: b.spec, model: b.model, only: b.only, contained: b.contained, noShell: b.noShell,

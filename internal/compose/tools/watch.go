@@ -50,11 +50,11 @@ func (b *Toolbox) WatchFiles(o *agent.Options) {
 	f.ctx, f.stop = context.WithCancel(context.Background())
 	b.onClose(f.close)
 	if files {
-		o.Watch = func(paths []string) error { return f.watch(listWanted, paths) }
-		o.Known = f.known
+		o.Hooks.Watch = func(paths []string) error { return f.watch(listWanted, paths) }
+		o.Hooks.Known = f.known
 	}
 	if config {
-		o.Permissions.Limits = append(slices.Clip(o.Permissions.Limits), policy.Named{Name: "changed-settings", Policy: f.late})
+		o.Permissions.Config.Limits = append(slices.Clip(o.Permissions.Config.Limits), policy.Named{Name: "changed-settings", Policy: f.late})
 	}
 	o.LoopObservers = append(o.LoopObservers, f)
 }

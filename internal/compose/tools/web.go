@@ -64,7 +64,7 @@ const aboutReading = "You read a page of the web for another model. Answer its q
 // run's model is known to have one or settings name one, and else of the run's own. A short
 // page is given as it is.
 func (b *Toolbox) readPage(ctx context.Context, prompt, text string) (string, error) {
-	a := agent.Of(ctx)
+	a := agent.FromContext(ctx)
 	if a == nil || len(text) <= shortPage {
 		return text, nil
 	}

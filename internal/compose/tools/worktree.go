@@ -92,7 +92,7 @@ func (b *Toolbox) Apart(name, kind string) func(context.Context) (dir, told stri
 // that can be a part of a name, and else what stands for it alone.
 func ownName(ctx context.Context, kind string) string {
 	id := rand.Text()
-	if a := agent.Of(ctx); a != nil && a.SessionID() != "" {
+	if a := agent.FromContext(ctx); a != nil && a.SessionID() != "" {
 		id = a.SessionID()
 	}
 	if name := kind + "-" + id; len(id) <= 16 && worktree.CheckName(name) == nil {

@@ -101,14 +101,14 @@ func (m *member) make(ctx context.Context) (err error) {
 		Opened: session.Opened{CWD: s.Cwd, Title: s.Session.Title, User: x.opt.By.Name},
 	}
 	if m.session != x.id {
-		o.Session.Opened.Owner, o.Session.Opened.Title, o.Name, o.Run = x.id, "", m.spec.Name, x.shared
+		o.Session.Opened.Owner, o.Session.Opened.Title, o.Name, o.Permissions.Run = x.id, "", m.spec.Name, x.shared
 	}
-	o.Ask = m.ask
-	if o.MaxTurns == 0 {
-		o.MaxTurns = m.spec.MaxSteps
+	o.Permissions.Ask = m.ask
+	if o.Limits.MaxTurns == 0 {
+		o.Limits.MaxTurns = m.spec.MaxSteps
 	}
-	if o.MaxBudgetUSD == 0 {
-		o.MaxBudgetUSD = s.Limits.MaxBudgetUSD
+	if o.Limits.MaxBudgetUSD == 0 {
+		o.Limits.MaxBudgetUSD = s.Limits.MaxBudgetUSD
 	}
 	if m.agent, err = made.agent(ctx, o); err != nil {
 		made.close()

@@ -25,7 +25,7 @@ type question struct {
 // settling bounds how long a decision waits for the agent that it is for.
 const settling = 5 * time.Second
 
-// ask is [agent.Options.Ask]: it keeps the question until the agent has found the answer in
+// ask is [agent.Permissions].Ask: it keeps the question until the agent has found the answer in
 // the log.
 func (m *member) ask(ctx context.Context, q approval.Question) (approval.Answer, error) {
 	x := m.x

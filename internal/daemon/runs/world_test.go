@@ -124,7 +124,7 @@ func (w *world) make(ctx context.Context, n runs.Need) (*runs.Made, error) {
 		return nil, err
 	}
 	made := &runs.Made{Model: m, Options: agent.Options{
-		Tools: registry, Permissions: policy.Config{Mode: policy.Mode(n.Spec.Permissions.Mode), Folders: []string{n.Spec.Cwd}}, AskTimeout: 0,
+		Tools: registry, Permissions: agent.Permissions{Config: policy.Config{Mode: policy.Mode(n.Spec.Permissions.Mode), Folders: []string{n.Spec.Cwd}}, AskTimeout: 0},
 	}}
 	if w.helpers {
 		if err := w.helped(&made.Options); err != nil {

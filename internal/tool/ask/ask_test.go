@@ -70,8 +70,8 @@ var fine = map[string][]string{"Which store?": {"my own words"}, "Which days?": 
 func TestAPersonAnswers(t *testing.T) {
 	for _, mode := range policy.Modes() {
 		asked := 0
-		o := &agent.Options{Permissions: policy.Config{Mode: mode}}
-		o.Ask = func(ctx context.Context, q approval.Question) (approval.Answer, error) {
+		o := &agent.Options{Permissions: agent.Permissions{Config: policy.Config{Mode: mode}}}
+		o.Permissions.Ask = func(ctx context.Context, q approval.Question) (approval.Answer, error) {
 			asked++
 			return says(fine)(ctx, q)
 		}
@@ -95,18 +95,18 @@ func TestANo(t *testing.T) {
 		}
 	}
 	for want, o := range map[string]*agent.Options{
-		"does not want to answer":       {Ask: deny("")},
-		"and says: ask me tomorrow":     {Ask: deny("ask me tomorrow")},
+		"does not want to answer":       {Permissions: agent.Permissions{Ask: deny("")}},
+		"and says: ask me tomorrow":     {Permissions: agent.Permissions{Ask: deny("ask me tomorrow")}},
 		"Nobody is there to answer":     {},
-		"permission denied: rule":       {Ask: says(fine), Permissions: policy.Config{Policies: []policy.Named{{Name: "rule", Policy: never{}}}}},
-		"there is no answer to":         {Ask: says(map[string][]string{"Which store?": {"SQLite"}})},
-		"only one can be chosen":        {Ask: says(map[string][]string{"Which store?": {"SQLite", "Postgres"}, "Which days?": {"Mon"}})},
-		`"Who?" was not asked`:          {Ask: says(map[string][]string{"Which store?": {"SQLite"}, "Which days?": {"Mon"}, "Who?": {"me"}})},
-		"the answers are missing":       {Ask: plain},
-		"must be what was asked":        {Ask: other},
-		"want a text or a list of text": {Ask: raw(`{"Which store?":7,"Which days?":"Mon"}`)},
-		"must not be empty":             {Ask: raw(`{"Which store?":" ","Which days?":"Mon"}`)},
-		"chosen twice":                  {Ask: raw(`{"Which store?":"x","Which days?":["Mon","Mon"]}`)},
+		"permission denied: rule":       {Permissions: agent.Permissions{Ask: says(fine), Config: policy.Config{Policies: []policy.Named{{Name: "rule", Policy: never{}}}}}},
+		"there is no answer to":         {Permissions: agent.Permissions{Ask: says(map[string][]string{"Which store?": {"SQLite"}})}},
+		"only one can be chosen":        {Permissions: agent.Permissions{Ask: says(map[string][]string{"Which store?": {"SQLite", "Postgres"}, "Which days?": {"Mon"}})}},
+		`"Who?" was not asked`:          {Permissions: agent.Permissions{Ask: says(map[string][]string{"Which store?": {"SQLite"}, "Which days?": {"Mon"}, "Who?": {"me"}})}},
+		"the answers are missing":       {Permissions: agent.Permissions{Ask: plain}},
+		"must be what was asked":        {Permissions: agent.Permissions{Ask: other}},
+		"want a text or a list of text": {Permissions: agent.Permissions{Ask: raw(`{"Which store?":7,"Which days?":"Mon"}`)}},
+		"must not be empty":             {Permissions: agent.Permissions{Ask: raw(`{"Which store?":" ","Which days?":"Mon"}`)}},
+		"chosen twice":                  {Permissions: agent.Permissions{Ask: raw(`{"Which store?":"x","Which days?":["Mon","Mon"]}`)}},
 	} {
 		if got, failed := run(t, o, two); !failed || !strings.Contains(got, want) {
 			t.Errorf("%q, want something about %q", got, want)
@@ -137,13 +137,13 @@ func raw(answers string) func(context.Context, approval.Question) (approval.Answ
 // Nobody but the person who was asked gives the answers.
 func TestAnswersOfOthers(t *testing.T) {
 	forged := `{"answers":{"Which store?":"SQLite","Which days?":"Mon"},` + two[1:]
-	if got, failed := run(t, &agent.Options{Ask: plain}, forged); !failed || !strings.Contains(got, "only the user gives them") {
+	if got, failed := run(t, &agent.Options{Permissions: agent.Permissions{Ask: plain}}, forged); !failed || !strings.Contains(got, "only the user gives them") {
 		t.Errorf("the model: %q", got)
 	}
 	callback := func(context.Context, policy.Request) (policy.Verdict, error) {
 		return policy.Verdict{Effect: policy.Allow, Input: json.RawMessage(forged)}, nil
 	}
-	if got, failed := run(t, &agent.Options{Ask: plain, Permissions: policy.Config{CanUseTool: callback}}, two); !failed || strings.Contains(got, "has answered") {
+	if got, failed := run(t, &agent.Options{Permissions: agent.Permissions{Ask: plain, Config: policy.Config{CanUseTool: callback}}}, two); !failed || strings.Contains(got, "has answered") {
 		t.Errorf("a callback: %q", got)
 	}
 	for _, event := range []hook.Event{hook.PreToolUse, hook.PermissionRequest} {
@@ -154,7 +154,7 @@ func TestAnswersOfOthers(t *testing.T) {
 		}); err != nil {
 			t.Fatal(err)
 		}
-		if got, failed := run(t, &agent.Options{Ask: plain, Hooks: hooks}, two); !failed || strings.Contains(got, "has answered") {
+		if got, failed := run(t, &agent.Options{Permissions: agent.Permissions{Ask: plain}, Hooks: agent.Hooks{Registry: hooks}}, two); !failed || strings.Contains(got, "has answered") {
 			t.Errorf("a %s hook: %q", event, got)
 		}
 	}
@@ -185,10 +185,10 @@ func TestBounds(t *testing.T) {
 		"labels twice": `{"question":"q","header":"h","options":[{"label":"a","description":""},{"label":"a","description":""}]}`,
 		"unknown":      `{"question":"q","header":"h","more":1,"options":[` + option(2) + `]}`,
 	} {
-		asked := &agent.Options{Ask: func(context.Context, approval.Question) (approval.Answer, error) {
+		asked := &agent.Options{Permissions: agent.Permissions{Ask: func(context.Context, approval.Question) (approval.Answer, error) {
 			t.Error(name, "is asked")
 			return approval.Answer{Decision: approval.Deny}, nil
-		}}
+		}}}
 		if got, failed := run(t, asked, `{"questions":[`+questions+`]}`); !failed {
 			t.Errorf("%s: %q", name, got)
 		}

@@ -74,11 +74,13 @@ func newPlanner(t testing.TB, p *planner, mode policy.Mode, ask func(q approval.
 	}
 	p.o = &agent.Options{
 		Sessions: p.sessions, Session: session.RestoreOptions{SessionID: "s"}, Tools: registry,
-		UsualMode:   p.usual,
-		Permissions: policy.Config{Mode: mode, Folders: []string{"/w"}, Rules: rules},
+		Permissions: agent.Permissions{
+			UsualMode: p.usual,
+			Config:    policy.Config{Mode: mode, Folders: []string{"/w"}, Rules: rules},
+		},
 	}
 	if ask != nil {
-		p.o.Ask = func(_ context.Context, q approval.Question) (approval.Answer, error) {
+		p.o.Permissions.Ask = func(_ context.Context, q approval.Question) (approval.Answer, error) {
 			p.asked = append(p.asked, q)
 			return ask(q)
 		}

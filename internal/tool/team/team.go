@@ -39,7 +39,7 @@ type Team struct {
 
 // mate is a teammate.
 type mate struct {
-	*agent.Mate
+	*agent.Teammate
 	member
 	ending bool // it leaves when it has nothing to do
 	kept   int  // how often in a row hooks have kept it at work
@@ -105,7 +105,7 @@ func (t *Team) roster() []*mate {
 }
 
 // Join is for [agent.SubagentOptions].Named: the sub-agent becomes a teammate.
-func (t *Team) Join(ctx context.Context, s *agent.Subagents, c *tool.Call, n agent.Newcomer) (tool.Result, error) {
+func (t *Team) Join(ctx context.Context, s *agent.Subagents, c *tool.Call, n agent.NewTeammate) (tool.Result, error) {
 	who := member{team: n.Team, name: n.Name, kind: n.Kind.Name, mode: n.Mode, model: n.Kind.Model}
 	for _, d := range s.Definitions() {
 		if d.Name == who.kind && d.Model == who.model {
@@ -120,7 +120,7 @@ func (t *Team) Join(ctx context.Context, s *agent.Subagents, c *tool.Call, n age
 	if about := t.purpose(); about != "" {
 		text = "What the team is for: " + about + "\n\n" + text
 	}
-	m, err := t.hire(ctx, s, agent.Hire{Title: n.Title, Use: c.ID, Before: func(ctx context.Context, m *agent.Mate) error {
+	m, err := t.hire(ctx, s, agent.TeammateOptions{Title: n.Title, Use: c.ID, Before: func(ctx context.Context, m *agent.Teammate) error {
 		_, err := m.TellOnce(ctx, "task-of-"+m.Session(), transcript.Text{Text: text}) // the first that it hears
 		return err
 	}}, who, n.Kind)
@@ -201,7 +201,7 @@ func (t *Team) settle(ctx context.Context) error {
 }
 
 // hire starts a teammate.
-func (t *Team) hire(ctx context.Context, s *agent.Subagents, h agent.Hire, who member, kind agent.Definition) (*mate, error) {
+func (t *Team) hire(ctx context.Context, s *agent.Subagents, h agent.TeammateOptions, who member, kind agent.Definition) (*mate, error) {
 	if h.Session == "" {
 		kind = who.briefed(kind)
 	}
@@ -212,25 +212,25 @@ func (t *Team) hire(ctx context.Context, s *agent.Subagents, h agent.Hire, who m
 	m := &mate{member: who}
 	h.Name, h.Kind, h.Mode, h.Tag = who.name, kind, who.mode, who.tag(actorPrefix)
 	h.Tools = []tool.Tool{send}
-	h.Idle = func(ctx context.Context, _ *agent.Mate, last *event.Result) string {
+	h.Idle = func(ctx context.Context, _ *agent.Teammate, last *event.Result) string {
 		return t.idle(ctx, m, last)
 	}
-	h.Broken = func(_ *agent.Mate, err error) {
+	h.Broken = func(_ *agent.Teammate, err error) {
 		t.forget(m)
 		t.tellLead(context.Background(), "broken-"+m.Session(), fmt.Sprintf("The teammate %s has stopped: %v", who.name, err))
 	}
 	before := h.Before
-	h.Before = func(ctx context.Context, a *agent.Mate) error {
+	h.Before = func(ctx context.Context, a *agent.Teammate) error {
 		if err := before(ctx, a); err != nil {
 			return err
 		}
 		t.mu.Lock()
 		defer t.mu.Unlock()
-		m.Mate = a // it is a member before its first turn, in which it may write to others
+		m.Teammate = a // it is a member before its first turn, in which it may write to others
 		t.subs, t.name, t.members[who.name] = s, who.team, m
 		return nil
 	}
-	if _, err := s.Hire(ctx, h); err != nil {
+	if _, err := s.StartTeammate(ctx, h); err != nil {
 		t.forget(m)
 		return nil, err
 	}
@@ -292,7 +292,7 @@ func (t *Team) resume(ctx context.Context, s *agent.Subagents, at session.Meta, 
 	if err != nil {
 		return err
 	}
-	m, err := t.hire(ctx, s, agent.Hire{Title: at.Title, Session: at.ID, Before: func(ctx context.Context, m *agent.Mate) error {
+	m, err := t.hire(ctx, s, agent.TeammateOptions{Title: at.Title, Session: at.ID, Before: func(ctx context.Context, m *agent.Teammate) error {
 		return t.doubts(ctx, m.Agent(), names)
 	}}, who, kind)
 	if err != nil {

@@ -78,7 +78,7 @@ func newCrew(t testing.TB, s *session.Sessions, id, play string, kinds map[strin
 		t.Fatal(err)
 	}
 	c.lead, err = agent.New(actor(t, play), &agent.Options{
-		Sessions: s, Session: session.RestoreOptions{SessionID: id}, Tools: r, Subagents: c.subs, Hooks: hooks, Retry: agent.Retry{Max: -1},
+		Sessions: s, Session: session.RestoreOptions{SessionID: id}, Tools: r, Subagents: c.subs, Hooks: agent.Hooks{Registry: hooks}, Model: agent.ModelOptions{Retry: agent.Retry{Max: -1}},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -192,7 +192,7 @@ func TestATeamTalks(t *testing.T) {
 	has(t, bob, "Message from ann: | the bed is dug", "assistant: planted", "Message from team-lead: | wait for ann")
 	lead := said(t, s, c.lead.SessionID())
 	has(t, lead, "The team garden is there", "ann has joined the team garden", "bob has joined the team garden", "It said last: | dug", "It said last: | planted")
-	if c.subs.Mates()[0].Working() {
+	if c.subs.Teammates()[0].Working() {
 		t.Error("ann still works")
 	}
 }
@@ -205,7 +205,7 @@ func TestATeamIsThereAgainAfterARestart(t *testing.T) {
 	if err := c.lead.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if n := len(c.subs.Mates()); n != 0 {
+	if n := len(c.subs.Teammates()); n != 0 {
 		t.Errorf("%d live on", n)
 	}
 	again := newCrew(t, s, "lead", `

@@ -192,7 +192,7 @@ func granted(t *testing.T, tools ...string) (*stage, *player) {
 	list, err := policy.NewToolNameAllowlist(tools)
 	must(t, err)
 	s := newStage(t)
-	return s, s.agent("one", agent.Options{Permissions: policy.Config{Mode: policy.ModeBypass, Policies: []policy.Named{{Name: "granted", Policy: list}}}})
+	return s, s.agent("one", agent.Options{Permissions: agent.Permissions{Config: policy.Config{Mode: policy.ModeBypass, Policies: []policy.Named{{Name: "granted", Policy: list}}}}})
 }
 
 func TestCorpusAcross(t *testing.T) {
@@ -270,10 +270,10 @@ func TestCorpusAcross(t *testing.T) {
 		"xx-007": func(t *testing.T, _ corpus.Case) {
 			s := newStage(t)
 			var asked []policy.Request
-			a := s.agent("one", agent.Options{Ask: func(_ context.Context, q approval.Question) (approval.Answer, error) {
+			a := s.agent("one", agent.Options{Permissions: agent.Permissions{Ask: func(_ context.Context, q approval.Question) (approval.Answer, error) {
 				asked = append(asked, q.Requests...)
 				return approval.Answer{Decision: approval.Deny}, nil
-			}})
+			}}})
 			a.turn(t, "run touch /work/a")
 			if len(asked) != 1 || asked[0].Resource != "touch "+s.project+"/a" || asked[0].Cwd != s.project {
 				t.Errorf("%+v", asked)

@@ -102,8 +102,8 @@ func (g *Guest) Agent(o agent.Options) agent.Options {
 	none, _ := tool.NewRegistry() // no two tools of one name
 	o.Tools = none.Else(func(name string) (tool.Tool, bool) { return standIn{g, name}, name != "" })
 	o.Compact = agent.Compact{Off: true}
-	o.Retry = agent.Retry{Max: -1} // a turn is never run twice
-	o.Fallback = nil
+	o.Model.Retry = agent.Retry{Max: -1} // a turn is never run twice
+	o.Model.Fallback = nil
 	o.TranscriptObservers = append([]agent.TranscriptObserver{refusals{g}}, o.TranscriptObservers...)
 	o.LoopObservers = append([]agent.LoopObserver{endings{g}}, o.LoopObservers...)
 	return o

@@ -110,11 +110,11 @@ func TestWildVendors(t *testing.T) {
 		reason event.Reason
 		want   string // in the failure, the notices, or the results
 	}{
-		{"it asks, and does not wait for the no", agent.Options{Ask: func(context.Context, approval.Question) (approval.Answer, error) {
+		{"it asks, and does not wait for the no", agent.Options{Permissions: agent.Permissions{Ask: func(context.Context, approval.Question) (approval.Answer, error) {
 			close(asked)
 			<-told
 			return approval.Answer{Decision: approval.Deny}, nil
-		}}, func(ctx context.Context, s vendor.Sink) (vendor.End, error) {
+		}}}, func(ctx context.Context, s vendor.Sink) (vendor.End, error) {
 			err := s.Item(use("a", "Bash", hello))
 			go func() { _, _ = s.Permit(ctx, bash("a", "hello")) }()
 			<-asked
@@ -319,11 +319,11 @@ func TestInterruptInEveryState(t *testing.T) {
 				return block(ctx)
 			}
 		}, func(reached func()) agent.Options {
-			return agent.Options{Ask: func(ctx context.Context, _ approval.Question) (approval.Answer, error) {
+			return agent.Options{Permissions: agent.Permissions{Ask: func(ctx context.Context, _ approval.Question) (approval.Answer, error) {
 				reached()
 				<-ctx.Done()
 				return approval.Answer{}, ctx.Err()
-			}}
+			}}}
 		}},
 		{"while a tool runs", func(reached func()) wild {
 			return func(ctx context.Context, s vendor.Sink) (vendor.End, error) {

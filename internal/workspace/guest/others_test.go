@@ -29,11 +29,11 @@ func TestCodex(t *testing.T) {
 		"background": "bg over", "patch": "Patched.", "allowed": "Listed.", "mcp": "MCP done.", "first": "First answer.",
 	} {
 		t.Run(file, func(t *testing.T) {
-			o := agent.Options{Permissions: policy.Config{Mode: policy.ModeBypass, Folders: []string{t.TempDir()}}}
+			o := agent.Options{Permissions: agent.Permissions{Config: policy.Config{Mode: policy.ModeBypass, Folders: []string{t.TempDir()}}}}
 			o.Sessions = session.New(memory.New(), nil)
 			g, err := guest.New(guest.Options{
 				Vendor: codex.Driver{}, Sessions: o.Sessions, Workspace: "blog", WorkspaceID: "w1",
-				Places: guest.Places{Work: "/work", Home: "/home/agent", All: []guest.Place{{Host: o.Permissions.Folders[0], At: "/work"}}},
+				Places: guest.Places{Work: "/work", Home: "/home/agent", All: []guest.Place{{Host: o.Permissions.Config.Folders[0], At: "/work"}}},
 				Start: func(context.Context, guest.Spec) (guest.Process, error) {
 					return taped{vendortest.Play(t, "../codex/testdata/"+file+".wire")}, nil
 				},

@@ -185,8 +185,8 @@ func (s *stage) agent(id string, o agent.Options) *player {
 	o.Sessions = s.sessions
 	o.Session.SessionID = id
 	o.Session.Opened.CWD = s.project
-	if o.Permissions.Folders == nil && o.Guards == nil {
-		o.Permissions.Folders = []string{s.project}
+	if o.Permissions.Config.Folders == nil && o.Permissions.Guards == nil {
+		o.Permissions.Config.Folders = []string{s.project}
 	}
 	o = g.Agent(o)
 	a, err := agent.New(g, &o)
@@ -201,12 +201,12 @@ func (s *stage) agent(id string, o agent.Options) *player {
 
 // allowing lets every tool run without a question.
 func allowing() agent.Options {
-	return agent.Options{Permissions: policy.Config{Mode: policy.ModeBypass}}
+	return agent.Options{Permissions: agent.Permissions{Config: policy.Config{Mode: policy.ModeBypass}}}
 }
 
 // answering asks about everything and answers alike.
 func answering(d approval.Answer) agent.Options {
-	return agent.Options{Ask: func(context.Context, approval.Question) (approval.Answer, error) { return d, nil }}
+	return agent.Options{Permissions: agent.Permissions{Ask: func(context.Context, approval.Question) (approval.Answer, error) { return d, nil }}}
 }
 
 type turn struct {

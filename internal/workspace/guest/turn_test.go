@@ -64,7 +64,7 @@ func TestPermission(t *testing.T) {
 		{"denied by a rule of the mode", "run touch it", "turn.opened user mapped:1 assistant(1) decision:deny tool assistant closed:completed", agent.Options{}, "", "nobody is there to ask"},
 		{"changed", "run touch it", "turn.opened user mapped:1 assistant(1) approval.asked approval.resolved decision:allow tool.started tool.finished tool assistant closed:completed", answering(changed), "other", ""},
 		{"read inside", "read /work/there", "turn.opened user mapped:1 assistant(1) decision:allow tool.started tool.finished tool assistant closed:completed", agent.Options{}, "", ""},
-		{"without asking", "unasked touch it; echo ran", "turn.opened user mapped:1 assistant(1) decision:allow tool.started tool.finished tool assistant closed:completed", agent.Options{Permissions: policy.Config{Mode: policy.ModeBypass}}, "it", "ran"},
+		{"without asking", "unasked touch it; echo ran", "turn.opened user mapped:1 assistant(1) decision:allow tool.started tool.finished tool assistant closed:completed", agent.Options{Permissions: agent.Permissions{Config: policy.Config{Mode: policy.ModeBypass}}}, "it", "ran"},
 		{"a sub-agent's", "sub touch it; echo sub made", "turn.opened user mapped:1 assistant(1) approval.asked approval.resolved decision:allow tool.started approval.asked approval.resolved decision:allow tool.finished tool assistant closed:completed", answering(yes), "it", "the sub-agent says: sub made"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -111,14 +111,14 @@ func results(t *testing.T, a *player) string {
 func TestTwoQuestionsAtOnce(t *testing.T) {
 	s := newStage(t)
 	asked := 0
-	a := s.agent("one", agent.Options{Ask: func(context.Context, approval.Question) (approval.Answer, error) {
+	a := s.agent("one", agent.Options{Permissions: agent.Permissions{Ask: func(context.Context, approval.Question) (approval.Answer, error) {
 		asked++
 		d := approval.Allow
 		if asked == 2 {
 			d = approval.Deny
 		}
 		return approval.Answer{Decision: d}, nil
-	}})
+	}}})
 	got := a.turn(t, "both touch first | touch second")
 	if got.res.Reason != event.ReasonCompleted || asked != 2 {
 		t.Fatalf("asked %d, %+v", asked, got)
@@ -137,7 +137,7 @@ func TestUnaskedAndDenied(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	a := s.agent("one", agent.Options{Permissions: policy.Config{Mode: policy.ModeBypass, Policies: []policy.Named{{Name: "no shell", Policy: rules}}}})
+	a := s.agent("one", agent.Options{Permissions: agent.Permissions{Config: policy.Config{Mode: policy.ModeBypass, Policies: []policy.Named{{Name: "no shell", Policy: rules}}}}})
 	got := a.turn(t, "unasked touch it")
 	if got.res.Reason != event.ReasonFailed || !strings.Contains(got.res.Err.Error(), "without asking") {
 		t.Errorf("%+v", got.res)
@@ -197,9 +197,9 @@ func TestWhatGuestsSay(t *testing.T) {
 // is gone, so what is allowed then is not run, which the resumed guest is told.
 func TestAQuestionLeftOpen(t *testing.T) {
 	s := newStage(t)
-	leaving := agent.Options{Ask: func(context.Context, approval.Question) (approval.Answer, error) {
+	leaving := agent.Options{Permissions: agent.Permissions{Ask: func(context.Context, approval.Question) (approval.Answer, error) {
 		return approval.Answer{}, approval.ErrLeave
-	}}
+	}}}
 	a := s.agent("one", leaving)
 	got := a.turn(t, "run touch it")
 	if !errors.Is(got.err, approval.ErrLeave) {

@@ -20,8 +20,8 @@ func leavers(t *testing.T, steps []step, child ...step) (*agent.Agent, *agent.Su
 	subs, err := agent.NewSubagents(&agent.SubagentOptions{
 		Definitions: []agent.Definition{kind("scout")},
 		Model:       func(string) (model.Model, error) { return kids, nil },
-		Tools: func(context.Context, agent.Workplace) (agent.Equipment, error) {
-			return agent.Equipment{Tools: registry(t), Left: func(context.Context) string { return "its checkout stays" }}, nil
+		Tools: func(context.Context, agent.SubagentRequest) (agent.SubagentSetup, error) {
+			return agent.SubagentSetup{Tools: registry(t), Left: func(context.Context) string { return "its checkout stays" }}, nil
 		},
 	})
 	if err != nil {
@@ -37,23 +37,23 @@ func noticed(all []event.Event, text string) bool {
 	})
 }
 
-// Of two that are hired under one name at the same time one is refused, and what was made
+// FromContext two that are hired under one name at the same time one is refused, and what was made
 // for it is given back.
 func TestTwoAreHiredUnderOneName(t *testing.T) {
 	a, subs := leavers(t, []step{{text: "so"}})
 	if _, err := a.Start(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	h := agent.Hire{Name: "bee", Kind: kind("scout")}
+	h := agent.TeammateOptions{Name: "bee", Kind: kind("scout")}
 	first := h
-	first.Before = func(ctx context.Context, _ *agent.Mate) error {
-		_, err := subs.Hire(ctx, h)
+	first.Before = func(ctx context.Context, _ *agent.Teammate) error {
+		_, err := subs.StartTeammate(ctx, h)
 		return err
 	}
-	if _, err := subs.Hire(t.Context(), first); !errors.Is(err, agent.ErrNameTaken) {
+	if _, err := subs.StartTeammate(t.Context(), first); !errors.Is(err, agent.ErrNameTaken) {
 		t.Errorf("the second of the name: %v", err)
 	}
-	if n := len(subs.Mates()); n != 1 {
+	if n := len(subs.Teammates()); n != 1 {
 		t.Errorf("%d mates", n)
 	}
 	if all := events(t, a, "go"); !noticed(all, "its checkout stays") {
@@ -91,11 +91,11 @@ func TestHireWhileTheAgentIsClosed(t *testing.T) {
 	if _, err := a.Start(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	_, err := subs.Hire(t.Context(), agent.Hire{Name: "bee", Kind: kind("scout"), Before: func(context.Context, *agent.Mate) error { return a.Close() }})
+	_, err := subs.StartTeammate(t.Context(), agent.TeammateOptions{Name: "bee", Kind: kind("scout"), Before: func(context.Context, *agent.Teammate) error { return a.Close() }})
 	if !errors.Is(err, agent.ErrClosed) || errors.Is(err, agent.ErrNameTaken) {
 		t.Errorf("got %v", err)
 	}
-	if n := len(subs.Mates()); n != 0 {
+	if n := len(subs.Teammates()); n != 0 {
 		t.Errorf("%d mates", n)
 	}
 }

@@ -17,21 +17,21 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// Mate is a sub-agent that lives on after its turn: it works on what it is told, then
+// Teammate is a sub-agent that lives on after its turn: it works on what it is told, then
 // waits for more, until it is dismissed or the agent that it works for is closed.
 //
 //	Tell ─► its log ─► turn … turn ─► nothing to do ─► Idle ─┬─► "go on" ─► turn
 //	  ▲                                                      └─► waits
 //	  └──────────────────────────────────────────────────────────┘
 //
-// What it is told is on disk before Tell returns, so that a mate of the same session has
+// What it is told is on disk before Tell returns, so that a teammate of the same session has
 // it after a restart. Its methods may be called from any goroutine.
-type Mate struct {
+type Teammate struct {
 	s      *Subagents
 	parent *Agent
 	a      *Agent
-	with   *Equipment
-	hire   Hire
+	with   *SubagentSetup
+	hire   TeammateOptions
 	stop   context.CancelCauseFunc
 	done   chan struct{}
 
@@ -40,8 +40,8 @@ type Mate struct {
 	err     error
 }
 
-// Hire says what a mate is.
-type Hire struct {
+// TeammateOptions say what a teammate is.
+type TeammateOptions struct {
 	Name    string      // what it is called in decisions and questions; no two at a time
 	Kind    Definition  // its prompt, model and what it may use
 	Title   string      // of its session
@@ -52,21 +52,21 @@ type Hire struct {
 	Tools   []tool.Tool // that it has besides
 	// Idle is called when it has nothing to do, before it waits: a text is what it does
 	// next. last is nil when there was nothing to do from the start. It must not wait for
-	// the mate. Nil: it waits.
-	Idle func(ctx context.Context, m *Mate, last *event.Result) (next string)
+	// the teammate. Nil: it waits.
+	Idle func(ctx context.Context, m *Teammate, last *event.Result) (next string)
 	// Before is called when its session is open and before it does anything; may be nil.
-	Before func(ctx context.Context, m *Mate) error
+	Before func(ctx context.Context, m *Teammate) error
 	// Broken is told when it has ended by an error: its records could not be written.
-	Broken func(m *Mate, err error)
+	Broken func(m *Teammate, err error)
 }
 
-// ErrNameTaken says that a mate of that name works already.
+// ErrNameTaken says that a teammate of that name works already.
 var ErrNameTaken = errors.New("there is one of this name already")
 
-// Hire starts a mate. It goes on with what its session has left open, or waits to be told
+// StartTeammate starts a teammate. It goes on with what its session has left open, or waits to be told
 // something. ctx bounds the start. ErrNameTaken, and ErrClosed when the agent that they work
 // for is closed, also meanwhile.
-func (s *Subagents) Hire(ctx context.Context, h Hire) (*Mate, error) {
+func (s *Subagents) StartTeammate(ctx context.Context, h TeammateOptions) (*Teammate, error) {
 	p, err := s.parent()
 	if err != nil {
 		return nil, err
@@ -75,7 +75,7 @@ func (s *Subagents) Hire(ctx context.Context, h Hire) (*Mate, error) {
 		return nil, err
 	}
 	if h.Name == "" {
-		return nil, errors.New("a mate has no name")
+		return nil, errors.New("a teammate has no name")
 	}
 	if err := s.admit(h.Name, nil); err != nil {
 		return nil, err
@@ -86,13 +86,13 @@ func (s *Subagents) Hire(ctx context.Context, h Hire) (*Mate, error) {
 	if err != nil {
 		return nil, err
 	}
-	unfit := func(err error) (*Mate, error) {
+	unfit := func(err error) (*Teammate, error) {
 		return nil, errors.Join(err, a.Leave(), with.giveBack(context.WithoutCancel(ctx), p))
 	}
 	if _, err := a.Start(ctx); err != nil {
 		return unfit(err)
 	}
-	m := &Mate{s: s, parent: p, a: a, with: with, hire: h, done: make(chan struct{}), working: true}
+	m := &Teammate{s: s, parent: p, a: a, with: with, hire: h, done: make(chan struct{}), working: true}
 	run, stop := context.WithCancelCause(context.WithoutCancel(ctx))
 	m.stop = stop
 	if h.Before != nil {
@@ -109,15 +109,15 @@ func (s *Subagents) Hire(ctx context.Context, h Hire) (*Mate, error) {
 	return m, nil
 }
 
-// admit says why there can be no mate of a name now, and else puts m on the list, if there
+// admit says why there can be no teammate of a name now, and else puts m on the list, if there
 // is one.
-func (s *Subagents) admit(name string, m *Mate) error {
+func (s *Subagents) admit(name string, m *Teammate) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch {
 	case s.closed:
 		return ErrClosed
-	case slices.ContainsFunc(s.mates, func(o *Mate) bool { return o.hire.Name == name }):
+	case slices.ContainsFunc(s.mates, func(o *Teammate) bool { return o.hire.Name == name }):
 		return fmt.Errorf("%s: %w", name, ErrNameTaken)
 	case m != nil:
 		s.mates = append(s.mates, m)
@@ -126,36 +126,36 @@ func (s *Subagents) admit(name string, m *Mate) error {
 }
 
 // Name is what it is called.
-func (m *Mate) Name() string { return m.hire.Name }
+func (m *Teammate) Name() string { return m.hire.Name }
 
 // Kind is its definition.
-func (m *Mate) Kind() Definition { return m.hire.Kind }
+func (m *Teammate) Kind() Definition { return m.hire.Kind }
 
 // Session is its session.
-func (m *Mate) Session() string { return m.a.SessionID() }
+func (m *Teammate) Session() string { return m.a.SessionID() }
 
-// Agent is the mate as an agent, to fire events and to look at. Its turns are the mate's.
-func (m *Mate) Agent() *Agent { return m.a }
+// Agent is the mate as an agent, to fire events and to look at. Its turns are the teammate's.
+func (m *Teammate) Agent() *Agent { return m.a }
 
 // Working reports whether it has something to do.
-func (m *Mate) Working() bool {
+func (m *Teammate) Working() bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.working || m.pending()
 }
 
 // Tell gives it something to do or to know. It is durable when Tell returns.
-func (m *Mate) Tell(ctx context.Context, parts ...transcript.Part) error {
+func (m *Teammate) Tell(ctx context.Context, parts ...transcript.Part) error {
 	return m.a.Tell(ctx, parts...)
 }
 
-// TellOnce is [Agent.TellOnce] for the mate.
-func (m *Mate) TellOnce(ctx context.Context, id string, parts ...transcript.Part) (bool, error) {
+// TellOnce is [Agent.TellOnce] for the teammate.
+func (m *Teammate) TellOnce(ctx context.Context, id string, parts ...transcript.Part) (bool, error) {
 	return m.a.TellOnce(ctx, id, parts...)
 }
 
-// live is the mate's goroutine.
-func (m *Mate) live(ctx context.Context) {
+// live is the teammate's goroutine.
+func (m *Teammate) live(ctx context.Context) {
 	defer close(m.done)
 	err := m.work(ctx)
 	m.leave(err)
@@ -165,7 +165,7 @@ func (m *Mate) live(ctx context.Context) {
 }
 
 // work goes from turn to turn until ctx ends.
-func (m *Mate) work(ctx context.Context) error {
+func (m *Teammate) work(ctx context.Context) error {
 	for first := true; ; first = false {
 		res, err := m.turn(ctx)
 		more := m.more()
@@ -198,7 +198,7 @@ func (m *Mate) work(ctx context.Context) error {
 
 // left waits with a question that was left open until its parent runs again. False: it is
 // to end.
-func (m *Mate) left(ctx context.Context, err error) bool {
+func (m *Teammate) left(ctx context.Context, err error) bool {
 	select {
 	case <-m.parent.leave(err):
 		return true
@@ -208,14 +208,14 @@ func (m *Mate) left(ctx context.Context, err error) bool {
 }
 
 // more is closed when something more is queued than is now.
-func (m *Mate) more() <-chan struct{} {
+func (m *Teammate) more() <-chan struct{} {
 	m.a.mu.Lock()
 	defer m.a.mu.Unlock()
 	return m.a.more
 }
 
 // turn works on what there is.
-func (m *Mate) turn(ctx context.Context) (*event.Result, error) {
+func (m *Teammate) turn(ctx context.Context) (*event.Result, error) {
 	free, err := m.s.slot(ctx)
 	if err != nil {
 		return nil, err
@@ -234,14 +234,14 @@ func (m *Mate) turn(ctx context.Context) (*event.Result, error) {
 	return res, nil
 }
 
-func (m *Mate) pending() bool {
+func (m *Teammate) pending() bool {
 	m.a.mu.Lock()
 	defer m.a.mu.Unlock()
 	return len(m.a.queue) > 0
 }
 
-// wait counts the mate as idle until something more is queued. False: it is to end.
-func (m *Mate) wait(ctx context.Context, more <-chan struct{}) bool {
+// wait counts the teammate as idle until something more is queued. False: it is to end.
+func (m *Teammate) wait(ctx context.Context, more <-chan struct{}) bool {
 	m.set(false)
 	m.s.tell()
 	select {
@@ -253,14 +253,14 @@ func (m *Mate) wait(ctx context.Context, more <-chan struct{}) bool {
 	}
 }
 
-func (m *Mate) set(working bool) {
+func (m *Teammate) set(working bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.working = working
 }
 
 // leave gives the session back.
-func (m *Mate) leave(err error) {
+func (m *Teammate) leave(err error) {
 	m.s.mu.Lock()
 	end := m.a.Close
 	if m.s.closed && m.s.leaving {
@@ -273,16 +273,16 @@ func (m *Mate) leave(err error) {
 	m.err = err
 	m.mu.Unlock()
 	m.s.mu.Lock()
-	m.s.mates = slices.DeleteFunc(m.s.mates, func(o *Mate) bool { return o == m })
+	m.s.mates = slices.DeleteFunc(m.s.mates, func(o *Teammate) bool { return o == m })
 	m.s.mu.Unlock()
 	m.s.tell()
 }
 
 var errDismissed = errors.New("dismissed")
 
-// Dismiss ends the mate and waits for that: a turn that runs is interrupted. Its session
+// Dismiss ends the teammate and waits for that: a turn that runs is interrupted. Its session
 // stays. The error is what kept its records from being written.
-func (m *Mate) Dismiss(ctx context.Context) error {
+func (m *Teammate) Dismiss(ctx context.Context) error {
 	m.stop(errDismissed)
 	select {
 	case <-m.done:
@@ -294,13 +294,13 @@ func (m *Mate) Dismiss(ctx context.Context) error {
 	return m.err
 }
 
-// Retire ends the mate and does not wait: it is for [Hire].Idle.
-func (m *Mate) Retire() { m.stop(errDismissed) }
+// Retire ends the teammate and does not wait: it is for [TeammateOptions].Idle.
+func (m *Teammate) Retire() { m.stop(errDismissed) }
 
-// Done is closed when the mate has left.
-func (m *Mate) Done() <-chan struct{} { return m.done }
+// Done is closed when the teammate has left.
+func (m *Teammate) Done() <-chan struct{} { return m.done }
 
-// tell has whoever waits for mates look again.
+// tell has whoever waits for teammates look again.
 func (s *Subagents) tell() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -308,8 +308,8 @@ func (s *Subagents) tell() {
 	s.changed = make(chan struct{})
 }
 
-// Mates lists those that live, in the order in which they were hired.
-func (s *Subagents) Mates() []*Mate {
+// Teammates lists those that live, in the order in which they were started.
+func (s *Subagents) Teammates() []*Teammate {
 	if s == nil {
 		return nil
 	}
@@ -318,7 +318,7 @@ func (s *Subagents) Mates() []*Mate {
 	return slices.Clone(s.mates)
 }
 
-// busy reports whether a mate works, and what is closed when that may have changed.
+// busy reports whether a teammate works, and what is closed when that may have changed.
 func (s *Subagents) busy() (bool, <-chan struct{}) {
 	if s == nil {
 		return false, nil
@@ -326,10 +326,10 @@ func (s *Subagents) busy() (bool, <-chan struct{}) {
 	s.mu.Lock()
 	changed := s.changed
 	s.mu.Unlock()
-	return slices.ContainsFunc(s.Mates(), (*Mate).Working), changed
+	return slices.ContainsFunc(s.Teammates(), (*Teammate).Working), changed
 }
 
-// close ends all mates, and waits.
+// close ends all teammates, and waits.
 func (s *Subagents) close(goesOn bool) error {
 	if s == nil {
 		return nil
