@@ -41,6 +41,8 @@ var floors = map[string]int{
 	"internal/terminalseq":                 1, // control sequences that hooks may send
 	"internal/urlpattern":                  0,
 	"internal/hooktranscript":              1, // what hooks read of a session
+	"internal/pathnames":                   0, // files and folders that matter
+	"internal/patterns":                    0, // globs and rules as people write them
 	"internal/procgroup":                   0,
 	"internal/record":                      0, // payloads of records
 	"internal/sandbox/cgroup":              0,

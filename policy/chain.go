@@ -52,9 +52,9 @@ func (g *Guard) chain() Chain {
 // detail is what a policy says about itself, if it does.
 func detail(p Policy) string {
 	switch p := p.(type) {
-	case *ReadPaths:
+	case *readPaths:
 		return p.text()
-	case *WritePaths:
+	case *writePaths:
 		return p.text()
 	case *ForbiddenGlobs:
 		return p.text()

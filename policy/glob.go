@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"github.com/bmatcuk/doublestar/v4"
+
+	"github.com/holdfast-dev/holdfast/internal/patterns"
 )
 
 // glob matches absolute, clean paths. It is a folder, compared by its letters, and
@@ -69,7 +71,7 @@ func newGlob(text, base, pattern string, s span) (glob, error) {
 	if dir := strings.TrimRight(pattern, "/"); dir != pattern {
 		pattern, g.below = dir, true
 	}
-	if err := CheckGlob(pattern); err != nil {
+	if err := patterns.CheckGlob(pattern); err != nil {
 		return glob{}, err
 	}
 	if s.deep {
@@ -122,45 +124,6 @@ func (g *glob) match(p string) bool {
 	}
 	return doublestar.MatchUnvalidated(g.pattern, rest) ||
 		g.deeper != "" && doublestar.MatchUnvalidated(g.deeper, rest)
-}
-
-// maxAlternatives bounds what the matcher may have to try for one path.
-const maxAlternatives = 256
-
-// CheckGlob says why a pattern, whoever has written it, cannot be compared with paths:
-// it is not well formed, or its braces have the matcher try more ways than can be waited
-// for.
-func CheckGlob(pattern string) error {
-	switch {
-	case !doublestar.ValidatePattern(pattern):
-		return fmt.Errorf("%.200q is not a usable pattern", pattern)
-	case alternatives(pattern) > maxAlternatives:
-		return fmt.Errorf("%.200q has more than %d alternatives", pattern, maxAlternatives)
-	}
-	return nil
-}
-
-// alternatives counts the ways through the braces of a pattern, at most.
-func alternatives(pattern string) int {
-	ways := 1
-	for i, c := range []byte(pattern) {
-		if c != '{' || ways > maxAlternatives {
-			continue
-		}
-		here, depth := 1, 0
-		for j := i; j < len(pattern) && (j == i || depth > 0); j++ {
-			switch pattern[j] {
-			case '{':
-				depth++
-			case '}':
-				depth--
-			case ',':
-				here++
-			}
-		}
-		ways *= here
-	}
-	return ways
 }
 
 // needle is the longest text without special letters and slashes in a pattern of

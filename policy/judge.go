@@ -160,7 +160,7 @@ func (g *Guard) poll(ctx context.Context, v *view, b *ballot, s *subject) {
 			continue
 		}
 		switch verdict := src.ask(ctx, n, s); n.Policy.(type) {
-		case *ReadPaths, *WritePaths: // lists like those of rules: no more in plan mode than they
+		case *readPaths, *writePaths: // lists like those of rules: no more in plan mode than they
 			b.rules(n.Name, verdict, v, kind.kind)
 		default:
 			b.opinion(n.Name, verdict)

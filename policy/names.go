@@ -2,40 +2,37 @@ package policy
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 )
 
-// ToolNameAllowlist allows the tools that it names and denies all others (seed
-// 000's ToolNameAllowlistPolicy). Names are compared exactly.
-type ToolNameAllowlist struct{ names map[string]bool }
+type toolNameAllowlist struct{ names map[string]bool }
 
-// ToolNameDenylist denies the tools that it names and has no opinion on the rest
-// (seed 000's ToolNameDenylistPolicy, where the rest was allowed).
-type ToolNameDenylist struct{ names map[string]bool }
+type toolNameDenylist struct{ names map[string]bool }
 
 // ReadOnly allows what changes nothing and denies the rest (seed 000's
 // ReadOnlyPolicy). A tool that says so of a write or a command is not believed.
 type ReadOnly struct{}
 
-// NewToolNameAllowlist makes an allowlist. An empty one, and a name that cannot be
+// NewToolNameAllowlist makes a policy that allows the tools that it names and denies all
+// others (seed 000's ToolNameAllowlistPolicy). Names are compared exactly. An empty list, and a name that cannot be
 // a tool's, are errors that wrap [ErrInvalid].
-func NewToolNameAllowlist(names []string) (*ToolNameAllowlist, error) {
+func NewToolNameAllowlist(names []string) (Policy, error) {
 	set, err := toolNames("allowlist", names)
 	if err != nil {
 		return nil, err
 	}
-	return &ToolNameAllowlist{set}, nil
+	return &toolNameAllowlist{set}, nil
 }
 
-// NewToolNameDenylist makes a denylist. An empty one, and a name that cannot be a
+// NewToolNameDenylist makes a policy that denies the tools that it names and has no opinion
+// on the rest (seed 000's ToolNameDenylistPolicy, where the rest was allowed). An empty list, and a name that cannot be a
 // tool's, are errors that wrap [ErrInvalid].
-func NewToolNameDenylist(names []string) (*ToolNameDenylist, error) {
+func NewToolNameDenylist(names []string) (Policy, error) {
 	set, err := toolNames("denylist", names)
 	if err != nil {
 		return nil, err
 	}
-	return &ToolNameDenylist{set}, nil
+	return &toolNameDenylist{set}, nil
 }
 
 func toolNames(list string, names []string) (map[string]bool, error) {
@@ -55,14 +52,8 @@ func toolNames(list string, names []string) (map[string]bool, error) {
 	return set, nil
 }
 
-// Names lists the tools, sorted.
-func (p *ToolNameAllowlist) Names() []string { return slices.Sorted(maps.Keys(p.names)) }
-
-// Names lists the tools, sorted.
-func (p *ToolNameDenylist) Names() []string { return slices.Sorted(maps.Keys(p.names)) }
-
 // Evaluate allows or denies.
-func (p *ToolNameAllowlist) Evaluate(r Request) Verdict {
+func (p *toolNameAllowlist) Evaluate(r Request) Verdict {
 	if p.names[r.Tool] {
 		return Verdict{Effect: Allow, Reason: fmt.Sprintf("Tool %q is on the allowlist", r.Tool)}
 	}
@@ -70,7 +61,7 @@ func (p *ToolNameAllowlist) Evaluate(r Request) Verdict {
 }
 
 // Evaluate denies or has no opinion.
-func (p *ToolNameDenylist) Evaluate(r Request) Verdict {
+func (p *toolNameDenylist) Evaluate(r Request) Verdict {
 	if p.names[r.Tool] {
 		return Verdict{Effect: Deny, Reason: fmt.Sprintf("Tool %q is denied", r.Tool)}
 	}
@@ -86,6 +77,6 @@ func (ReadOnly) Evaluate(r Request) Verdict {
 	return Verdict{Effect: Deny, Reason: fmt.Sprintf("Tool %q is not read-only", r.Tool)}
 }
 
-func (p *ToolNameAllowlist) judge(s *subject) Verdict { return p.Evaluate(s.Request) }
-func (p *ToolNameDenylist) judge(s *subject) Verdict  { return p.Evaluate(s.Request) }
+func (p *toolNameAllowlist) judge(s *subject) Verdict { return p.Evaluate(s.Request) }
+func (p *toolNameDenylist) judge(s *subject) Verdict  { return p.Evaluate(s.Request) }
 func (p ReadOnly) judge(s *subject) Verdict           { return p.Evaluate(s.Request) }

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/holdfast-dev/holdfast/internal/shellread"
 )
 
 // The names of the links that patches are in when the configuration has none of
@@ -32,17 +34,17 @@ func (src *source) compilePatch(p *Patch) (*patch, error) {
 	c := &patch{Patch: Patch{Tool: p.Tool, Mode: p.Mode, Allow: rules.Allow, Deny: rules.Deny, Default: p.Default, Dir: p.Dir}}
 	switch p.Mode {
 	case "read":
-		l, err := NewReadPaths(rules)
+		l, err := newPathLists(accessRead, "reading", rules)
 		if err != nil {
 			return nil, err
 		}
-		c.lists = l.pathLists
+		c.lists = l
 	case "write":
-		l, err := NewWritePaths(rules)
+		l, err := newPathLists(shellread.Write, "writing", rules)
 		if err != nil {
 			return nil, err
 		}
-		c.lists = l.pathLists
+		c.lists = l
 	default:
 		return nil, fmt.Errorf("%w: a patch is for mode read or write, not %q", ErrInvalid, p.Mode)
 	}
@@ -70,12 +72,12 @@ func (p *patch) into(list []Named) []Named {
 	for i, n := range list {
 		var lists *pathLists
 		switch l := n.Policy.(type) {
-		case *ReadPaths:
+		case *readPaths:
 			if p.Mode == "read" {
 				c := *l
 				lists, list[i].Policy = &c.pathLists, &c
 			}
-		case *WritePaths:
+		case *writePaths:
 			if p.Mode == "write" {
 				c := *l
 				lists, list[i].Policy = &c.pathLists, &c
@@ -92,7 +94,7 @@ func (p *patch) into(list []Named) []Named {
 		return list
 	}
 	if p.Mode == "read" {
-		return append(list, Named{Name: readPathName, Policy: &ReadPaths{p.lists}})
+		return append(list, Named{Name: readPathName, Policy: &readPaths{p.lists}})
 	}
-	return append(list, Named{Name: writePathName, Policy: &WritePaths{p.lists}})
+	return append(list, Named{Name: writePathName, Policy: &writePaths{p.lists}})
 }

@@ -26,35 +26,37 @@ type PathRules struct {
 	Resolve func(path string) string
 }
 
-// ReadPaths judges what is read, by its path; it has no opinion on writes. Of a
-// command it judges the paths that the command would read: it denies and asks
-// about them, and never allows the command itself.
-type ReadPaths struct{ pathLists }
+type readPaths struct{ pathLists }
 
-// WritePaths judges what is written, like [ReadPaths].
-type WritePaths struct{ pathLists }
+type writePaths struct{ pathLists }
 
 // ForbiddenGlobs denies everything that touches a path, whatever is done to it,
 // and has no opinion on the rest. It belongs into [Config.Limits].
 type ForbiddenGlobs struct{ pathLists }
 
-// NewReadPaths compiles the lists. No list and no default, an unusable glob, and
+// accessRead is what reading a path is, for [NewReadPaths].
+const accessRead = shellread.Read | shellread.Exec
+
+// NewReadPaths makes a policy that judges what is read, by its path; it has no opinion on
+// writes. Of a command it judges the paths that the command would read: it denies and asks
+// about them, and never allows the command itself. No list and no default, an unusable glob, and
 // an unknown default are errors that wrap [ErrInvalid].
-func NewReadPaths(o PathRules) (*ReadPaths, error) {
-	l, err := newPathLists(shellread.Read|shellread.Exec, "reading", o)
+func NewReadPaths(o PathRules) (Policy, error) {
+	l, err := newPathLists(accessRead, "reading", o)
 	if err != nil {
 		return nil, err
 	}
-	return &ReadPaths{l}, nil
+	return &readPaths{l}, nil
 }
 
-// NewWritePaths compiles the lists, with the errors of [NewReadPaths].
-func NewWritePaths(o PathRules) (*WritePaths, error) {
+// NewWritePaths makes a policy that judges what is written, like that of [NewReadPaths], with
+// the same errors.
+func NewWritePaths(o PathRules) (Policy, error) {
 	l, err := newPathLists(shellread.Write, "writing", o)
 	if err != nil {
 		return nil, err
 	}
-	return &WritePaths{l}, nil
+	return &writePaths{l}, nil
 }
 
 // NewForbiddenGlobs compiles globs: absolute, below "~/", relative to cwd, or
@@ -86,10 +88,10 @@ func (p *ForbiddenGlobs) Follow(resolve func(string) string) *ForbiddenGlobs {
 }
 
 // Evaluate judges the path of a request, or the paths of its command.
-func (p *ReadPaths) Evaluate(r Request) Verdict { return p.judge(newSubject(r, p.home, nil)) }
+func (p *readPaths) Evaluate(r Request) Verdict { return p.judge(newSubject(r, p.home, nil)) }
 
 // Evaluate judges the path of a request, or the paths of its command.
-func (p *WritePaths) Evaluate(r Request) Verdict { return p.judge(newSubject(r, p.home, nil)) }
+func (p *writePaths) Evaluate(r Request) Verdict { return p.judge(newSubject(r, p.home, nil)) }
 
 // Evaluate judges the path of a request, or the paths of its command.
 func (p *ForbiddenGlobs) Evaluate(r Request) Verdict { return p.judge(newSubject(r, p.home, nil)) }

@@ -368,7 +368,7 @@ func (w *givenWorld) judge(t *testing.T, step string) Verdict {
 
 func (w *givenWorld) access(t *testing.T, reads bool, name string) Verdict {
 	r := Request{Tool: "Files", Operation: OpRead, Resource: name}
-	var p judging
+	var p Policy
 	var err error
 	if len(w.paths.Allow)+len(w.paths.Deny)+len(w.readOnly) == 0 {
 		if _, err := NewReadPaths(PathRules{Cwd: "/"}); err == nil {
@@ -385,7 +385,7 @@ func (w *givenWorld) access(t *testing.T, reads bool, name string) Verdict {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return p.judge(newSubject(r, "", func(p string) string {
+	return p.(judging).judge(newSubject(r, "", func(p string) string {
 		for link, target := range w.links {
 			if rest, ok := under(link, p); ok {
 				return path.Join(target, rest)

@@ -1,21 +1,17 @@
 package policy
 
 import (
-	_ "embed"
-	"encoding/json"
 	"path"
 	"slices"
 	"strings"
 	"sync"
 
+	"github.com/holdfast-dev/holdfast/internal/pathnames"
 	"github.com/holdfast-dev/holdfast/internal/shellread"
 )
 
 // ProtectedName is the link's name of [ProtectedPaths] in chains.
 const ProtectedName = "protected-paths"
-
-//go:embed protected.json
-var protectedJSON []byte
 
 // namedPaths is a list of paths by the names of their parts.
 type namedPaths struct {
@@ -29,40 +25,27 @@ type namedPaths struct {
 
 type protectedLists struct{ writes, secrets namedPaths }
 
-// loadProtected reads protected.json once. It is part of the program: that it can
-// be read is a test's business.
 var loadProtected = sync.OnceValue(func() *protectedLists {
-	var file struct {
-		Folders, Except, Files, Secrets, SecretFolders, NotSecret []string
-	}
-	dec := json.NewDecoder(strings.NewReader(string(protectedJSON)))
-	dec.DisallowUnknownFields()
-	if err := dec.Decode(&file); err != nil {
-		panic("policy: protected.json: " + err.Error())
-	}
-	return &protectedLists{
-		writes:  newNamedPaths(file.Files, file.Folders, file.Except, nil),
-		secrets: newNamedPaths(file.Secrets, file.SecretFolders, nil, file.NotSecret),
-	}
+	return &protectedLists{writes: newNamedPaths(pathnames.Protected()), secrets: newNamedPaths(pathnames.Secrets())}
 })
 
-func newNamedPaths(files, folders, except, not []string) namedPaths {
-	n := namedPaths{exact: map[string]bool{}, folders: map[string]bool{}, pairs: map[string]bool{}, except: map[string]bool{}, not: not}
-	for _, f := range files {
+func newNamedPaths(names pathnames.Names) namedPaths {
+	n := namedPaths{exact: map[string]bool{}, folders: map[string]bool{}, pairs: map[string]bool{}, except: map[string]bool{}, not: names.Not}
+	for _, f := range names.Files {
 		if isPattern(f) {
 			n.pattern = append(n.pattern, f)
 		} else {
 			n.exact[f] = true
 		}
 	}
-	for _, f := range folders {
+	for _, f := range names.Folders {
 		if strings.Contains(f, "/") {
 			n.pairs[f] = true
 		} else {
 			n.folders[f] = true
 		}
 	}
-	for _, f := range except {
+	for _, f := range names.Except {
 		n.except[f] = true
 	}
 	return n
@@ -101,12 +84,12 @@ func firstPart(path string) string {
 }
 
 // IsSecret reports whether reading a path, absolute and clean, is the kind "read of
-// a secret": it is on the list of secrets in protected.json.
+// a secret": it is on the list of secrets in internal/pathnames.
 func IsSecret(path string) bool { return loadProtected().secrets.has(path) }
 
 // ProtectedPaths is a limit that asks before a tool or a command writes a file
 // that decides what other programs do or run: what is below .git and .vscode,
-// shell start-up files, .npmrc, agents' settings; the list is protected.json. It
+// shell start-up files, .npmrc, agents' settings; the list is in internal/pathnames. It
 // asks in every mode but bypassPermissions, also where an allow rule or the mode
 // would let the edit pass; only a grant of the run lets it pass. [New] puts it
 // into every chain that has none. also names more files and folders, absolute and

@@ -53,32 +53,6 @@ func parseRule(text string) (ruleText, *malformed) {
 	return ruleText{tool: tool, spec: spec}, nil
 }
 
-// SplitRules takes rules that people write into one text apart: commas and white space
-// separate them that are not in parentheses. None of them is empty.
-func SplitRules(text string) (rules []string) {
-	depth, start := 0, 0
-	add := func(end int) {
-		if rule := strings.TrimSpace(text[start:end]); rule != "" {
-			rules = append(rules, rule)
-		}
-		start = end + 1
-	}
-	for i := 0; i < len(text); i++ {
-		switch c := text[i]; {
-		case c == '\\':
-			i++
-		case c == '(':
-			depth++
-		case c == ')':
-			depth--
-		case depth <= 0 && strings.IndexByte(", \t\n", c) >= 0:
-			add(i)
-		}
-	}
-	add(len(text))
-	return rules
-}
-
 // invisible refuses letters that nobody sees: a rule that holds one never matches
 // what it seems to be about.
 func invisible(text string) *malformed {

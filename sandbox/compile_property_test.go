@@ -11,6 +11,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/holdfast-dev/holdfast/internal/pathnames"
 	"github.com/holdfast-dev/holdfast/policy"
 )
 
@@ -126,7 +127,7 @@ func belowFile(full string) bool {
 func checkPlan(t *rapid.T, p *plan, ws string) {
 	k := &p.policy
 	held := slices.Concat(k.Hide, k.Fixed, namesOf(k.Bar))
-	names := policy.ProtectedNames()
+	names := pathnames.Protected()
 	err := filepath.WalkDir(ws, func(full string, e fs.DirEntry, err error) error {
 		switch {
 		case err != nil:

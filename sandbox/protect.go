@@ -11,14 +11,14 @@ import (
 
 	"github.com/bmatcuk/doublestar/v4"
 
+	"github.com/holdfast-dev/holdfast/internal/pathnames"
 	"github.com/holdfast-dev/holdfast/internal/sandbox/kernel"
 	"github.com/holdfast-dev/holdfast/internal/sandbox/realpath"
-	"github.com/holdfast-dev/holdfast/policy"
 )
 
 // protectedNames is policy's list, ready for comparing.
 var protectedNames = sync.OnceValue(func() *nameSet {
-	names := policy.ProtectedNames()
+	names := pathnames.Protected()
 	n := &nameSet{names: map[string]bool{}, pairs: map[string]bool{}}
 	for _, name := range slices.Concat(names.Folders, names.Files) {
 		switch {
@@ -68,7 +68,7 @@ var workspaceBars = []string{
 // program looks for its settings: all of policy's list but those of projects.
 var homeBars = sync.OnceValue(func() []string {
 	var out []string
-	names := policy.ProtectedNames()
+	names := pathnames.Protected()
 	for _, name := range slices.Concat(names.Folders, names.Files) {
 		if name[0] != '.' || strings.ContainsAny(name, "*?[{") || name == ".git" || partly[name] != nil {
 			continue

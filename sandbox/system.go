@@ -10,8 +10,8 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/holdfast-dev/holdfast/internal/pathnames"
 	"github.com/holdfast-dev/holdfast/internal/sandbox/realpath"
-	"github.com/holdfast-dev/holdfast/policy"
 )
 
 //go:embed system.txt
@@ -84,7 +84,7 @@ func secretPaths(home string) []string {
 // homeSecrets are the names of policy's list that mean a secret in a home folder:
 // those with a dot in front. Others, and .env, are names in projects.
 var homeSecrets = sync.OnceValue(func() []string {
-	names := policy.SecretNames()
+	names := pathnames.Secrets()
 	return slices.DeleteFunc(append(names.Folders, names.Files...), func(name string) bool {
 		return name[0] != '.' || strings.ContainsAny(name, "*?[{") || strings.HasPrefix(name, ".env")
 	})

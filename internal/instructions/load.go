@@ -8,8 +8,8 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/holdfast-dev/holdfast/internal/patterns"
 	"github.com/holdfast-dev/holdfast/internal/tool/folder"
-	"github.com/holdfast-dev/holdfast/policy"
 )
 
 // Set is what was read for a session. It is safe for concurrent use.
@@ -53,7 +53,7 @@ func Load(o *Options) (*Set, error) {
 		return nil, fmt.Errorf("instructions: there is no mode %q", s.o.Mode)
 	}
 	for _, g := range s.o.Excludes {
-		if err := policy.CheckGlob(g); err != nil {
+		if err := patterns.CheckGlob(g); err != nil {
 			return nil, fmt.Errorf("instructions: %w", err)
 		}
 	}

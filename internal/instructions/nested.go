@@ -10,8 +10,8 @@ import (
 	"github.com/bmatcuk/doublestar/v4"
 
 	"github.com/holdfast-dev/holdfast/internal/jsontree"
+	"github.com/holdfast-dev/holdfast/internal/patterns"
 	"github.com/holdfast-dev/holdfast/internal/yamltree"
-	"github.com/holdfast-dev/holdfast/policy"
 )
 
 // For reads what counts besides, now that a file was read: the files of the folders
@@ -170,7 +170,7 @@ func paths(front *jsontree.Node) ([]string, error) {
 			if g == "" {
 				return nil, &yamltree.Error{Offset: m.Value.At, What: "a glob is empty"}
 			}
-			if err := policy.CheckGlob(g); err != nil {
+			if err := patterns.CheckGlob(g); err != nil {
 				return nil, &yamltree.Error{Offset: m.Value.At, What: err.Error()}
 			}
 		}

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/holdfast-dev/holdfast/internal/jsontree"
-	"github.com/holdfast-dev/holdfast/policy"
+	"github.com/holdfast-dev/holdfast/internal/patterns"
 )
 
 // Texts say which instruction files are read.
@@ -37,7 +37,7 @@ func (s *said) excludes(path string, n jsontree.Node) {
 			glob = filepath.Join(s.user, rest)
 		}
 		switch {
-		case policy.CheckGlob(glob) != nil:
+		case patterns.CheckGlob(glob) != nil:
 			s.fault(item.At, `write a glob such as "**/vendor/**/CLAUDE.md"`, "%s: %q is not a usable glob", at, item.Text)
 		case !strings.HasPrefix(glob, "/") && !strings.HasPrefix(glob, "**"):
 			s.fault(item.At, `write "**/`+item.Text+`"`, "%s: %q fits nothing: whole paths are compared", at, item.Text)

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/holdfast-dev/holdfast/internal/outcome"
+	"github.com/holdfast-dev/holdfast/internal/patterns"
 	"github.com/holdfast-dev/holdfast/internal/settings"
 	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/runspec"
@@ -30,7 +31,7 @@ func Flags(spec *runspec.Spec) (settings.Flags, error) {
 func splitRules(flag string, given []string) ([]settings.Flag, error) {
 	var rules []settings.Flag
 	for _, text := range given {
-		words := policy.SplitRules(text)
+		words := patterns.SplitRules(text)
 		if len(words) == 0 {
 			return nil, outcome.Invalid(flag+" is empty", "name a tool, or leave the flag out")
 		}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/bmatcuk/doublestar/v4"
 
+	"github.com/holdfast-dev/holdfast/internal/patterns"
 	"github.com/holdfast-dev/holdfast/internal/tool/folder"
 	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/tool"
@@ -46,7 +47,7 @@ func (s *Search) globStart(in globInput) (folder.Place, string, error) {
 	if pattern == "" {
 		return folder.Place{}, "", fmt.Errorf("%q is not a usable pattern", in.Pattern)
 	}
-	if err := policy.CheckGlob(pattern); err != nil {
+	if err := patterns.CheckGlob(pattern); err != nil {
 		return folder.Place{}, "", err
 	}
 	dir := cmp.Or(in.Path, ".")

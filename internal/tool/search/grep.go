@@ -12,6 +12,7 @@ import (
 
 	"github.com/bmatcuk/doublestar/v4"
 
+	"github.com/holdfast-dev/holdfast/internal/patterns"
 	"github.com/holdfast-dev/holdfast/internal/tool/folder"
 	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/tool"
@@ -74,7 +75,7 @@ func (in grepInput) check() error {
 	case in.Type != "" && types[in.Type] == "":
 		return fmt.Errorf("unknown type %q, want one of %s; or use glob", in.Type, typeNames())
 	}
-	if err := policy.CheckGlob(strings.TrimPrefix(in.Glob, "!")); err != nil {
+	if err := patterns.CheckGlob(strings.TrimPrefix(in.Glob, "!")); err != nil {
 		return fmt.Errorf("%.200q is not a usable glob: %w", in.Glob, err)
 	}
 	_, err := newMatcher(in)

@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/holdfast-dev/holdfast/internal/jsontree"
+	"github.com/holdfast-dev/holdfast/internal/patterns"
 	"github.com/holdfast-dev/holdfast/internal/spelling"
 	"github.com/holdfast-dev/holdfast/internal/yamltree"
 	"github.com/holdfast-dev/holdfast/policy"
@@ -236,7 +237,7 @@ func (p *parser) words(m *jsontree.Member) []string {
 	var list []string
 	switch m.Value.Kind {
 	case jsontree.Text:
-		list = policy.SplitRules(m.Value.Text)
+		list = patterns.SplitRules(m.Value.Text)
 	case jsontree.List:
 		for i := range m.Value.Items {
 			if item := &m.Value.Items[i]; item.Kind != jsontree.Text {
