@@ -78,6 +78,7 @@ var floors = map[string]int{
 	"approval":                      2,
 	"internal/daemon/strategy":      2,
 	"internal/outputs":              2, // what sessions keep beside the store
+	"internal/project":              2, // which project a folder belongs to
 	"internal/policylog":            2, // what sessions record of policy
 	"internal/workspace/stage":      2, // what drivers keep back
 	"internal/workspace/vendortest": 2, // tests only

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 
+	"github.com/holdfast-dev/holdfast/internal/record"
 	"github.com/holdfast-dev/holdfast/model"
 	"github.com/holdfast-dev/holdfast/session"
 	"github.com/holdfast-dev/holdfast/transcript"
@@ -114,11 +115,11 @@ func (a *Agent) recordPaid(ctx context.Context, p *paid, why string) error {
 	if p == nil || log == nil {
 		return nil
 	}
-	c := session.ModelCalled{Model: p.model, Usage: p.usage, Cost: p.cost, For: why, Estimated: p.estimated}
+	c := record.ModelCalled{Model: p.model, Usage: p.usage, Cost: p.cost, For: why, Estimated: p.estimated}
 	if a.openLog() != log {
 		c.Session = a.SessionID()
 	}
-	d, err := session.NewDraft(session.KindModelCalled, c)
+	d, err := session.NewDraft(record.KindModelCalled, c)
 	if err == nil {
 		ctx, kept := lasting(ctx)
 		_, err = log.Append(ctx, a.masked(d))

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/holdfast-dev/holdfast/audit/secret"
+	"github.com/holdfast-dev/holdfast/internal/record"
 	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/session"
 	"github.com/holdfast-dev/holdfast/transcript"
@@ -62,7 +63,7 @@ const whyMasked = "a secret in its input was masked when it was written down, an
 // masked or erased.
 func (a *Agent) lostInput(c *call) bool {
 	in := string(c.use.Input)
-	return c.recalled && (a.opt.Mask.Shows(in) || strings.Contains(in, session.Erased))
+	return c.recalled && (a.opt.Mask.Shows(in) || strings.Contains(in, record.Erased))
 }
 
 // whyHidden says why an answer from elsewhere is no yes.

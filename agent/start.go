@@ -7,6 +7,7 @@ import (
 
 	"github.com/holdfast-dev/holdfast/event"
 	"github.com/holdfast-dev/holdfast/internal/history"
+	"github.com/holdfast-dev/holdfast/internal/project"
 	"github.com/holdfast-dev/holdfast/internal/record"
 	"github.com/holdfast-dev/holdfast/internal/tool/optional"
 	"github.com/holdfast-dev/holdfast/session"
@@ -96,7 +97,7 @@ func (a *Agent) describe(o session.Opened) session.Opened {
 	}
 	if o.CWD != "" && o.Project == "" {
 		// A folder that has no identity yet still gets a session.
-		if id, branch, err := session.ProjectID(o.CWD); err == nil {
+		if id, branch, err := project.ID(o.CWD); err == nil {
 			o.Project, o.GitBranch = id, branch
 		}
 	}

@@ -22,7 +22,7 @@ func logged(t testing.TB, seq int64, kind session.Kind, payload any) session.Rec
 
 func itemOf(t testing.TB, seq int64, queued bool, role transcript.Role, parts ...transcript.Part) session.Record {
 	e := transcript.MustEncode(transcript.Item{ID: "i", Role: role, Parts: parts})
-	return logged(t, seq, session.KindItem, session.ItemPayload{Item: e.JSON, Queued: queued})
+	return logged(t, seq, session.KindItem, session.ItemDraft(e, queued, nil).Payload)
 }
 
 // told returns the types of the events of records, and the events.

@@ -4,6 +4,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"github.com/holdfast-dev/holdfast/internal/project"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -136,9 +139,13 @@ func corpusSessionRenameTag(t *testing.T, fresh opener) {
 			}
 		},
 		"session_rename_tag-012": corpus.Plays(`{"input": {"op":"prompt in a git repo"}, "expect": {"gitBranch":"<branch>"}}`, func(t *testing.T, c corpus.Case) {
-			root := realTemp(t)
-			tree(t, root, map[string]string{".git/HEAD": "ref: refs/heads/topic\n", ".git/objects/": ""})
-			id, branch := project(t, root)
+			root := t.TempDir()
+			must(0, os.MkdirAll(filepath.Join(root, ".git", "objects"), 0o755))(t)
+			must(0, os.WriteFile(filepath.Join(root, ".git", "HEAD"), []byte("ref: refs/heads/topic\n"), 0o644))(t)
+			id, branch, err := project.ID(root)
+			if err != nil {
+				t.Fatal(err)
+			}
 			s := session.New(fresh(t), nil)
 			r := restore(t, s, session.RestoreOptions{Opened: session.Opened{Project: id, GitBranch: branch}})
 			if m := r.Log.Meta(); m.GitBranch != "topic" || m.Project != id {

@@ -38,7 +38,7 @@
 // also one of your own. Packages search and convert find words in transcripts and read
 // and write the files of other programs.
 //
-// The package does no I/O of its own but for [ProjectID] and [ThisProcess]. It
+// The package does no I/O of its own but for [project.ID] and [thisProcess]. It
 // runs no agent (package agent) and knows no model's wire. The format of the
 // records is described in docs/formats/session-log.md.
 package session

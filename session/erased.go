@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"iter"
+
+	"github.com/holdfast-dev/holdfast/internal/record"
 )
 
 // erased maps the seqs that redacted records name to what is read instead; nil where
@@ -13,7 +15,7 @@ type erased map[int64]json.RawMessage
 
 // note takes in a redacted record. What a later one says stays.
 func (e *erased) note(payload json.RawMessage, later bool) error {
-	var p Redacted
+	var p record.Redacted
 	if err := json.Unmarshal(payload, &p); err != nil {
 		return err
 	}
@@ -140,7 +142,7 @@ func (s *Sessions) erasedAbove(ctx context.Context, m Meta, known erased) error 
 			if err != nil {
 				return err
 			}
-			if r.Kind != KindRedacted || r.Payload == nil {
+			if r.Kind != record.KindRedacted || r.Payload == nil {
 				continue
 			}
 			var of erased
@@ -195,7 +197,7 @@ func (s *Sessions) erasedOf(ctx context.Context, m Meta) (erased, error) {
 		case errors.Is(err, ErrCorrupt): // that is told where it is read
 		case err != nil:
 			return nil, err
-		case r.Kind == KindRedacted && r.Payload != nil:
+		case r.Kind == record.KindRedacted && r.Payload != nil:
 			if err := known.note(r.Payload, true); err != nil {
 				return nil, &Error{Op: "read", Session: m.ID, Seq: r.Seq, Err: ErrCorrupt, Detail: "redacted: " + err.Error()}
 			}

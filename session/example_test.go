@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log"
-	"os"
 
 	"github.com/holdfast-dev/holdfast/internal/record"
 	"github.com/holdfast-dev/holdfast/session"
@@ -213,18 +212,6 @@ func ExampleNewDraft() {
 	check(err)
 	fmt.Println(records[0].Seq, records[0].Kind)
 	// Output: 5 turn.opened
-}
-
-func ExampleProjectID() {
-	dir, err := os.MkdirTemp("", "project")
-	check(err)
-	defer os.RemoveAll(dir)
-	id, branch, err := session.ProjectID(dir)
-	check(err)
-	again, _, err := session.ProjectID(dir)
-	check(err)
-	fmt.Println(len(id), id == again, branch == "")
-	// Output: 32 true true
 }
 
 // Somebody renames the session while another runs it: the other takes that in.

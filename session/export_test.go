@@ -1,4 +1,7 @@
 package session
 
+// ThisProcess is for the tests of what tells whether a process lives.
+var ThisProcess = thisProcess
+
 // KindTexts is for the test that every kind is in the register.
 var KindTexts = kindTexts

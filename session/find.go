@@ -104,7 +104,7 @@ func nearest(name string, names []string) []string {
 		case name != "" && (strings.HasPrefix(n, name) || strings.HasPrefix(name, n)):
 			score = 0
 		default:
-			if d := spelling.Edits(clip(name, MaxIDBytes), clip(n, MaxIDBytes)); d <= max(2, len(name)/4) {
+			if d := spelling.Edits(clip(name, maxIDBytes), clip(n, maxIDBytes)); d <= max(2, len(name)/4) {
 				score = d
 			}
 		}

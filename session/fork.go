@@ -95,11 +95,11 @@ func (s *Sessions) startFork(ctx context.Context, m Meta, opt ForkOptions, at br
 	if title == "" {
 		title = m.Title
 	}
-	drafts, err := OpenedDrafts(Opened{
+	drafts, err := Opened{
 		Format: FormatVersion, SessionID: opt.ID, Created: s.opt.Clock().UTC().Truncate(time.Millisecond), Project: m.Project, CWD: m.CWD,
 		Model: m.Model, GitBranch: m.GitBranch, Title: title, Summary: "Forked from session " + m.ID, Tag: m.Tag,
 		Prompt: m.FirstPrompt, User: opt.User, Owner: opt.Owner, Caller: opt.Caller, Use: opt.Use, Base: &at.base,
-	})
+	}.Drafts()
 	if err != nil {
 		return err
 	}
@@ -123,10 +123,10 @@ func (s *Sessions) startFork(ctx context.Context, m Meta, opt ForkOptions, at br
 	return l.write(ctx, l.seal(drafts))
 }
 
-// OpenedDrafts are the first records of a log: what the session is, and, in a record of their
+// Drafts are the first records of a log: what the session is, and, in a record of their
 // own, its title, summary, tag and first prompt. Those may have to be erased one day, and the
 // first record cannot be.
-func OpenedDrafts(o Opened) ([]Draft, error) {
+func (o Opened) Drafts() ([]Draft, error) {
 	p := MetaPatch{}
 	shown := false
 	for _, f := range []struct {

@@ -29,9 +29,9 @@ func (h Holder) String() string {
 	return fmt.Sprintf("process %d on %s (%s)", h.PID, h.Host, h.Command)
 }
 
-// ThisProcess describes the running process, with a new ID. Where there is no
+// thisProcess describes the running process, with a new ID. Where there is no
 // /proc, Boot, PIDNS and Started are empty.
-func ThisProcess() Holder {
+func thisProcess() Holder {
 	h := Holder{ID: uuid.NewString(), PID: os.Getpid(), Command: filepath.Base(os.Args[0])}
 	h.Host, _ = os.Hostname()
 	if b, err := os.ReadFile("/proc/sys/kernel/random/boot_id"); err == nil {

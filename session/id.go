@@ -7,8 +7,8 @@ import (
 	"unicode/utf8"
 )
 
-// MaxIDBytes bounds a session id.
-const MaxIDBytes = 128
+// maxIDBytes bounds a session id.
+const maxIDBytes = 128
 
 // CheckID reports, as an [Error] that wraps [ErrInvalidID], why id cannot name a
 // session. An id is 1 to 128 bytes of UTF-8 without "/", "\", "..", control or
@@ -24,8 +24,8 @@ func CheckID(id string) error {
 	if id == "" {
 		return bad("Session ID must not be empty")
 	}
-	if len(id) > MaxIDBytes {
-		return bad("Session ID is %d bytes long, at most %d are allowed", len(id), MaxIDBytes)
+	if len(id) > maxIDBytes {
+		return bad("Session ID is %d bytes long, at most %d are allowed", len(id), maxIDBytes)
 	}
 	if !utf8.ValidString(id) {
 		return bad("Session ID is not UTF-8")

@@ -10,9 +10,6 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// Erased is what stands where text was erased.
-const Erased = "[erased]"
-
 // heldItems lists the transcript items that a record has.
 func heldItems(r *Record) ([]transcript.Encoded, error) {
 	switch r.Kind {
@@ -126,16 +123,16 @@ func emptyItem(e transcript.Encoded) transcript.Encoded {
 			it.Parts = append(it.Parts, transcript.ToolUse{ID: part.ID, Name: part.Name, Input: json.RawMessage(`{}`)})
 		case transcript.ToolResult:
 			it.Parts = append(it.Parts, transcript.ToolResult{
-				UseID: part.UseID, IsError: part.IsError, Content: []transcript.Part{transcript.Text{Text: Erased}},
+				UseID: part.UseID, IsError: part.IsError, Content: []transcript.Part{transcript.Text{Text: record.Erased}},
 			})
 		}
 	}
 	if len(it.Parts) == 0 {
-		it.Parts = []transcript.Part{transcript.Text{Text: Erased}}
+		it.Parts = []transcript.Part{transcript.Text{Text: record.Erased}}
 	}
 	empty, err := transcript.Encode(it)
 	if err != nil {
-		return transcript.MustEncode(transcript.Item{ID: e.ID(), Role: e.Role(), Parts: []transcript.Part{transcript.Text{Text: Erased}}})
+		return transcript.MustEncode(transcript.Item{ID: e.ID(), Role: e.Role(), Parts: []transcript.Part{transcript.Text{Text: record.Erased}}})
 	}
 	return empty
 }
@@ -195,7 +192,7 @@ func maskItem(e transcript.Encoded, mask func(json.RawMessage) json.RawMessage) 
 		it.Parts = slices.DeleteFunc(it.Parts, func(p transcript.Part) bool { _, ok := p.(transcript.Thinking); return ok })
 	}
 	if len(it.Parts) == 0 {
-		it.Parts = []transcript.Part{transcript.Text{Text: Erased}}
+		it.Parts = []transcript.Part{transcript.Text{Text: record.Erased}}
 	}
 	if m, err = transcript.Encode(it); err != nil {
 		return emptyItem(e)

@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/holdfast-dev/holdfast/internal/record"
-	"github.com/holdfast-dev/holdfast/transcript"
 )
 
 // Kind says what a record is about. The set is closed; a log with another kind
@@ -15,11 +14,9 @@ type Kind string
 // The kinds and the payload type of each; those of package record are internal.
 const (
 	KindOpened      Kind = "session.opened" // Opened
-	KindItem        Kind = "item"           // ItemPayload
+	KindItem        Kind = "item"           // an item, see ReadItem
 	KindRewrite     Kind = "rewrite"        // Rewrite
 	KindMetaChanged Kind = "meta.changed"   // MetaPatch
-	KindModelCalled Kind = "model.called"   // ModelCalled
-	KindRedacted    Kind = "redacted"       // Redacted
 )
 
 // Kinds lists the closed set.
@@ -27,7 +24,7 @@ func Kinds() []Kind {
 	return []Kind{
 		KindOpened, KindItem, record.KindTurnOpened, record.KindTurnClosed, record.KindToolStarted, record.KindToolFinished,
 		record.KindApprovalAsked, record.KindApprovalResolved, record.KindDecision, record.KindPolicyChanged, record.KindHookRan,
-		KindRewrite, KindMetaChanged, record.KindVendorMapped, record.KindWorkspaceEvent, record.KindTaskChanged, record.KindFileSaved, KindModelCalled, KindRedacted, record.KindRunEvent,
+		KindRewrite, KindMetaChanged, record.KindVendorMapped, record.KindWorkspaceEvent, record.KindTaskChanged, record.KindFileSaved, record.KindModelCalled, record.KindRedacted, record.KindRunEvent,
 		record.KindAccess,
 	}
 }
@@ -37,7 +34,7 @@ func (k Kind) known() bool {
 	switch k {
 	case KindOpened, KindItem, record.KindTurnOpened, record.KindTurnClosed, record.KindToolStarted, record.KindToolFinished,
 		record.KindApprovalAsked, record.KindApprovalResolved, record.KindDecision, record.KindPolicyChanged, record.KindHookRan,
-		KindRewrite, KindMetaChanged, record.KindVendorMapped, record.KindWorkspaceEvent, record.KindTaskChanged, record.KindFileSaved, KindModelCalled, KindRedacted, record.KindRunEvent,
+		KindRewrite, KindMetaChanged, record.KindVendorMapped, record.KindWorkspaceEvent, record.KindTaskChanged, record.KindFileSaved, record.KindModelCalled, record.KindRedacted, record.KindRunEvent,
 		record.KindAccess:
 		return true
 	}
@@ -89,40 +86,12 @@ type Base struct {
 	Messages int    `json:"messages"` // items in the transcript at Seq
 }
 
-// ItemPayload is the payload of [KindItem].
-type ItemPayload struct {
-	// Item is a transcript item in its canonical form.
-	Item json.RawMessage `json:"item"`
-	// Queued items wait for their turn: they are not part of the transcript
-	// until a record with the same item id and without this mark follows.
-	Queued bool `json:"queued,omitempty"`
-	// Request tells, for an assistant item, what the model had been sent.
-	Request *RequestMark `json:"request,omitempty"`
-	// CostUSD is what the model call cost whose answer the item is, or what came of it.
-	CostUSD float64 `json:"cost_usd,omitempty"`
-}
-
 // RequestMark identifies the prefix that a model was sent, so that a resumed
 // session can prove that it repeats it byte for byte.
 type RequestMark struct {
 	API      string `json:"api"`
 	Messages int    `json:"messages"` // transcript items that the request held
 	Prefix   Digest `json:"prefix"`   // over system, tools, and role, length and CRC-32C of those messages
-}
-
-// ModelCalled is the payload of [KindModelCalled]: a model call of the run that no item of
-// this log is the answer of.
-type ModelCalled struct {
-	Model string           `json:"model,omitempty"`
-	Usage transcript.Usage `json:"usage"`
-	Cost  float64          `json:"cost_usd,omitempty"`
-	// For is what it was made for: agent (the answer of another agent of the run), attempt
-	// (it failed), aside (a tool's), or mutator.
-	For string `json:"for"`
-	// Session is that of the agent which made it, where it is another than this.
-	Session string `json:"session,omitempty"`
-	// Estimated: it was cut off before the provider said what it used.
-	Estimated bool `json:"estimated,omitempty"`
 }
 
 // runEventPayload is what this package reads of the payload of [record.KindRunEvent]; package
@@ -158,31 +127,4 @@ type MetaPatch struct {
 	By        string  `json:"by,omitempty"`
 	// FirstPrompt is what a fork shows of its source.
 	FirstPrompt *string `json:"first_prompt,omitempty"`
-}
-
-// Redacted is the payload of [KindRedacted]: the payloads of the listed records
-// were erased.
-type Redacted struct {
-	Seqs    []int64   `json:"seqs"`
-	Instead []Instead `json:"instead,omitempty"`
-	Listed  *Listed   `json:"listed,omitempty"`
-	Reason  string    `json:"reason,omitempty"`
-	By      string    `json:"by,omitempty"`
-}
-
-// Instead is what is read in the place of an erased payload: an item of the same id,
-// role and tool uses without its content, or a payload whose secrets are masked. An
-// erased record without one is passed over.
-type Instead struct {
-	Seq     int64           `json:"seq"`
-	Payload json.RawMessage `json:"payload"`
-}
-
-// Listed is what a list shows of a session once records are erased, all of it: it no
-// longer follows from what is left of them.
-type Listed struct {
-	Messages int       `json:"messages"`
-	Prompt   string    `json:"first_prompt,omitempty"`
-	Run      string    `json:"run,omitempty"` // [Meta.Run]; "" leaves it
-	Patch    MetaPatch `json:"meta"`
 }

@@ -62,13 +62,13 @@ func (p Place) String() string {
 	return base64.RawURLEncoding.EncodeToString(b)
 }
 
-// ParsePlace reads a cursor. "" is before the first session: found is false.
-// ErrInvalid when it is none.
-func ParsePlace(cursor string) (p Place, found bool, err error) {
-	if cursor == "" {
+// Place is the place after which the page begins. At the first session there is none:
+// found is false. ErrInvalid when q.After is no place.
+func (q *Query) Place() (p Place, found bool, err error) {
+	if q.After == "" {
 		return p, false, nil
 	}
-	b, err := base64.RawURLEncoding.DecodeString(cursor)
+	b, err := base64.RawURLEncoding.DecodeString(q.After)
 	if err == nil {
 		err = json.Unmarshal(b, &p)
 	}
@@ -84,7 +84,7 @@ func ParsePlace(cursor string) (p Place, found bool, err error) {
 // Select makes the page that q asks for out of any sessions. It is for stores that look
 // at all of them; their cursors are places.
 func (q *Query) Select(all []Meta) (Page, error) {
-	after, begun, err := ParsePlace(q.After)
+	after, begun, err := q.Place()
 	if err != nil {
 		return Page{}, err
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/holdfast-dev/holdfast/internal/record"
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
@@ -127,7 +128,7 @@ func (b *backwards) items(yield func(found) bool) {
 			continue
 		}
 		switch r.Kind {
-		case KindRedacted:
+		case record.KindRedacted:
 			if err := b.erased.note(r.Payload, false); err != nil {
 				b.skipped(r, err)
 			}

@@ -152,13 +152,15 @@ func (d *Delta) add(r *Record) error {
 		if e.Status != "" {
 			d.Run = e.Status
 		}
-	case KindRedacted:
-		var p Redacted
+	case record.KindRedacted:
+		var p record.Redacted
 		if err := json.Unmarshal(r.Payload, &p); err != nil {
 			return bad(err)
 		}
 		if p.Listed != nil {
-			d.relist(p.Listed)
+			if err := d.relist(p.Listed); err != nil {
+				return bad(err)
+			}
 		}
 	}
 	return nil
@@ -222,7 +224,13 @@ func (d *Delta) merge(one *Delta) {
 }
 
 // relist takes what a list shows from a redacted record.
-func (d *Delta) relist(l *Listed) {
+func (d *Delta) relist(l *record.Listed) error {
+	var patch MetaPatch
+	if l.Patch != nil {
+		if err := json.Unmarshal(l.Patch, &patch); err != nil {
+			return err
+		}
+	}
 	d.Reset, d.Messages, d.Prompt, d.LastModel = true, l.Messages, "", ""
 	d.Replaced = &l.Prompt
 	if l.Run != "" {
@@ -231,7 +239,8 @@ func (d *Delta) relist(l *Listed) {
 	if d.Patch == nil {
 		d.Patch = &MetaPatch{}
 	}
-	d.Patch.merge(l.Patch)
+	d.Patch.merge(patch)
+	return nil
 }
 
 func (p *MetaPatch) merge(q MetaPatch) {

@@ -273,9 +273,9 @@ func TestSalvage(t *testing.T) {
 		t.Fatal(err)
 	}
 	damaged := session.New(&holed{Store: store, hole: 3}, nil)
-	saved, err := damaged.Salvage(ctx, "s", "t")
-	if err != nil || saved.Lost != 1 || saved.Records != 5 || saved.ID != "t" {
-		t.Fatalf("%+v %v", saved, err)
+	savedAs, kept, lost, err := damaged.Salvage(ctx, "s", "t")
+	if err != nil || lost != 1 || kept != 5 || savedAs != "t" {
+		t.Fatalf("%s: %d kept, %d lost, %v", savedAs, kept, lost, err)
 	}
 	m, err := sessions.Get(ctx, "t")
 	if err != nil || m.Title != "mine" || m.CWD != "/w" || m.MessageCount != 4 {
@@ -284,7 +284,7 @@ func TestSalvage(t *testing.T) {
 	if r, err := sessions.Verify(ctx, "t"); err != nil || !r.OK() {
 		t.Errorf("%+v %v", r, err)
 	}
-	if _, err := damaged.Salvage(ctx, "s", "t"); !errors.Is(err, session.ErrExists) {
+	if _, _, _, err := damaged.Salvage(ctx, "s", "t"); !errors.Is(err, session.ErrExists) {
 		t.Errorf("%v", err)
 	}
 }
@@ -313,8 +313,8 @@ func TestSalvageLoads(t *testing.T) {
 		t.Fatal(err)
 	}
 	damaged := session.New(&holed{Store: store, hole: 3}, nil)
-	if saved, err := damaged.Salvage(ctx, "s", "t"); err != nil || saved.Lost != 2 {
-		t.Fatalf("%+v %v", saved, err)
+	if _, _, lost, err := damaged.Salvage(ctx, "s", "t"); err != nil || lost != 2 {
+		t.Fatalf("%d lost, %v", lost, err)
 	}
 	got, err := sessions.Load(ctx, "t", nil)
 	if err != nil {

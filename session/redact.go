@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"strconv"
+
+	"github.com/holdfast-dev/holdfast/internal/record"
 )
 
 // RedactOptions says what of a session [Sessions.Redact] erases.
@@ -58,7 +60,7 @@ type Leftover struct {
 // forked from (also when that is deleted), its forks, and who works for a run of one of
 // these. One of them that runs is reported as left. What [Options.Copies] keep is erased.
 //
-// First a [Redacted] record is appended, then the payloads are erased. The session itself
+// First a [record.Redacted] record is appended, then the payloads are erased. The session itself
 // is the last one: when something comes between, redacting again does the rest.
 //
 // It takes the lease: ErrBusy while the session runs. ErrUnsupported when the store
@@ -113,21 +115,25 @@ func (s *Sessions) erase(ctx context.Context, id string, epoch int64, seqs []int
 // draft is the record that says what is erased, what is read instead, and what lists
 // show from then on; needed says whether it says anything new.
 func (p *redactionPlan) draft() (d Draft, needed bool, err error) {
-	w := Redacted{Reason: p.o.Reason, By: p.o.By}
+	w := record.Redacted{Reason: p.o.Reason, By: p.o.By}
 	for _, seq := range p.order() {
 		w.Seqs = append(w.Seqs, seq)
 		if instead := p.targets[seq]; instead != nil {
-			w.Instead = append(w.Instead, Instead{seq, instead})
+			w.Instead = append(w.Instead, record.Instead{Seq: seq, Payload: instead})
 		}
 	}
 	m, err := p.listed()
 	if err != nil {
 		return Draft{}, false, err
 	}
-	w.Listed = &Listed{Messages: m.MessageCount, Prompt: m.FirstPrompt, Run: m.Run, Patch: MetaPatch{
+	patch, err := NewDraft(KindMetaChanged, MetaPatch{
 		Title: &m.Title, Summary: &m.Summary, Tag: &m.Tag, CWD: &m.CWD, Project: &m.Project, Model: &m.Model, GitBranch: &m.GitBranch,
-	}}
-	d, err = NewDraft(KindRedacted, w)
+	})
+	if err != nil {
+		return Draft{}, false, err
+	}
+	w.Listed = &record.Listed{Messages: m.MessageCount, Prompt: m.FirstPrompt, Run: m.Run, Patch: patch.Payload}
+	d, err = NewDraft(record.KindRedacted, w)
 	relists := m.FirstPrompt != p.meta.FirstPrompt || m.Title != p.meta.Title || m.Summary != p.meta.Summary || m.Tag != p.meta.Tag
 	return d, len(w.Seqs) > 0 || relists, err
 }
@@ -139,7 +145,7 @@ func (p *redactionPlan) listed() (Meta, error) {
 		if instead, ok := p.targets[r.Seq]; ok {
 			r.Payload = instead
 		}
-		if r.Kind == KindRedacted { // what it stands for is read already
+		if r.Kind == record.KindRedacted { // what it stands for is read already
 			r.Payload = nil
 		}
 		d, err := Fold([]Record{r})

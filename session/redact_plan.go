@@ -83,8 +83,8 @@ func (p *redactionPlan) read(ctx context.Context, known erased) error {
 		if err != nil {
 			return err
 		}
-		if r.Kind == KindRedacted && r.Payload != nil {
-			var w Redacted
+		if r.Kind == record.KindRedacted && r.Payload != nil {
+			var w record.Redacted
 			if err := json.Unmarshal(r.Payload, &w); err != nil {
 				return err
 			}
@@ -157,7 +157,7 @@ func (p *redactionPlan) mayNot(seq int64, r *Record) (why, hint string) {
 		return "there is none of this number", ""
 	case p.open[seq]:
 		return whyOpen, "holdfast approvals list"
-	case r.Kind == KindRedacted:
+	case r.Kind == record.KindRedacted:
 		return "it stands for other records: name those", ""
 	case r.Kind == KindRewrite:
 		if held, err := heldItems(r); err != nil || len(held) == 0 {
@@ -180,7 +180,7 @@ func (p *redactionPlan) empty(r *Record, n *named) error {
 		n.uses[p.meta.ID] = append(n.uses[p.meta.ID], e.UseIDs()...)
 		n.gave[p.meta.ID] = append(n.gave[p.meta.ID], e.ResultIDs()...)
 		for _, text := range append(itemTexts(e), e.Text()) {
-			if text = strings.TrimSpace(text); text != "" && text != Erased {
+			if text = strings.TrimSpace(text); text != "" && text != record.Erased {
 				n.texts = append(n.texts, text)
 			}
 		}
@@ -300,7 +300,7 @@ func (n *named) erasedFields(payload json.RawMessage) json.RawMessage {
 	}
 	for name, v := range fields {
 		if text, ok := v.(string); ok && n.tells([]string{text}) {
-			fields[name] = Erased
+			fields[name] = record.Erased
 		}
 	}
 	b, err := json.Marshal(fields)
@@ -314,7 +314,7 @@ func (n *named) erasedFields(payload json.RawMessage) json.RawMessage {
 func (p *redactionPlan) masked() {
 	for i := range p.own {
 		r := &p.own[i]
-		if _, planned := p.targets[r.Seq]; planned || r.Payload == nil || r.Kind == KindRedacted || !p.hits(*r) {
+		if _, planned := p.targets[r.Seq]; planned || r.Payload == nil || r.Kind == record.KindRedacted || !p.hits(*r) {
 			continue
 		}
 		why := whyStays(r.Kind)
@@ -340,7 +340,7 @@ func (p *redactionPlan) carry() {
 	}
 	for i := range p.own { // the reason of one may say what is to go
 		r := &p.own[i]
-		if r.Kind == KindRedacted && r.Payload != nil && p.o.Mask != nil && p.hits(*r) && !slices.Contains(old, r.Seq) {
+		if r.Kind == record.KindRedacted && r.Payload != nil && p.o.Mask != nil && p.hits(*r) && !slices.Contains(old, r.Seq) {
 			old = append(old, r.Seq)
 		}
 	}
@@ -349,7 +349,7 @@ func (p *redactionPlan) carry() {
 		if r == nil {
 			continue
 		}
-		var w Redacted
+		var w record.Redacted
 		if json.Unmarshal(r.Payload, &w) != nil {
 			continue
 		}

@@ -48,7 +48,7 @@ func TestRedactReachesEveryKind(t *testing.T) {
 		record.KindWorkspaceEvent:   `{"event":"vendor_ended","workspace":"w","stderr":"W"}`,
 		record.KindTaskChanged:      `{"task":{"id":"1","subject":"W","description":"W","status":"pending"}}`,
 		record.KindFileSaved:        `{"path":"/W","existed":false,"digest":"absent","use_id":"u1"}`,
-		session.KindModelCalled:     `{"model":"W","usage":{},"for":"aside"}`,
+		record.KindModelCalled:      `{"model":"W","usage":{},"for":"aside"}`,
 		record.KindAccess:           `{"action":"token","by":"W","name":"W","from":"W"}`,
 		record.KindRunEvent:         `{"event":"failed","status":"failed","message":"W"}`,
 	}
@@ -60,7 +60,7 @@ func TestRedactReachesEveryKind(t *testing.T) {
 		for _, k := range session.Kinds() {
 			if p, ok := payloads[k]; ok {
 				drafts = append(drafts, session.Draft{Kind: k, Payload: rawJSON(strings.ReplaceAll(p, "W", private))})
-			} else if k != session.KindOpened && k != session.KindItem && k != session.KindRedacted {
+			} else if k != session.KindOpened && k != session.KindItem && k != record.KindRedacted {
 				t.Errorf("no payload of %s is tried here", k)
 			}
 		}

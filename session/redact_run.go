@@ -6,6 +6,8 @@ import (
 	"errors"
 	"maps"
 	"slices"
+
+	"github.com/holdfast-dev/holdfast/internal/record"
 )
 
 // redaction is one redaction of a session and of what repeats it.
@@ -322,7 +324,7 @@ func (p *redactionPlan) order() []int64 {
 }
 
 // mapOf is what an earlier redacted record says is read instead.
-func mapOf(list []Instead) map[int64]json.RawMessage {
+func mapOf(list []record.Instead) map[int64]json.RawMessage {
 	of := map[int64]json.RawMessage{}
 	for _, i := range list {
 		of[i.Seq] = i.Payload

@@ -118,7 +118,7 @@ func TestEffective(t *testing.T) {
 	must(s.Redact(t.Context(), "s", session.RedactOptions{Seqs: []int64{3, 7}}))(t)
 	for _, id := range []string{"s", fork} { // a fork reads what is read in its parent
 		now := effective(t, s, id)
-		if !strings.Contains(now[3], session.Erased) || strings.Contains(now[3], private) {
+		if !strings.Contains(now[3], record.Erased) || strings.Contains(now[3], private) {
 			t.Errorf("%s: %s", id, now[3])
 		}
 		if now[5] != before[5] {

@@ -38,7 +38,7 @@ func eachStore(t *testing.T, test func(t *testing.T, store session.Store)) {
 // mask replaces the word private in payloads.
 func mask(t testing.TB) func(json.RawMessage) json.RawMessage {
 	t.Helper()
-	m, err := secret.New(&secret.Options{Alone: true, Patterns: []secret.Pattern{{ID: "x", Expr: private, Show: session.Erased}}})
+	m, err := secret.New(&secret.Options{Alone: true, Patterns: []secret.Pattern{{ID: "x", Expr: private, Show: record.Erased}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -182,13 +182,13 @@ func TestRedactSeqs(t *testing.T) {
 		if fmt.Sprint(got) != "[s2 s4 s5 s6 s7 fork13]" || len(did.Left) != 0 {
 			t.Errorf("erased %v, left %+v", got, did.Left)
 		}
-		if m := must(s.Get(t.Context(), fork))(t); m.FirstPrompt != session.Erased {
+		if m := must(s.Get(t.Context(), fork))(t); m.FirstPrompt != record.Erased {
 			t.Errorf("the fork's list shows %+v", m)
 		}
 		for _, id := range []string{"s", fork} {
 			items := must(s.Load(t.Context(), id, nil))(t).Items
 			wantIDs(t, itemIDs(items)[:4], "p1", "a1", "r1", "a2")
-			if items[0].Text() != session.Erased || items[0].Role() != transcript.RoleUser {
+			if items[0].Text() != record.Erased || items[0].Role() != transcript.RoleUser {
 				t.Errorf("%s: the prompt is %s", id, items[0].JSON)
 			}
 			if use := items[1].Uses()[0]; use.ID != "u1" || use.Name != "Bash" || string(use.Input) != "{}" {
@@ -201,14 +201,14 @@ func TestRedactSeqs(t *testing.T) {
 			}
 			r.Log.Close()
 		}
-		if m := must(s.Get(t.Context(), "s"))(t); m.FirstPrompt != session.Erased || m.Title != "about "+private || m.MessageCount != 5 {
+		if m := must(s.Get(t.Context(), "s"))(t); m.FirstPrompt != record.Erased || m.Title != "about "+private || m.MessageCount != 5 {
 			t.Errorf("meta %+v", m)
 		}
 		// What stands in its place can be erased, too: the result was masked before.
 		must(s.Redact(t.Context(), "s", session.RedactOptions{Mask: mask(t)}))(t)
 		must(s.Redact(t.Context(), "s", session.RedactOptions{Seqs: []int64{10, 13}}))(t)
 		items := must(s.Load(t.Context(), "s", nil))(t).Items
-		if items[4].Text() != session.Erased || strings.Contains(string(items[2].JSON), "said") || items[3].Text() != "done" {
+		if items[4].Text() != record.Erased || strings.Contains(string(items[2].JSON), "said") || items[3].Text() != "done" {
 			t.Errorf("items %s %s", items[2].JSON, items[4].JSON)
 		}
 		if all := everything(t, s, "s"); strings.Contains(all, "said") || strings.Contains(all, "once more") {
@@ -245,7 +245,7 @@ func TestRedactRewrite(t *testing.T) {
 		}
 		got := must(s.Load(t.Context(), "s", nil))(t)
 		wantIDs(t, itemIDs(got.Items), "b", "c")
-		if got.Items[0].Text() != session.Erased || got.Items[1].Text() != "text of c" {
+		if got.Items[0].Text() != record.Erased || got.Items[1].Text() != "text of c" {
 			t.Errorf("%s %s", got.Items[0].JSON, got.Items[1].JSON)
 		}
 		if all := everything(t, s, "s"); strings.Contains(all, "text of b") {

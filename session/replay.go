@@ -143,7 +143,7 @@ func (f *folder) add(r *Record) error {
 	case r.Payload == nil: // erased; only the chain needs it
 		return nil
 	case f.lost == nil:
-	case r.Kind == KindRedacted:
+	case r.Kind == record.KindRedacted:
 		return f.redacted(r)
 	default:
 		return nil
@@ -184,8 +184,8 @@ func (f *folder) take(r *Record) error {
 			f.s.CostUSD += max(p.Cost-f.itemised, 0)
 			f.itemised = 0
 		}
-	case KindModelCalled:
-		var p ModelCalled
+	case record.KindModelCalled:
+		var p record.ModelCalled
 		if err = json.Unmarshal(r.Payload, &p); err == nil {
 			f.paid(p.Cost, p.Usage.Total())
 		}
@@ -213,7 +213,7 @@ func (f *folder) take(r *Record) error {
 		f.resolved(r)
 	case KindRewrite:
 		err = f.rewrite(r.Payload)
-	case KindRedacted:
+	case record.KindRedacted:
 		err = f.redacted(r)
 	case record.KindFileSaved:
 		f.saved(r)

@@ -8,39 +8,33 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/record"
 )
 
-// Salvaged tells what [Sessions.Salvage] saved.
-type Salvaged struct {
-	ID      string // of the new session
-	Records int    // taken over
-	Lost    int    // faults of the log: records that could not be read, or rest on such
-}
-
 // salvageBatch bounds how many records go over in one append.
 const salvageBatch = 256
 
 // Salvage makes a new session of what can still be read of a damaged one, parents'
 // records included, in order: the same payloads in a chain of its own, with record
 // times of now. The damaged one stays as it is, for evidence; its runs are not taken
-// over. newID may be empty.
-func (s *Sessions) Salvage(ctx context.Context, id, newID string) (*Salvaged, error) {
+// over. newID may be empty. It returns the new id, "" when no session was made, and how many records
+// were kept and lost: those could not be read, or rest on such.
+func (s *Sessions) Salvage(ctx context.Context, id, newID string) (savedAs string, kept, lost int, err error) {
 	m, err := s.Get(ctx, id)
 	if err != nil {
-		return nil, err
+		return "", 0, 0, err
 	}
-	out := &Salvaged{}
 	o := Opened{
 		SessionID: newID, Project: m.Project, CWD: m.CWD, Model: m.Model, GitBranch: m.GitBranch,
 		Title: m.Title, Summary: m.Summary, Tag: m.Tag, Prompt: m.FirstPrompt,
 	}
 	l, err := s.Create(ctx, o)
 	if err != nil {
-		return nil, err
+		return "", 0, 0, err
 	}
-	out.ID = l.ID()
-	return out, errors.Join(s.salvage(ctx, m, l, out), l.Close())
+	kept, lost, err = s.salvage(ctx, m, l)
+	return l.ID(), kept, lost, errors.Join(err, l.Close())
 }
 
-func (s *Sessions) salvage(ctx context.Context, m Meta, l *Log, out *Salvaged) error {
+// salvage takes records over into l, and counts those that were kept and lost.
+func (s *Sessions) salvage(ctx context.Context, m Meta, l *Log) (kept, lost int, err error) {
 	var (
 		batch []Draft
 		whole folder // what was taken over so far
@@ -50,34 +44,35 @@ func (s *Sessions) salvage(ctx context.Context, m Meta, l *Log, out *Salvaged) e
 			return nil
 		}
 		_, err := l.Append(ctx, batch...)
-		out.Records += len(batch)
+		kept += len(batch)
 		batch = batch[:0]
 		return err
 	}
 	for r, err := range s.Effective(ctx, m.ID, Range{}) {
 		switch {
 		case errors.Is(err, ErrCorrupt):
-			out.Lost++
+			lost++
 			continue
 		case err != nil:
-			return err
+			return kept, lost, err
 		case !salvageable(&r):
 			continue
 		case whole.take(&r) != nil:
-			out.Lost++
+			lost++
 			continue
 		}
 		d, err := whole.recounted(&r)
 		if err != nil {
-			return err
+			return kept, lost, err
 		}
 		if batch = append(batch, d); len(batch) == salvageBatch {
 			if err := flush(); err != nil {
-				return err
+				return kept, lost, err
 			}
 		}
 	}
-	return flush()
+	err = flush()
+	return kept, lost, err
 }
 
 // recounted is the draft of a record that f has just taken: a cut says how many items are
@@ -101,7 +96,7 @@ func (f *folder) recounted(r *Record) (Draft, error) {
 // understood. What names seqs, or a run, does not.
 func salvageable(r *Record) bool {
 	switch r.Kind {
-	case KindOpened, KindRedacted, record.KindRunEvent:
+	case KindOpened, record.KindRedacted, record.KindRunEvent:
 		return false
 	}
 	if r.Payload == nil || !json.Valid(r.Payload) {

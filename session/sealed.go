@@ -45,7 +45,7 @@ func maskedText(text string, mask func(json.RawMessage) json.RawMessage) string 
 	raw, _ := json.Marshal(map[string]string{"text": text})
 	var out struct{ Text string }
 	if json.Unmarshal(mask(raw), &out) != nil {
-		return Erased
+		return record.Erased
 	}
 	return out.Text
 }

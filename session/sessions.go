@@ -55,7 +55,7 @@ func New(store Store, o *Options) *Sessions {
 		s.opt.TTL = defaultTTL
 	}
 	if s.opt.Holder == (Holder{}) {
-		s.opt.Holder = ThisProcess()
+		s.opt.Holder = thisProcess()
 	}
 	if s.opt.Holder.ID == "" {
 		s.opt.Holder.ID = uuid.NewString()
@@ -104,7 +104,7 @@ func (s *Sessions) create(ctx context.Context, o Opened, more ...Draft) (*Log, e
 	}
 	o.Format, o.Base = FormatVersion, nil
 	o.Created = o.Created.UTC().Truncate(time.Millisecond)
-	opened, err := OpenedDrafts(o)
+	opened, err := o.Drafts()
 	if err != nil {
 		return nil, err
 	}
@@ -201,6 +201,15 @@ func (s *Sessions) lookup(ctx context.Context, id string) (Meta, error) {
 
 func notFound(id string) error {
 	return &Error{Op: "find", Session: id, Err: ErrNotFound, Hint: "holdfast sessions list"}
+}
+
+// Check asks the store whether it can be read and written now, see [Checker].
+func (s *Sessions) Check(ctx context.Context) error {
+	if c, ok := As[Checker](s.store); ok {
+		return c.Check(ctx)
+	}
+	_, err := s.store.List(ctx, Query{Limit: 1})
+	return err
 }
 
 // List lists sessions, newest first.

@@ -220,7 +220,7 @@ func (p *parcel) add(ctx context.Context, r Record) error {
 			}
 		}
 	}
-	if r.Kind == KindRedacted {
+	if r.Kind == record.KindRedacted {
 		if err := p.erase(ctx, r); err != nil {
 			return err
 		}
@@ -295,7 +295,7 @@ func redactedSeqs(r *Record) ([]int64, error) {
 		}
 		return s.Seqs, nil
 	}
-	var w Redacted
+	var w record.Redacted
 	if err := json.Unmarshal(payload, &w); err != nil {
 		return nil, bad(err)
 	}

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/holdfast-dev/holdfast/internal/record"
 	"github.com/holdfast-dev/holdfast/session"
 	"github.com/holdfast-dev/holdfast/session/file"
 	"github.com/holdfast-dev/holdfast/session/memory"
@@ -188,7 +189,7 @@ func TestShipErasedSince(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d, err := session.NewDraft(session.KindRedacted, session.Redacted{Seqs: []int64{3}})
+	d, err := session.NewDraft(record.KindRedacted, record.Redacted{Seqs: []int64{3}})
 	if err != nil {
 		t.Fatal(err)
 	}

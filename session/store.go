@@ -134,15 +134,6 @@ type Checker interface {
 	Check(ctx context.Context) error
 }
 
-// Check asks a store whether it can be read and written now.
-func Check(ctx context.Context, s Store) error {
-	if c, ok := As[Checker](s); ok {
-		return c.Check(ctx)
-	}
-	_, err := s.List(ctx, Query{Limit: 1})
-	return err
-}
-
 // Recovery tells what a store did to make a log writable again after a crash.
 type Recovery struct {
 	Session string `json:"session"`

@@ -48,8 +48,8 @@ func kindTexts() map[Kind]kindText {
 		record.KindWorkspaceEvent:   {Holds: "reason, stderr", Needs: []string{"event", "workspace", "workspace_id", "vendor", "session", "oom"}, Whole: whyElsewhere},
 		record.KindTaskChanged:      {Holds: "subject, description, active_form", Needs: []string{"by"}},
 		record.KindFileSaved:        {Holds: "data, path"},
-		KindModelCalled:             {Holds: "model", Needs: []string{"usage", "cost_usd", "for", "session", "estimated"}, Whole: whyStructure},
-		KindRedacted:                {Holds: "instead, listed, reason"},
+		record.KindModelCalled:      {Holds: "model", Needs: []string{"usage", "cost_usd", "for", "session", "estimated"}, Whole: whyStructure},
+		record.KindRedacted:         {Holds: "instead, listed, reason"},
 		record.KindRunEvent:         {Holds: "input, text, message, strategy", Needs: runNeeds()},
 		record.KindAccess:           {Holds: "names of people and tokens, addresses", Whole: whyAccess, Stays: whyAccess},
 	}
@@ -84,7 +84,7 @@ func emptyTask(payload json.RawMessage) json.RawMessage {
 	}
 	delete(c.Task, "description")
 	delete(c.Task, "active_form")
-	c.Task["subject"], _ = json.Marshal(Erased)
+	c.Task["subject"], _ = json.Marshal(record.Erased)
 	b, err := json.Marshal(c)
 	if err != nil {
 		return nil

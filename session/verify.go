@@ -10,19 +10,12 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// Fault is one thing that [Sessions.Verify] found wrong. Seq is 0 when it
-// concerns no single record.
-type Fault struct {
-	Seq    int64
-	Detail string
-}
-
 // Report is what [Sessions.Verify] found out.
 type Report struct {
-	Records int // read, parents' included
-	Erased  int // of those: payload erased on purpose
-	Items   int // in the transcript
-	Faults  []Fault
+	Records int      // read, parents' included
+	Erased  int      // of those: payload erased on purpose
+	Items   int      // in the transcript
+	Faults  []Error  // what is wrong: Detail, and the record concerned as Seq, or 0
 	Notices []string // tool uses without a result at the end: restoring answers them, or waits
 
 	Meta        Meta // as the store has it
@@ -144,7 +137,7 @@ func (v *verifier) fault(seq int64, err error) {
 	if e, ok := errors.AsType[*Error](err); ok && e.Detail != "" {
 		detail = e.Detail
 	}
-	v.r.Faults = append(v.r.Faults, Fault{seq, detail})
+	v.r.Faults = append(v.r.Faults, Error{Op: "verify", Session: v.r.Meta.ID, Seq: seq, Detail: detail, Err: ErrCorrupt})
 }
 
 func (v *verifier) unreadable(err error) {

@@ -15,7 +15,7 @@ type Witness interface {
 
 // Eraser is a store that can erase payloads for good, from the medium too, and keep
 // their records: Payload nil, Body and Digest as they were. It is called by who
-// holds the lease with that epoch, after a [Redacted] record that names the
+// holds the lease with that epoch, after a [record.Redacted] record that names the
 // records is on disk, and again after a crash: what is erased stays erased. Of a deleted
 // session it erases what forks still show; nobody writes there, so no epoch counts.
 type Eraser interface {

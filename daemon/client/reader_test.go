@@ -27,7 +27,7 @@ func aRun(t *testing.T) (list []*Event) {
 		list = append(list, &Event{Kind: EventRecord, Seq: seq, Record: &api.Record{Seq: seq, Kind: kind, Payload: b}})
 	}
 	item := func(it transcript.Item) {
-		put(session.KindItem, session.ItemPayload{Item: transcript.MustEncode(it).JSON})
+		put(session.KindItem, session.ItemDraft(transcript.MustEncode(it), false, nil).Payload)
 	}
 	delta := func(e event.Event) {
 		list = append(list, &Event{Kind: EventDelta, Agent: "agent", Events: []event.Event{e}})
@@ -150,7 +150,7 @@ func TestAnswersOfTwoAgents(t *testing.T) {
 	}
 	item := func(agent, text string) {
 		e := transcript.MustEncode(transcript.Item{ID: "i", Role: transcript.RoleAssistant, Parts: []transcript.Part{transcript.Text{Text: text}}})
-		b, err := json.Marshal(session.ItemPayload{Item: e.JSON})
+		b, err := json.Marshal(session.ItemDraft(e, false, nil).Payload)
 		if err != nil {
 			t.Fatal(err)
 		}

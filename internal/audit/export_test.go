@@ -22,7 +22,6 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/record"
 	"github.com/holdfast-dev/holdfast/internal/version"
 	"github.com/holdfast-dev/holdfast/policy"
-	"github.com/holdfast-dev/holdfast/session"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")
@@ -49,7 +48,7 @@ func sample(t *testing.T) iter.Seq2[audit.Entry, error] {
 		draft{record.KindPolicyChanged, policy.Change{Grant: &policy.Grant{ID: "g", Effect: policy.Deny, Tool: "Bash", Scope: "Bash(rm:*)"}, By: "bob", Version: 4}},
 		draft{record.KindHookRan, record.HookRan{Event: "Stop", Hooks: []record.HookRun{{Name: "-2+3 go.sh", Type: "command", Millis: 5, Effect: "block", Reason: "tests fail", Source: "/w/s.json:3"}}}},
 		decide("c", "Bash", "nobody", policy.Deny, nil),
-		draft{session.KindRedacted, session.Redacted{Seqs: []int64{13}, By: "bob"}},
+		draft{record.KindRedacted, record.Redacted{Seqs: []int64{13}, By: "bob"}},
 		decide("d", "Bash", "mode auto", policy.Allow, func(d *policy.Decision) {
 			d.Touches = []policy.Touch{{Operation: policy.OpCommand, Resource: "sleep 9"}}
 		}),

@@ -21,7 +21,7 @@ var evidence = map[session.Kind]string{
 	record.KindApprovalResolved: KindApproval,
 	record.KindPolicyChanged:    KindPolicy,
 	record.KindHookRan:          KindHook,
-	session.KindRedacted:        KindRedaction,
+	record.KindRedacted:         KindRedaction,
 	record.KindRunEvent:         KindRun,
 	record.KindFileSaved:        KindEffect, // of a rewind; of a call the end of the call is
 	record.KindAccess:           KindAccess,
@@ -70,8 +70,8 @@ func (r *reader) fill(rec *session.Record, e *Entry) error {
 		return into(rec, func(c *policy.Change) { changed(c, e) })
 	case record.KindHookRan:
 		return into(rec, func(h *ran) { hooked(h, e) })
-	case session.KindRedacted:
-		return into(rec, func(x *session.Redacted) { redacted(x, e) })
+	case record.KindRedacted:
+		return into(rec, func(x *record.Redacted) { redacted(x, e) })
 	case record.KindRunEvent:
 		return into(rec, func(v *runEvent) { v.tell(e) })
 	case record.KindFileSaved:
@@ -286,7 +286,7 @@ func rewound(f *record.FileSaved, e *Entry) {
 	e.Changes = []record.FileChange{{Path: f.Path, Before: f.Digest, After: f.After}}
 }
 
-func redacted(x *session.Redacted, e *Entry) {
+func redacted(x *record.Redacted, e *Entry) {
 	e.Action, e.Actor, e.Reason = actionErase, whoChanged(x.By), x.Reason
 	seqs := slices.Clone(x.Seqs)
 	slices.Sort(seqs)

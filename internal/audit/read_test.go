@@ -36,7 +36,7 @@ func calls(uses ...transcript.ToolUse) draft {
 	if err != nil {
 		panic(err)
 	}
-	return draft{session.KindItem, session.ItemPayload{Item: e.JSON}}
+	return draft{session.KindItem, session.ItemDraft(e, false, nil).Payload}
 }
 
 // shelf is a store whose payloads can be erased and changed.
@@ -158,7 +158,7 @@ func finish(use, tool string) draft {
 // result is the item that answers a use.
 func result(use string) draft {
 	e := transcript.MustEncode(transcript.ResultItem(transcript.ToolResult{UseID: use, Content: []transcript.Part{transcript.Text{Text: "it goes on"}}}))
-	return draft{session.KindItem, session.ItemPayload{Item: e.JSON}}
+	return draft{session.KindItem, session.ItemDraft(e, false, nil).Payload}
 }
 
 func ask(id, use, tool string, reqs ...policy.Request) draft {
@@ -258,7 +258,7 @@ func TestEveryKindOfEvidence(t *testing.T) {
 		draft{record.KindHookRan, record.HookRan{Event: "Stop", Quiet: 3}},
 		draft{record.KindPolicyChanged, policy.Change{Ended: true}},
 		draft{record.KindTurnClosed, record.TurnClosed{Turn: "t1", Reason: "completed"}},
-		draft{session.KindRedacted, session.Redacted{Seqs: []int64{7, 3, 4, 5, 9}, Reason: "a key", By: "bob"}},
+		draft{record.KindRedacted, record.Redacted{Seqs: []int64{7, 3, 4, 5, 9}, Reason: "a key", By: "bob"}},
 	)
 	list := entries(t, s, "s", nil)
 	chained(t, list)

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/holdfast-dev/holdfast/internal/record"
 	"github.com/holdfast-dev/holdfast/session"
 )
 
@@ -245,7 +246,7 @@ func (l *logCheck) record(r session.Record) {
 	l.compare(&r)
 	if r.Payload == nil {
 		l.erased = append(l.erased, r.Seq)
-	} else if r.Kind == session.KindRedacted {
+	} else if r.Kind == record.KindRedacted {
 		l.redacted(r.Seq, r.Payload)
 	}
 	if r.Seq <= l.m.Head && !l.m.Deleted {
@@ -303,7 +304,7 @@ func (l *logCheck) compare(r *session.Record) {
 }
 
 func (l *logCheck) redacted(by int64, payload json.RawMessage) {
-	var p session.Redacted
+	var p record.Redacted
 	if json.Unmarshal(payload, &p) != nil {
 		return // folding says so
 	}

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/holdfast-dev/holdfast/internal/record"
 	"github.com/holdfast-dev/holdfast/session"
 	"github.com/holdfast-dev/holdfast/session/sqlite"
 	"github.com/holdfast-dev/holdfast/transcript"
@@ -43,7 +44,7 @@ func TestRedactAsks(t *testing.T) {
 			t.Errorf("%q: exit code %d\n%s", tt.keys, code, c.screen())
 		}
 		got, err := s.Load(t.Context(), "s", nil)
-		if err != nil || len(got.Items) != 1 || (got.Items[0].Text() == session.Erased) != (tt.code == 0) {
+		if err != nil || len(got.Items) != 1 || (got.Items[0].Text() == record.Erased) != (tt.code == 0) {
 			t.Errorf("%q: %+v %v", tt.keys, got, err)
 		}
 		store.Close()

@@ -7,6 +7,7 @@ import (
 
 	"github.com/holdfast-dev/holdfast/internal/compose/env"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
+	"github.com/holdfast-dev/holdfast/internal/project"
 	"github.com/holdfast-dev/holdfast/internal/workspace"
 	"github.com/holdfast-dev/holdfast/runspec"
 	"github.com/holdfast-dev/holdfast/session"
@@ -30,7 +31,7 @@ func Choose(ctx context.Context, sessions *session.Sessions, s *runspec.Session,
 		}
 		o.SessionID, o.MustExist = m.ID, true
 	case s.Continue:
-		project, err := project(cwd, in)
+		project, err := projectOf(cwd, in)
 		if err != nil {
 			return o, err
 		}
@@ -54,12 +55,12 @@ func Choose(ctx context.Context, sessions *session.Sessions, s *runspec.Session,
 	return o, nil
 }
 
-// project is that of the sessions that an agent could continue.
-func project(cwd string, in *workspace.Settings) (string, error) {
+// projectOf is that of the sessions that an agent could continue.
+func projectOf(cwd string, in *workspace.Settings) (string, error) {
 	if in != nil {
 		return in.SessionProject(), nil
 	}
-	project, _, err := session.ProjectID(cwd)
+	project, _, err := project.ID(cwd)
 	return project, err
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"maps"
 	"math"
+	"os"
 	"slices"
 	"time"
 
@@ -93,7 +94,7 @@ func (f *Finding) leases(ctx context.Context, store session.Store, p *Past, id s
 		return
 	}
 	now := time.Now()
-	want := session.Lease{Holder: session.ThisProcess(), Since: now, Expires: now.Add(time.Minute)}
+	want := session.Lease{Holder: session.Holder{ID: "verify", PID: os.Getpid()}, Since: now, Expires: now.Add(time.Minute)}
 	got, err := leaser.Acquire(ctx, id, want, func(session.Lease) bool { return true })
 	if p.Deleted[id] && errors.Is(err, session.ErrExists) { // forks need its records
 		return

@@ -119,7 +119,7 @@ func (s *storeCheck) check(ctx context.Context, store session.Store) error {
 func (s *storeCheck) look(ctx context.Context, store session.Store) {
 	ctx, stop := context.WithTimeout(retry.Within(ctx, 0), checkTime)
 	defer stop()
-	err := session.Check(ctx, store)
+	err := session.New(store, nil).Check(ctx)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.at, s.err = time.Now(), err

@@ -60,7 +60,7 @@ func (s *faultyStore) Read(ctx context.Context, id string, r session.Range) iter
 
 // Check says what a write would.
 func (s *faultyStore) Check(ctx context.Context) error {
-	return errors.Join(s.fault(true), session.Check(ctx, s.Store))
+	return errors.Join(s.fault(true), session.New(s.Store, nil).Check(ctx))
 }
 
 var (

@@ -19,6 +19,7 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/compose/models"
 	"github.com/holdfast-dev/holdfast/internal/compose/stores"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
+	"github.com/holdfast-dev/holdfast/internal/project"
 	"github.com/holdfast-dev/holdfast/internal/term"
 	"github.com/holdfast-dev/holdfast/internal/version"
 	"github.com/holdfast-dev/holdfast/session"
@@ -161,7 +162,7 @@ func (x *examination) project() Check {
 	if err != nil {
 		return failed("project", err)
 	}
-	id, branch, err := session.ProjectID(cwd)
+	id, branch, err := project.ID(cwd)
 	if err != nil {
 		return failed("project", err)
 	}

@@ -306,7 +306,7 @@ func TestForgedRecords(t *testing.T) {
 		{"a file that is the same as later", record.KindFileSaved, record.FileSaved{Path: "/work/a", Existed: true, Digest: "00", SameAs: 1000}, false},
 		{"a file beyond the bound", record.KindFileSaved, record.FileSaved{Path: "/work/a", Digest: strings.Repeat("x", maxSavedRecord)}, false},
 		{"a run's end", record.KindRunEvent, map[string]string{"status": "completed"}, false},
-		{"a redaction", session.KindRedacted, session.Redacted{Seqs: []int64{1}}, false},
+		{"a redaction", record.KindRedacted, record.Redacted{Seqs: []int64{1}}, false},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			b := newBound(t, ServeOptions{})

@@ -27,8 +27,8 @@ func (b *bounds) mayWrite(ctx context.Context, id string, r *session.Record) err
 		return readable[record.TurnOpened](r)
 	case record.KindTurnClosed:
 		return readable[record.TurnClosed](r)
-	case session.KindModelCalled:
-		return readable[session.ModelCalled](r)
+	case record.KindModelCalled:
+		return readable[record.ModelCalled](r)
 	case record.KindToolStarted:
 		return readable[record.ToolStarted](r)
 	case record.KindToolFinished:

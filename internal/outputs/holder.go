@@ -17,9 +17,9 @@ import (
 
 // Holder finds and removes the files of a store's sessions, as a [session.CopyHolder].
 type Holder struct {
-	Dir    string         // $HOLDFAST_HOME/output
-	Store  string         // as of [Keeper]
-	Sealer session.Sealer // nil when the store is not sealed
+	Dir    string // $HOLDFAST_HOME/output
+	Store  string // as of [Keeper]
+	Sealer Sealer // nil when the store is not sealed
 }
 
 var _ session.CopyHolder = (*Holder)(nil)

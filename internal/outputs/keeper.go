@@ -11,7 +11,6 @@ import (
 	"strings"
 
 	"github.com/holdfast-dev/holdfast/audit/secret"
-	"github.com/holdfast-dev/holdfast/session"
 )
 
 // sealedMark begins a file whose text is sealed; the session's id and a line end follow.
@@ -21,7 +20,7 @@ const sealedMark = "holdfast sealed output 1\n"
 type Keeper struct {
 	Store  string         // the store's name, as its audit trail has it
 	Sealed bool           // the store is: without a Sealer nothing is kept
-	Sealer session.Sealer // nil when the store is not sealed
+	Sealer Sealer         // nil when the store is not sealed
 	Mask   *secret.Masker // nil: nothing is masked
 }
 
@@ -59,7 +58,7 @@ func (k *Keeper) Open(ctx context.Context, path string, content []byte) ([]byte,
 	return open(ctx, k.Sealer, path, content)
 }
 
-func open(ctx context.Context, s session.Sealer, path string, content []byte) ([]byte, error) {
+func open(ctx context.Context, s Sealer, path string, content []byte) ([]byte, error) {
 	rest, sealed := bytes.CutPrefix(content, []byte(sealedMark))
 	if !sealed {
 		return content, nil

@@ -17,5 +17,7 @@ const (
 	KindTaskChanged      = "task.changed"      // package internal/tool/tasks
 	KindFileSaved        = "file.saved"        // FileSaved
 	KindRunEvent         = "run.event"         // package internal/daemon/wire
+	KindModelCalled      = "model.called"      // ModelCalled
+	KindRedacted         = "redacted"          // Redacted
 	KindAccess           = "access"            // audit.Access, in a log of its own
 )

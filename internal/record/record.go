@@ -3,7 +3,11 @@
 // form is in docs/formats. Payloads that a program outside needs are in package session.
 package record
 
-import "encoding/json"
+import (
+	"encoding/json"
+
+	"github.com/holdfast-dev/holdfast/transcript"
+)
 
 // TurnOpened is the payload of a record of [KindTurnOpened]. Turn ids are never reused in a session.
 type TurnOpened struct {
@@ -39,4 +43,19 @@ type PolicyChanged struct {
 	Ended bool `json:"ended,omitempty"`
 	// Limit is of a turn.
 	Limit json.RawMessage `json:"limit,omitempty"`
+}
+
+// ModelCalled is the payload of a record of [KindModelCalled]: a model call of the run that no
+// item of this log is the answer of.
+type ModelCalled struct {
+	Model string           `json:"model,omitempty"`
+	Usage transcript.Usage `json:"usage"`
+	Cost  float64          `json:"cost_usd,omitempty"`
+	// For is what it was made for: agent (the answer of another agent of the run), attempt
+	// (it failed), aside (a tool's), or mutator.
+	For string `json:"for"`
+	// Session is that of the agent which made it, where it is another than this.
+	Session string `json:"session,omitempty"`
+	// Estimated: it was cut off before the provider said what it used.
+	Estimated bool `json:"estimated,omitempty"`
 }

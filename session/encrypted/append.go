@@ -87,11 +87,11 @@ func (k *dataKey) record(b *box, id string, r session.Record) (session.Record, e
 	switch r.Kind {
 	case session.KindOpened:
 		box.Wrapped, box.Mark = k.wrapped, k.mark
-	case session.KindRedacted:
+	case record.KindRedacted:
 		if !masked {
 			instead = r.Payload
 		}
-		var p session.Redacted
+		var p record.Redacted
 		if err := json.Unmarshal(instead, &p); err != nil {
 			return refuse(err.Error(), "")
 		}

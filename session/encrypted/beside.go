@@ -1,14 +1,8 @@
 package encrypted
 
-import (
-	"context"
+import "context"
 
-	"github.com/holdfast-dev/holdfast/session"
-)
-
-var _ session.Sealer = (*Store)(nil)
-
-// Seal implements [session.Sealer] with the session's data key.
+// Seal seals what lies beside a session in files, with the session's data key.
 func (s *Store) Seal(ctx context.Context, id, name string, plain []byte) ([]byte, error) {
 	b, err := s.boxOf(ctx, id)
 	if err != nil {
@@ -17,7 +11,7 @@ func (s *Store) Seal(ctx context.Context, id, name string, plain []byte) ([]byte
 	return b.seal([]byte("beside\n"+name), plain), nil
 }
 
-// Unseal implements [session.Sealer].
+// Unseal returns what Seal was given.
 func (s *Store) Unseal(ctx context.Context, id, name string, sealed []byte) ([]byte, error) {
 	b, err := s.boxOf(ctx, id)
 	if err != nil {

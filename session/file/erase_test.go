@@ -12,6 +12,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/holdfast-dev/holdfast/internal/record"
 	"github.com/holdfast-dev/holdfast/session"
 )
 
@@ -79,12 +80,12 @@ func TestEraseLeavesNoTrace(t *testing.T) {
 	}
 	again := openStore(t, dir)
 	r, err := session.New(again, nil).Verify(t.Context(), "s")
-	if err != nil || !r.OK() || r.Erased != 2 || r.Meta.Tag != "tag" || r.Meta.FirstPrompt != session.Erased {
+	if err != nil || !r.OK() || r.Erased != 2 || r.Meta.Tag != "tag" || r.Meta.FirstPrompt != record.Erased {
 		t.Errorf("%+v %v", r, err)
 	}
 	os.Remove(filepath.Join(dir, "s", metaName)) // the cache follows from the log, erased or not
 	m, _, err := openStore(t, dir).look("s")
-	if err != nil || m.FirstPrompt != session.Erased || m.Title != "" || m.Tag != "tag" || m.MessageCount != 1 {
+	if err != nil || m.FirstPrompt != record.Erased || m.Title != "" || m.Tag != "tag" || m.MessageCount != 1 {
 		t.Errorf("%+v %v", m, err)
 	}
 }

@@ -16,7 +16,7 @@ func (s *Store) List(ctx context.Context, q session.Query) (session.Page, error)
 	if err := s.ready(ctx, "list", ""); err != nil {
 		return p, err
 	}
-	if _, _, err := session.ParsePlace(q.After); err != nil {
+	if _, _, err := q.Place(); err != nil {
 		return p, err
 	}
 	if q.ID != "" {

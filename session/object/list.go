@@ -15,7 +15,7 @@ func (s *Store) List(ctx context.Context, q session.Query) (session.Page, error)
 	if err := ctx.Err(); err != nil {
 		return session.Page{}, err
 	}
-	if _, _, err := session.ParsePlace(q.After); err != nil {
+	if _, _, err := q.Place(); err != nil {
 		return session.Page{}, err
 	}
 	if q.ID == "" {

@@ -17,7 +17,7 @@ const pageLimit = 1000
 
 // List implements [session.Store].
 func (s *Store) List(ctx context.Context, q session.Query) (session.Page, error) {
-	after, begun, err := session.ParsePlace(q.After)
+	after, begun, err := q.Place()
 	if err != nil {
 		return session.Page{}, err
 	}

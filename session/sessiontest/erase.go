@@ -3,6 +3,7 @@ package sessiontest
 import (
 	"slices"
 
+	"github.com/holdfast-dev/holdfast/internal/record"
 	"github.com/holdfast-dev/holdfast/session"
 )
 
@@ -151,14 +152,18 @@ func testErasePrompt(e *env) {
 	w := e.create("s")
 	e.append(w, w.item("a prompt to be forgotten"), w.rename("a title"))
 	title := ""
-	e.append(w, w.payload(session.KindRedacted, session.Redacted{
-		Seqs: []int64{2}, Listed: &session.Listed{Messages: 7, Prompt: "[erased]", Patch: session.MetaPatch{Title: &title}},
+	patch, err := session.NewDraft(session.KindMetaChanged, session.MetaPatch{Title: &title})
+	if err != nil {
+		e.Fatalf("%v", err)
+	}
+	e.append(w, w.payload(record.KindRedacted, record.Redacted{
+		Seqs: []int64{2}, Listed: &record.Listed{Messages: 7, Prompt: "[erased]", Patch: patch.Payload},
 	}))
 	e.append(w, w.item("another prompt"))
 	if m := e.meta(e.store, "s"); m.FirstPrompt != "[erased]" || m.MessageCount != 8 || m.Title != "" {
 		e.Fatalf("meta after a redaction: %+v", m)
 	}
-	e.append(w, w.payload(session.KindRedacted, session.Redacted{Seqs: []int64{2}, Listed: &session.Listed{Messages: 1}}), w.item("the first again"))
+	e.append(w, w.payload(record.KindRedacted, record.Redacted{Seqs: []int64{2}, Listed: &record.Listed{Messages: 1}}), w.item("the first again"))
 	if m := e.meta(e.store, "s"); m.FirstPrompt != "the first again" || m.MessageCount != 2 {
 		e.Fatalf("meta after an empty first prompt: %+v", m)
 	}

@@ -9,6 +9,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/holdfast-dev/holdfast/internal/record"
 	"github.com/holdfast-dev/holdfast/session"
 	"github.com/holdfast-dev/holdfast/transcript"
 )
@@ -329,7 +330,7 @@ func testSearchErased(f *finder) {
 	f.said(w, "a secret needle", "another needle")
 	f.index()
 	f.finds(session.Search{Words: "secret"}, "s:2")
-	f.append(w, w.payload(session.KindRedacted, session.Redacted{Seqs: []int64{2}}))
+	f.append(w, w.payload(record.KindRedacted, record.Redacted{Seqs: []int64{2}}))
 	if err := er.Erase(f.ctx(), "s", w.epoch, []int64{2}); err != nil {
 		f.Fatal(err)
 	}

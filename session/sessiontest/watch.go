@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/holdfast-dev/holdfast/internal/record"
 	"github.com/holdfast-dev/holdfast/session"
 )
 
@@ -150,7 +151,7 @@ func testWatchGrowth(e *env) {
 	}
 	step()
 	if er, ok := session.As[session.Eraser](e.store); ok {
-		e.append(w, w.payload(session.KindRedacted, session.Redacted{Seqs: []int64{2}}))
+		e.append(w, w.payload(record.KindRedacted, record.Redacted{Seqs: []int64{2}}))
 		step()
 		if err := er.Erase(e.ctx(), "s", w.epoch, []int64{2}); err != nil {
 			e.Fatal(err)

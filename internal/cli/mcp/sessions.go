@@ -9,6 +9,7 @@ import (
 
 	"github.com/holdfast-dev/holdfast/internal/cli/command"
 	"github.com/holdfast-dev/holdfast/internal/compose/stores"
+	"github.com/holdfast-dev/holdfast/internal/project"
 	"github.com/holdfast-dev/holdfast/internal/term"
 	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/session"
@@ -29,7 +30,7 @@ func (c *serveCmd) sessionTools(p *command.Program, cwd string, sessions *sessio
 	l := &sessionLook{p: p, store: c.Store, sessions: sessions}
 	if !c.AllProjects {
 		var err error
-		if l.project, _, err = session.ProjectID(cwd); err != nil {
+		if l.project, _, err = project.ID(cwd); err != nil {
 			return nil, err
 		}
 	}

@@ -12,9 +12,9 @@ import (
 
 	"github.com/holdfast-dev/holdfast/internal/cli/command"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
+	"github.com/holdfast-dev/holdfast/internal/project"
 	"github.com/holdfast-dev/holdfast/internal/session/convert"
 	"github.com/holdfast-dev/holdfast/internal/term"
-	"github.com/holdfast-dev/holdfast/session"
 )
 
 // importCmd is `holdfast sessions import`.
@@ -121,7 +121,7 @@ func (c *importCmd) options(p *command.Program) (*convert.Options, error) {
 		if err != nil {
 			return nil, err
 		}
-		if fixed, _, err = session.ProjectID(dir); err != nil {
+		if fixed, _, err = project.ID(dir); err != nil {
 			return nil, err
 		}
 	}
@@ -132,7 +132,7 @@ func (c *importCmd) options(p *command.Program) (*convert.Options, error) {
 		if st, err := os.Stat(cwd); !filepath.IsAbs(cwd) || err != nil || !st.IsDir() {
 			return ""
 		}
-		id, _, _ := session.ProjectID(cwd) // a folder that is gone has no project
+		id, _, _ := project.ID(cwd) // a folder that is gone has no project
 		return id
 	}
 	return o, nil

@@ -8,6 +8,7 @@ import (
 
 	"github.com/holdfast-dev/holdfast/internal/cli/command"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
+	"github.com/holdfast-dev/holdfast/internal/project"
 	"github.com/holdfast-dev/holdfast/internal/term"
 	"github.com/holdfast-dev/holdfast/session"
 )
@@ -114,7 +115,7 @@ func (c *listCmd) project(ctx context.Context, p *command.Program) (string, erro
 	if err != nil {
 		return "", err
 	}
-	project, _, err := session.ProjectID(cwd)
+	project, _, err := project.ID(cwd)
 	return project, err
 }
 

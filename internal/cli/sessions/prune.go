@@ -11,6 +11,7 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/cli/question"
 	"github.com/holdfast-dev/holdfast/internal/compose/stores"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
+	"github.com/holdfast-dev/holdfast/internal/project"
 	"github.com/holdfast-dev/holdfast/internal/term"
 	"github.com/holdfast-dev/holdfast/session"
 )
@@ -139,7 +140,7 @@ func (c *pruneCmd) options(p *command.Program) (session.PruneOptions, error) {
 	if err != nil {
 		return o, err
 	}
-	o.Project, _, err = session.ProjectID(cwd)
+	o.Project, _, err = project.ID(cwd)
 	return o, err
 }
 

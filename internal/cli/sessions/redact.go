@@ -15,6 +15,7 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/cli/question"
 	"github.com/holdfast-dev/holdfast/internal/compose/stores"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
+	"github.com/holdfast-dev/holdfast/internal/record"
 	"github.com/holdfast-dev/holdfast/internal/term"
 	"github.com/holdfast-dev/holdfast/session"
 )
@@ -154,7 +155,7 @@ func (c *redactCmd) options(p *command.Program) (session.RedactOptions, error) {
 	)
 	switch {
 	case c.Match != "":
-		m, err = secret.New(&secret.Options{Alone: true, Patterns: []secret.Pattern{{ID: "match", Expr: c.Match, Show: session.Erased}}})
+		m, err = secret.New(&secret.Options{Alone: true, Patterns: []secret.Pattern{{ID: "match", Expr: c.Match, Show: record.Erased}}})
 		if err != nil {
 			return o, outcome.Invalid("--match: "+err.Error(), "to erase whole records use --seq")
 		}
@@ -283,7 +284,7 @@ func (c *redactCmd) row(e session.Erasure) string {
 // around is a payload from shortly before the first place where something is masked.
 func around(payload string) string {
 	at := -1
-	for _, mark := range []string{"[secret:", session.Erased} {
+	for _, mark := range []string{"[secret:", record.Erased} {
 		if i := strings.Index(payload, mark); i >= 0 && (at < 0 || i < at) {
 			at = i
 		}

@@ -127,10 +127,9 @@ func (c *repairCmd) repair(ctx context.Context, s *session.Sessions, m session.M
 	case c.DryRun:
 		return d, nil
 	case len(r.Faults) > 0 && c.Salvage:
-		saved, err := s.Salvage(ctx, m.ID, "")
-		if saved != nil {
-			d.Salvaged, d.Records, d.OK = saved.ID, saved.Records, err == nil
-		}
+		var err error
+		d.Salvaged, d.Records, _, err = s.Salvage(ctx, m.ID, "")
+		d.OK = err == nil
 		return d, err
 	case len(r.Faults) > 0:
 		return d, nil

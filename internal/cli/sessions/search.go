@@ -9,6 +9,7 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/cli/flags"
 	"github.com/holdfast-dev/holdfast/internal/compose/stores"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
+	"github.com/holdfast-dev/holdfast/internal/project"
 	"github.com/holdfast-dev/holdfast/internal/term"
 	"github.com/holdfast-dev/holdfast/session"
 )
@@ -91,7 +92,7 @@ func (c *searchCmd) Run(ctx context.Context, p *command.Program) error {
 		if err != nil {
 			return err
 		}
-		if q.Project, _, err = session.ProjectID(cwd); err != nil {
+		if q.Project, _, err = project.ID(cwd); err != nil {
 			return err
 		}
 	}

@@ -86,7 +86,7 @@ walk:
 		case record.KindTurnOpened, record.KindApprovalAsked, record.KindToolStarted:
 			over = false
 			break walk
-		case record.KindTurnClosed, session.KindOpened, session.KindRewrite, session.KindRedacted:
+		case record.KindTurnClosed, session.KindOpened, session.KindRewrite, record.KindRedacted:
 			break walk
 		}
 	}

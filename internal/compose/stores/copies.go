@@ -39,11 +39,11 @@ func copies(e *env.Env, ref Ref, store session.Store) ([]session.CopyHolder, err
 }
 
 // sealer is what seals beside a sealed store, or nil.
-func sealer(ref Ref, store session.Store) session.Sealer {
+func sealer(ref Ref, store session.Store) outputs.Sealer {
 	if !ref.Sealed {
 		return nil
 	}
-	s, _ := session.As[session.Sealer](store)
+	s, _ := session.As[outputs.Sealer](store)
 	return s
 }
 

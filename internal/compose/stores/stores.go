@@ -21,6 +21,7 @@ import (
 
 	"github.com/holdfast-dev/holdfast/internal/compose/env"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
+	"github.com/holdfast-dev/holdfast/internal/outputs"
 	"github.com/holdfast-dev/holdfast/internal/session/retry"
 	"github.com/holdfast-dev/holdfast/session"
 )
@@ -121,7 +122,7 @@ func (s *Store) Close() {
 }
 
 // Sealer seals what is kept beside a sealed store; nil when the store is not sealed.
-func (s *Store) Sealer() session.Sealer { return sealer(s.Ref, s.store) }
+func (s *Store) Sealer() outputs.Sealer { return sealer(s.Ref, s.store) }
 
 func closeStore(e *env.Env, store session.Store) {
 	if c, ok := store.(io.Closer); ok {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/holdfast-dev/holdfast/event"
+	"github.com/holdfast-dev/holdfast/internal/record"
 	"github.com/holdfast-dev/holdfast/internal/session/retry"
 	"github.com/holdfast-dev/holdfast/session"
 )
@@ -106,7 +107,7 @@ func (h *Hub) appended(id string, head session.Record) {
 	if f := h.find(id); f != nil {
 		f.appended(head)
 	}
-	if head.Kind != session.KindRedacted {
+	if head.Kind != record.KindRedacted {
 		return
 	}
 	for _, f := range h.all() {

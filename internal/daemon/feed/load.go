@@ -209,7 +209,7 @@ func (f *feed) behind(ctx context.Context, after, until int64) int64 {
 func plain(id string, r session.Record) found {
 	e := &Event{Kind: Durable, Session: id, Seq: r.Seq, Time: r.Time, Records: []Record{{Session: id, Record: r}}}
 	return found{
-		entry: entry{event: e, seq: r.Seq, size: e.size()}, redacts: r.Kind == session.KindRedacted,
+		entry: entry{event: e, seq: r.Seq, size: e.size()}, redacts: r.Kind == record.KindRedacted,
 		prev: r.Prev, digest: r.Digest,
 	}
 }

@@ -157,7 +157,7 @@ func TestErased(t *testing.T) {
 					t.Fatal(err)
 				}
 				for _, r := range e.Records {
-					if r.Session == id && !bytes.Contains(r.Payload, []byte(session.Erased)) {
+					if r.Session == id && !bytes.Contains(r.Payload, []byte(record.Erased)) {
 						t.Errorf("record %d of %s is %s", r.Seq, r.Session, r.Payload)
 					}
 				}

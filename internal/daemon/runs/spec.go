@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/holdfast-dev/holdfast/internal/daemon/wire"
+	"github.com/holdfast-dev/holdfast/internal/project"
 	"github.com/holdfast-dev/holdfast/internal/workspace"
 	"github.com/holdfast-dev/holdfast/runspec"
 	"github.com/holdfast-dev/holdfast/session"
@@ -52,15 +53,15 @@ func (r *Runs) choose(ctx context.Context, o *PrepareOptions) error {
 
 // newest is the newest session of the spec's folder or workspace.
 func (r *Runs) newest(ctx context.Context, s *runspec.Spec) (string, error) {
-	project := ""
+	in := ""
 	if s.Workspace == "" {
-		id, _, err := session.ProjectID(s.Cwd)
+		id, _, err := project.ID(s.Cwd)
 		if err != nil {
 			return "", err
 		}
-		project = id
+		in = id
 	}
-	q := session.Query{Project: project, Unowned: true, Limit: 1}
+	q := session.Query{Project: in, Unowned: true, Limit: 1}
 	for {
 		page, err := r.o.Sessions.List(ctx, q)
 		if err != nil {

@@ -10,6 +10,7 @@ import (
 	"github.com/holdfast-dev/holdfast/event"
 	"github.com/holdfast-dev/holdfast/internal/daemon/strategy"
 	"github.com/holdfast-dev/holdfast/internal/daemon/wire"
+	"github.com/holdfast-dev/holdfast/internal/project"
 	"github.com/holdfast-dev/holdfast/internal/runlog"
 	"github.com/holdfast-dev/holdfast/session"
 )
@@ -289,7 +290,7 @@ func (x *run) open(ctx context.Context, by Actor, e *wire.RunEvent) error {
 		x.log, err = x.r.o.Sessions.Open(ctx, x.id, nil)
 	} else {
 		o := session.Opened{SessionID: x.id, CWD: x.opt.Spec.Cwd, Title: cmp.Or(x.opt.Spec.Session.Title, x.strategy.Name), User: by.Name}
-		if id, branch, err := session.ProjectID(o.CWD); err == nil { // a folder without one still has runs
+		if id, branch, err := project.ID(o.CWD); err == nil { // a folder without one still has runs
 			o.Project, o.GitBranch = id, branch
 		}
 		x.log, err = x.r.o.Sessions.Create(ctx, o)

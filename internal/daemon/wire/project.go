@@ -68,7 +68,7 @@ func project(run string, r Source) []OfRun {
 			return streamed(r, &StreamRetention{Event: Retention{Kind: w.Reason, By: w.By, Retained: w.Messages}})
 		})
 	case session.KindOpened, record.KindTurnOpened, record.KindTurnClosed, record.KindDecision, record.KindPolicyChanged,
-		record.KindHookRan, session.KindMetaChanged, record.KindVendorMapped, record.KindWorkspaceEvent, record.KindTaskChanged, record.KindFileSaved, session.KindModelCalled, session.KindRedacted, record.KindAccess:
+		record.KindHookRan, session.KindMetaChanged, record.KindVendorMapped, record.KindWorkspaceEvent, record.KindTaskChanged, record.KindFileSaved, record.KindModelCalled, record.KindRedacted, record.KindAccess:
 	}
 	for _, m := range list {
 		m.Common().TS = Time{r.Time}

@@ -10,6 +10,7 @@ import (
 	"math"
 
 	"github.com/holdfast-dev/holdfast/internal/history"
+	"github.com/holdfast-dev/holdfast/internal/record"
 	"github.com/holdfast-dev/holdfast/session"
 	"github.com/holdfast-dev/holdfast/transcript"
 )
@@ -150,7 +151,7 @@ func (x *exporter) origin(f Format) (o origin, err error) {
 			if by := text(field(r.Payload, "by")); by != byImport && by != byParted {
 				return origin{}, nil
 			}
-		case session.KindRedacted:
+		case record.KindRedacted:
 			return origin{}, nil
 		}
 	}

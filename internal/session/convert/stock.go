@@ -6,7 +6,7 @@ import (
 	"strconv"
 
 	"github.com/holdfast-dev/holdfast/internal/jsonscan"
-	"github.com/holdfast-dev/holdfast/session"
+	"github.com/holdfast-dev/holdfast/internal/record"
 )
 
 // The long strings of an item are kept once: in the lines that it was made of, what
@@ -104,7 +104,7 @@ func newSaid(item []byte) *said {
 }
 
 // fill writes a line with the strings of its item again. Where the item has not as many
-// as it had, [session.Erased] stands in their place. It is nil when a string stands in
+// as it had, [record.Erased] stands in their place. It is nil when a string stands in
 // more places than an import gives it.
 func (s *said) fill(line []byte, of int) []byte {
 	var b []byte
@@ -118,7 +118,7 @@ func (s *said) fill(line []byte, of int) []byte {
 		at = to
 		n, err := strconv.Atoi(string(bytes.TrimSuffix(v, []byte(standInEnd))))
 		if err != nil || n < 0 || n >= len(s.lits) || of != len(s.lits) {
-			b = jsonscan.AppendString(b, session.Erased)
+			b = jsonscan.AppendString(b, record.Erased)
 			return true
 		}
 		s.uses[n]++

@@ -32,7 +32,7 @@ func (in *importer) begin() error {
 		o.Project = in.o.Project(o.CWD)
 	}
 	in.w = &writer{ctx: in.ctx, to: in.to, id: in.rep.Session, dry: in.o.DryRun}
-	drafts, err := session.OpenedDrafts(o)
+	drafts, err := o.Drafts()
 	if err != nil {
 		return err
 	}

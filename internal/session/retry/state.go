@@ -71,7 +71,7 @@ const fresh = 30 * time.Second
 // Check implements [session.Checker]: it asks the inner store, and remembers writes that
 // failed a short while ago since the disk is full or the server takes none.
 func (s *Store) Check(ctx context.Context) error {
-	if err := session.Check(ctx, s.inner); err != nil {
+	if err := session.New(s.inner, nil).Check(ctx); err != nil {
 		return err
 	}
 	s.state.mu.Lock()

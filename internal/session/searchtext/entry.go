@@ -51,8 +51,8 @@ func (rd *Reader) Read(r *session.Record) []Entry {
 		if json.Unmarshal(r.Payload, &s) == nil {
 			rd.use(s.Use, s.Tool)
 		}
-	case session.KindRedacted:
-		var p session.Redacted
+	case record.KindRedacted:
+		var p record.Redacted
 		if json.Unmarshal(r.Payload, &p) != nil {
 			return nil
 		}
@@ -67,8 +67,8 @@ func (rd *Reader) Read(r *session.Record) []Entry {
 
 // Erased are the records whose entries a record of a redaction takes away.
 func Erased(r *session.Record) []int64 {
-	var p session.Redacted
-	if r.Kind != session.KindRedacted || r.Payload == nil || json.Unmarshal(r.Payload, &p) != nil {
+	var p record.Redacted
+	if r.Kind != record.KindRedacted || r.Payload == nil || json.Unmarshal(r.Payload, &p) != nil {
 		return nil
 	}
 	return p.Seqs
@@ -77,7 +77,7 @@ func Erased(r *session.Record) []int64 {
 // Text is the text of an [Entry] again: of the payload of the record From.
 func Text(payload json.RawMessage, e *Entry) (string, bool) {
 	if e.From != e.Seq {
-		var p session.Redacted
+		var p record.Redacted
 		if json.Unmarshal(payload, &p) != nil {
 			return "", false
 		}

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"github.com/holdfast-dev/holdfast/internal/record"
 	"github.com/holdfast-dev/holdfast/internal/session/searchtext"
 	"github.com/holdfast-dev/holdfast/session"
 	"github.com/holdfast-dev/holdfast/transcript"
@@ -128,8 +129,8 @@ func TestExcerpt(t *testing.T) {
 	}
 }
 
-// record seals an item as a record.
-func record(seq int64, queued bool, it transcript.Item) *session.Record {
+// sealedItem seals an item as a record.
+func sealedItem(seq int64, queued bool, it transcript.Item) *session.Record {
 	it.ID = "i"
 	return &session.Record{Seq: seq, Kind: session.KindItem, Payload: session.ItemDraft(transcript.MustEncode(it), queued, nil).Payload}
 }
@@ -139,16 +140,16 @@ func TestEntries(t *testing.T) {
 		return transcript.ToolResult{UseID: id, Content: []transcript.Part{transcript.Text{Text: text}}}
 	}
 	log := []*session.Record{
-		record(2, false, transcript.UserText("a question")),
-		record(3, false, transcript.Item{Role: transcript.RoleAssistant, Parts: []transcript.Part{
+		sealedItem(2, false, transcript.UserText("a question")),
+		sealedItem(3, false, transcript.Item{Role: transcript.RoleAssistant, Parts: []transcript.Part{
 			transcript.Thinking{Text: "hidden"},
 			transcript.Text{Text: "let me see"},
 			transcript.ToolUse{ID: "u1", Name: "Bash", Input: json.RawMessage(`{"command":"ls -l","n":[1,{"k":"v"}],"ok":true}`)},
 			transcript.ToolUse{ID: "u2", Name: "Read", Input: json.RawMessage(`{"path":"/etc/hosts"}`)},
 		}}),
-		record(4, false, transcript.Item{Role: transcript.RoleTool, Parts: []transcript.Part{result("u1", "total 0"), result("u2", "localhost")}}),
-		record(5, false, transcript.Item{Role: transcript.RoleTool, Parts: []transcript.Part{result("u9", "whose")}}),
-		record(6, true, transcript.UserText("not yet")),
+		sealedItem(4, false, transcript.Item{Role: transcript.RoleTool, Parts: []transcript.Part{result("u1", "total 0"), result("u2", "localhost")}}),
+		sealedItem(5, false, transcript.Item{Role: transcript.RoleTool, Parts: []transcript.Part{result("u9", "whose")}}),
+		sealedItem(6, true, transcript.UserText("not yet")),
 	}
 	want := []searchtext.Entry{
 		{Seq: 2, From: 2, Role: "user", Whole: true, Text: "a question"},
@@ -180,14 +181,14 @@ func TestEntries(t *testing.T) {
 }
 
 func TestEntriesOfARedaction(t *testing.T) {
-	instead := record(2, false, transcript.UserText("the password is [erased]"))
-	payload, err := json.Marshal(session.Redacted{
-		Seqs: []int64{2, 3}, Instead: []session.Instead{{Seq: 2, Payload: instead.Payload}, {Seq: 3, Payload: json.RawMessage(`{"use_id":"u"}`)}},
+	instead := sealedItem(2, false, transcript.UserText("the password is [erased]"))
+	payload, err := json.Marshal(record.Redacted{
+		Seqs: []int64{2, 3}, Instead: []record.Instead{{Seq: 2, Payload: instead.Payload}, {Seq: 3, Payload: json.RawMessage(`{"use_id":"u"}`)}},
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := &session.Record{Seq: 9, Kind: session.KindRedacted, Payload: payload}
+	r := &session.Record{Seq: 9, Kind: record.KindRedacted, Payload: payload}
 	got := new(searchtext.Reader).Read(r)
 	want := []searchtext.Entry{{Seq: 2, From: 9, Role: "user", Whole: true, Text: "the password is [erased]"}}
 	if !reflect.DeepEqual(got, want) || !slices.Equal(searchtext.Erased(r), []int64{2, 3}) {
@@ -232,7 +233,7 @@ func FuzzRead(f *testing.F) {
 	f.Add([]byte(`{"item":{"role":"user","id":"i","parts":[{"type":"text","text":"x"}]}}`))
 	f.Add([]byte(`{"item":{"role":"tool","id":"i","parts":[{"type":"tool_result","use_id":"u","content":[{"type":"structured","value":[}]}]}}`))
 	f.Fuzz(func(t *testing.T, payload []byte) {
-		for _, kind := range []session.Kind{session.KindItem, session.KindRedacted} {
+		for _, kind := range []session.Kind{session.KindItem, record.KindRedacted} {
 			r := &session.Record{Seq: 2, Kind: kind, Payload: payload}
 			for _, e := range new(searchtext.Reader).Read(r) {
 				if again, ok := searchtext.Text(payload, &e); e.From == e.Seq && (!ok || again != e.Text) {

@@ -1,4 +1,4 @@
-package session_test
+package project_test
 
 import (
 	"os"
@@ -7,6 +7,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/holdfast-dev/holdfast/internal/project"
 	"github.com/holdfast-dev/holdfast/session"
 )
 
@@ -30,14 +31,24 @@ func tree(t testing.TB, dir string, files map[string]string) {
 	}
 }
 
+func must[T any](v T, err error) func(testing.TB) T {
+	return func(t testing.TB) T {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return v
+	}
+}
+
 func realTemp(t testing.TB) string {
 	t.Helper()
 	return must(filepath.EvalSymlinks(t.TempDir()))(t)
 }
 
-func project(t testing.TB, dir string) (id, branch string) {
+func idOf(t testing.TB, dir string) (id, branch string) {
 	t.Helper()
-	id, branch, err := session.ProjectID(dir)
+	id, branch, err := project.ID(dir)
 	if err != nil || len(id) != 32 {
 		t.Fatalf("project of %s: %q %v", dir, id, err)
 	}
@@ -55,18 +66,18 @@ func TestProjectInGit(t *testing.T) {
 		"repo/.git/modules/m/HEAD":           "ref: refs/heads/main\n", "repo/.git/modules/m/objects/": "",
 		"repo/m/.git": "gitdir: ../.git/modules/m\n",
 	})
-	id, branch := project(t, filepath.Join(root, "repo"))
+	id, branch := idOf(t, filepath.Join(root, "repo"))
 	if branch != "feature/x" {
 		t.Errorf("branch %q", branch)
 	}
-	if deep, _ := project(t, filepath.Join(root, "repo/sub/deep")); deep != id {
+	if deep, _ := idOf(t, filepath.Join(root, "repo/sub/deep")); deep != id {
 		t.Error("a folder of the repository is another project")
 	}
-	worktree, detached := project(t, filepath.Join(root, "tree"))
+	worktree, detached := idOf(t, filepath.Join(root, "tree"))
 	if worktree != id || detached != "0123456" {
 		t.Errorf("worktree %q (want %q) on %q", worktree, id, detached)
 	}
-	if m, b := project(t, filepath.Join(root, "repo/m")); m == id || b != "main" {
+	if m, b := idOf(t, filepath.Join(root, "repo/m")); m == id || b != "main" {
 		t.Errorf("submodule %q on %q", m, b)
 	}
 	st := must(os.Stat(filepath.Join(root, "repo/.git/holdfast-project")))(t)
@@ -76,15 +87,15 @@ func TestProjectInGit(t *testing.T) {
 	if err := os.Rename(filepath.Join(root, "repo"), filepath.Join(root, "moved")); err != nil {
 		t.Fatal(err)
 	}
-	if moved, _ := project(t, filepath.Join(root, "moved")); moved != id {
+	if moved, _ := idOf(t, filepath.Join(root, "moved")); moved != id {
 		t.Error("a moved folder is another project")
 	}
 }
 
 func TestProjectWithoutGit(t *testing.T) {
 	root := realTemp(t)
-	a, branch := project(t, root)
-	if again, _ := project(t, root); again != a || branch != "" {
+	a, branch := idOf(t, root)
+	if again, _ := idOf(t, root); again != a || branch != "" {
 		t.Errorf("%q then %q, branch %q", a, again, branch)
 	}
 	for name, mode := range map[string]os.FileMode{".holdfast": 0o755, ".holdfast/project": 0o644} {
@@ -96,14 +107,14 @@ func TestProjectWithoutGit(t *testing.T) {
 	if len(entries) != 1 {
 		t.Errorf("files are left over: %v", entries)
 	}
-	if b, _ := project(t, realTemp(t)); b == a {
+	if b, _ := idOf(t, realTemp(t)); b == a {
 		t.Error("two folders are one project")
 	}
 	link := filepath.Join(realTemp(t), "link")
 	if err := os.Symlink(root, link); err != nil {
 		t.Fatal(err)
 	}
-	if b, _ := project(t, link); b != a {
+	if b, _ := idOf(t, link); b != a {
 		t.Error("a folder seen through a link is another project")
 	}
 }
@@ -112,7 +123,7 @@ func TestProjectWithoutGit(t *testing.T) {
 // projects would be below.
 func TestProjectOfTheRoot(t *testing.T) {
 	_, before := os.Lstat("/.holdfast")
-	project(t, "/")
+	idOf(t, "/")
 	if _, err := os.Lstat("/.holdfast"); err == nil && before != nil {
 		t.Error("/.holdfast is there now")
 	}
@@ -141,17 +152,17 @@ func TestProjectTrustsNoPointer(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	victim, _ := project(t, filepath.Join(root, "victim"))
+	victim, _ := idOf(t, filepath.Join(root, "victim"))
 	for _, evil := range []string{"evil1", "evil2", "evil3", "evil4", "evil5", "evil6", "evil7", "evil8", "evil9"} {
 		dir := filepath.Join(root, evil)
-		id, branch := project(t, dir)
+		id, branch := idOf(t, dir)
 		if id == victim {
 			t.Errorf("%s passes for the victim's project", evil)
 		}
 		if branch != "" {
 			t.Errorf("%s has the branch %q", evil, branch)
 		}
-		if again, _ := project(t, dir); again != id {
+		if again, _ := idOf(t, dir); again != id {
 			t.Errorf("%s: the id is not stable", evil)
 		}
 	}
@@ -165,7 +176,7 @@ func TestProjectAtOnce(t *testing.T) {
 	ids := make([]string, 16)
 	var wg sync.WaitGroup
 	for i := range ids {
-		wg.Go(func() { ids[i], _, _ = session.ProjectID(root) })
+		wg.Go(func() { ids[i], _, _ = project.ID(root) })
 	}
 	wg.Wait()
 	for _, id := range ids {
@@ -179,7 +190,7 @@ func TestProjectErrors(t *testing.T) {
 	root := realTemp(t)
 	tree(t, root, map[string]string{"file": "x"})
 	for _, dir := range []string{filepath.Join(root, "none"), filepath.Join(root, "file")} {
-		if _, _, err := session.ProjectID(dir); err == nil || session.Hint(err) == "" {
+		if _, _, err := project.ID(dir); err == nil || session.Hint(err) == "" {
 			t.Errorf("%s: %v", dir, err)
 		}
 	}

@@ -1,6 +1,6 @@
 //go:build unix
 
-package session_test
+package project_test
 
 import (
 	"os"
@@ -30,7 +30,7 @@ func TestProjectOfAnother(t *testing.T) {
 			if err := os.Chown(dir, 4711, 4711); err != nil {
 				t.Fatal(err)
 			}
-			project(t, dir)
+			idOf(t, dir)
 			for _, f := range files {
 				info, err := os.Lstat(filepath.Join(dir, f))
 				if err != nil {

@@ -1,4 +1,4 @@
-package session
+package outputs
 
 import "context"
 
@@ -6,6 +6,7 @@ import "context"
 // beside it in files. name is the file's, to which it is bound.
 type Sealer interface {
 	Seal(ctx context.Context, id, name string, plain []byte) ([]byte, error)
-	// Unseal returns what Seal was given. ErrSealed without the key, ErrCorrupt when it was changed.
+	// Unseal returns what Seal was given. session.ErrSealed without the key,
+	// session.ErrCorrupt when it was changed.
 	Unseal(ctx context.Context, id, name string, sealed []byte) ([]byte, error)
 }

@@ -1,4 +1,5 @@
-package session
+// Package project knows which project a folder belongs to.
+package project
 
 import (
 	"crypto/rand"
@@ -8,6 +9,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/holdfast-dev/holdfast/session"
 )
 
 // The files that keep a project's id.
@@ -16,7 +19,7 @@ const (
 	markerProjectFile = "project"          // in .holdfast of the folder
 )
 
-// ProjectID returns the stable id of the project that the folder dir belongs
+// ID returns the stable id of the project that the folder dir belongs
 // to, and the git branch that is checked out there ("" outside of git; a short
 // hash when no branch is).
 //
@@ -26,7 +29,7 @@ const (
 // system, the id follows from the folder's path. Everybody may read an id, as other users
 // look into .holdfast for a project's settings. No program is run, and nothing but those
 // files is written.
-func ProjectID(dir string) (id, branch string, err error) {
+func ID(dir string) (id, branch string, err error) {
 	if dir, err = canonical(dir); err != nil {
 		return "", "", err
 	}
@@ -53,21 +56,21 @@ func canonical(dir string) (string, error) {
 		dir, err = filepath.EvalSymlinks(dir)
 	}
 	if err != nil {
-		return "", &Error{Op: "find project", Err: err, Hint: "give a folder that exists"}
+		return "", &session.Error{Op: "find project", Err: err, Hint: "give a folder that exists"}
 	}
 	st, err := os.Stat(dir)
 	if err == nil && !st.IsDir() {
 		err = &fs.PathError{Op: "open", Path: dir, Err: errors.New("not a directory")}
 	}
 	if err != nil {
-		return "", &Error{Op: "find project", Err: err, Hint: "give a folder that exists"}
+		return "", &session.Error{Op: "find project", Err: err, Hint: "give a folder that exists"}
 	}
 	return dir, nil
 }
 
 // pathID is the id of a folder in which none can be kept.
 func pathID(dir string) string {
-	d := Sum([]byte("holdfast project\n" + dir))
+	d := session.Sum([]byte("holdfast project\n" + dir))
 	return hex.EncodeToString(d[:16])
 }
 
@@ -113,7 +116,7 @@ func makeFolder(dir string) error {
 		return err
 	}
 	if st, err := os.Lstat(dir); err != nil || !st.IsDir() {
-		return errors.New("session: " + dir + " is not a directory")
+		return errors.New("project: " + dir + " is not a directory")
 	}
 	return nil
 }
@@ -125,7 +128,7 @@ func readID(file string) (string, error) {
 		return "", err
 	}
 	if !st.Mode().IsRegular() || st.Size() > 256 {
-		return "", errors.New("session: " + file + " is not a project id")
+		return "", errors.New("project: " + file + " is not a project id")
 	}
 	b, err := os.ReadFile(file)
 	if err != nil {
@@ -133,7 +136,7 @@ func readID(file string) (string, error) {
 	}
 	id := strings.TrimSpace(string(b))
 	if raw, err := hex.DecodeString(id); err != nil || len(raw) != 16 {
-		return "", errors.New("session: " + file + " is not a project id")
+		return "", errors.New("project: " + file + " is not a project id")
 	}
 	return id, nil
 }
@@ -188,7 +191,7 @@ func openGit(path string) (git, bool) {
 // worktree's directory names the file, and a submodule's lies below the .git of
 // a folder around it.
 func linkedGit(file string) (git, error) {
-	unknown := errors.New("session: " + file + " points to a repository that does not know it")
+	unknown := errors.New("project: " + file + " points to a repository that does not know it")
 	to, ok := strings.CutPrefix(firstLine(file), "gitdir: ")
 	if !ok {
 		return git{}, unknown
@@ -228,7 +231,7 @@ func (g git) branch() string {
 	if ref, ok := strings.CutPrefix(head, "ref: "); ok {
 		return strings.TrimPrefix(ref, "refs/heads/")
 	}
-	return clip(head, 7)
+	return head[:min(7, len(head))]
 }
 
 // firstLine returns the first line of a small regular file, or "".
