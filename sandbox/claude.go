@@ -1,17 +1,18 @@
 package sandbox
 
 import (
-	"encoding/json"
 	"path"
 	"slices"
 	"strings"
+
+	"github.com/holdfast-dev/holdfast/internal/jsontree"
 )
 
 // claude reads the fields that only Claude Code's sandbox block has, into the
 // settings that say the same.
 func (d *decoder) claude(s *Settings) fields {
 	return fields{
-		"filesystem":                func(f string) error { return d.filesystem(f, s) },
+		"filesystem":                func(v value) error { return d.filesystem(v, s) },
 		"allowNestedUserNamespaces": d.once("allowNestedSandbox", d.flagPointer(&s.AllowNestedSandbox)),
 		"failIfUnavailable": d.only(true, "false would run commands without the sandbox where it cannot be had",
 			"take it out; --no-sandbox does this for one run"),
@@ -30,8 +31,8 @@ const takeOut = "take it out"
 
 func (d *decoder) claudeNetwork(n *Network) fields {
 	return fields{
-		"strictAllowlist": d.once("ask", func(field string) error {
-			err := d.flag(&n.Ask)(field)
+		"strictAllowlist": d.once("ask", func(v value) error {
+			err := d.flag(&n.Ask)(v)
 			n.Ask = err == nil && !n.Ask
 			return err
 		}),
@@ -43,16 +44,16 @@ func (d *decoder) claudeNetwork(n *Network) fields {
 // filesystem reads Claude Code's lists of paths. There, everything may be read but
 // denyRead, unless allowRead opens it again, and the working folder may be written
 // besides allowWrite.
-func (d *decoder) filesystem(field string, s *Settings) error {
+func (d *decoder) filesystem(v value, s *Settings) error {
 	var denyRead, allowRead []string
 	opens := 0
-	err := d.object(field, fields{
+	err := d.object(v, fields{
 		"allowWrite": d.once("additionalWritePaths", d.claudePaths(&s.AdditionalWritePaths)),
 		"denyWrite":  d.once("protectedPaths", d.claudePaths(&s.ProtectedPaths)),
 		"denyRead":   d.once("deniedPaths", d.claudePaths(&denyRead)),
-		"allowRead": d.once("allowedReadPaths", func(f string) error {
-			opens = d.offset()
-			return d.claudePaths(&allowRead)(f)
+		"allowRead": d.once("allowedReadPaths", func(v value) error {
+			opens = v.At
+			return d.claudePaths(&allowRead)(v)
 		}),
 	}, fields{
 		"allowManagedReadPathsOnly": d.only(false, "each layer restricts reading by itself, and none opens what another closes", takeOut),
@@ -63,7 +64,7 @@ func (d *decoder) filesystem(field string, s *Settings) error {
 	}
 	if len(allowRead) > 0 {
 		if denyRead, err = reopen(denyRead, allowRead); err != nil {
-			e := &Error{Field: field + ".allowRead", Offset: opens, What: err.Error(), hint: reopenHint}
+			e := &Error{Field: v.field + ".allowRead", Offset: opens, What: err.Error(), hint: reopenHint}
 			return e
 		}
 		s.AllowedReadPaths = allowRead
@@ -99,9 +100,9 @@ func reopen(denyRead, allowRead []string) ([]string, error) {
 
 // claudePaths reads a list of Claude Code's paths: "//x" is "/x", and "x/**" is
 // the tree below x, which "x" means as well.
-func (d *decoder) claudePaths(into *[]string) func(string) error {
-	return func(field string) error {
-		err := d.list(into, func(text string) (what, hint string) { return checkPathEntry(claudePath(text)) })(field)
+func (d *decoder) claudePaths(into *[]string) reader {
+	return func(v value) error {
+		err := d.list(into, func(text string) (what, hint string) { return checkPathEntry(claudePath(text)) })(v)
 		for i, text := range *into {
 			(*into)[i] = claudePath(text)
 		}
@@ -123,37 +124,33 @@ func claudePath(text string) string {
 }
 
 // only reads a flag that can have one value here; with the other one it is refused.
-func (d *decoder) only(value bool, why, hint string) func(string) error {
-	return func(field string) error {
+func (d *decoder) only(needed bool, why, hint string) reader {
+	return func(v value) error {
 		var got bool
-		if err := d.flag(&got)(field); err != nil || got == value {
+		if err := d.flag(&got)(v); err != nil || got == needed {
 			return err
 		}
-		return &Error{Field: field, Offset: d.at, What: why, hint: hint}
+		return &Error{Field: v.field, Offset: v.At, What: why, hint: hint}
 	}
 }
 
 // refused refuses a field whatever it says.
-func (d *decoder) refused(why, hint string) func(string) error {
-	return func(field string) error {
-		return &Error{Field: field, Offset: d.at, What: "it would have no effect: " + why, hint: hint}
+func (d *decoder) refused(why, hint string) reader {
+	return func(v value) error {
+		return &Error{Field: v.field, Offset: v.key, What: "it would have no effect: " + why, hint: hint}
 	}
 }
 
 // flagOrList reads seed 000's allowUnixSockets, or Claude Code's list of sockets,
 // which must be empty: only macOS can tell one socket from another.
-func (d *decoder) flagOrList(into *bool) func(string) error {
-	return func(field string) error {
-		t, err := d.peek(field)
-		if err != nil || t != json.Delim('[') {
-			return d.flag(into)(field)
+func (d *decoder) flagOrList(into *bool) reader {
+	return func(v value) error {
+		if v.Kind != jsontree.List {
+			return d.flag(into)(v)
 		}
 		var sockets []string
-		if err := d.list(&sockets, func(string) (what, hint string) {
+		return d.list(&sockets, func(string) (what, hint string) {
 			return "a list of sockets works on macOS only: the kernel's filter does not see their names", "write true for all sockets among the command's own files, or take it out"
-		})(field); err != nil {
-			return err
-		}
-		return nil
+		})(v)
 	}
 }

@@ -2,10 +2,9 @@ package sandbox
 
 import (
 	"bytes"
-	"encoding/json"
 	"errors"
-	"io"
-	"unicode/utf8"
+
+	"github.com/holdfast-dev/holdfast/internal/jsontree"
 )
 
 // Decode reads settings from JSON. A field that is not known, stands there twice
@@ -21,19 +20,15 @@ import (
 // What it returns may still ask for more than this build can do, see
 // [Settings.Check].
 func Decode(b []byte) (*Settings, error) {
-	if !utf8.Valid(b) {
-		return nil, &Error{What: "not UTF-8", hint: "save the file as UTF-8"}
+	root, err := jsontree.Parse(b)
+	if e, ok := errors.AsType[*jsontree.Error](err); ok {
+		if len(bytes.TrimSpace(b)) == 0 {
+			e.Hint = "write {} when nothing is to be set"
+		}
+		return nil, &Error{Offset: e.Offset, What: e.What, hint: e.Hint}
 	}
-	d := &decoder{source: b, dec: json.NewDecoder(bytes.NewReader(b)), said: map[string]string{}}
-	d.dec.UseNumber()
-	s := &Settings{}
-	if err := d.object("", d.settings(s), d.claude(s)); err != nil {
-		return nil, err
-	}
-	if _, err := d.dec.Token(); !errors.Is(err, io.EOF) {
-		return nil, &Error{Offset: int(d.dec.InputOffset()), What: "something follows the settings", hint: "keep one object"}
-	}
-	return s, nil
+	s, d := &Settings{}, &decoder{said: map[string]string{}}
+	return s, d.object(value{Node: &root}, d.settings(s), d.claude(s))
 }
 
 func (d *decoder) settings(s *Settings) fields {
@@ -42,27 +37,27 @@ func (d *decoder) settings(s *Settings) fields {
 		"allowedWritePaths":         d.list(&s.AllowedWritePaths, checkPathEntry),
 		"deniedPaths":               d.once("deniedPaths", d.list(&s.DeniedPaths, checkPathEntry)),
 		"deniedCommands":            d.list(&s.DeniedCommands, checkCommandEntry),
-		"allowedCommands":           d.optional(func(f string) error { return d.listPointer(&s.AllowedCommands, checkCommandEntry)(f) }),
+		"allowedCommands":           d.optional(d.listPointer(&s.AllowedCommands, checkCommandEntry)),
 		"allowNestedSandbox":        d.once("allowNestedSandbox", d.flagPointer(&s.AllowNestedSandbox)),
 		"autoAllowBashIfSandboxed":  d.flagPointer(&s.AutoAllowBashIfSandboxed),
 		"allowUnsandboxedCommands":  d.flagPointer(&s.AllowUnsandboxedCommands),
 		"enableWeakerNestedSandbox": d.flagPointer(&s.EnableWeakerNestedSandbox),
-		"ignoreViolations":          d.optional(func(f string) error { return d.violations(f, s) }),
-		"network":                   d.optional(func(f string) error { return d.network(f, s) }),
-		"ripgrep":                   d.optional(func(f string) error { return d.ripgrep(f, s) }),
+		"ignoreViolations":          d.optional(func(v value) error { return d.violations(v, s) }),
+		"network":                   d.optional(func(v value) error { return d.network(v, s) }),
+		"ripgrep":                   d.optional(func(v value) error { return d.ripgrep(v, s) }),
 
 		"protectedPaths":       d.once("protectedPaths", d.list(&s.ProtectedPaths, checkPathEntry)),
 		"additionalWritePaths": d.once("additionalWritePaths", d.list(&s.AdditionalWritePaths, checkPathEntry)),
 		"excludedCommands":     d.list(&s.ExcludedCommands, checkPrefixEntry),
-		"limits":               func(f string) error { return d.limits(f, s) },
+		"limits":               func(v value) error { return d.limits(v, s) },
 		"enabled":              d.flagPointer(&s.Enabled),
 	}
 }
 
-func (d *decoder) network(field string, s *Settings) error {
+func (d *decoder) network(v value, s *Settings) error {
 	n := &Network{AllowedDomains: []string{}}
 	s.Network = n
-	return d.object(field, fields{
+	return d.object(v, fields{
 		"allowedDomains":          d.list(&n.AllowedDomains, checkDomainEntry),
 		"deniedDomains":           d.list(&n.DeniedDomains, checkDomainEntry),
 		"ask":                     d.once("ask", d.flag(&n.Ask)),
@@ -75,32 +70,27 @@ func (d *decoder) network(field string, s *Settings) error {
 	}, d.claudeNetwork(n))
 }
 
-func (d *decoder) ripgrep(field string, s *Settings) error {
+func (d *decoder) ripgrep(v value, s *Settings) error {
 	r := &Ripgrep{}
 	s.Ripgrep = r
-	at := d.offset()
-	err := d.object(field, fields{
-		"command": func(f string) error {
-			var err error
-			r.Command, err = d.text(f, checkNotEmpty)
-			return err
-		},
-		"args": d.optional(func(f string) error { return d.listPointer(&r.Args, checkAnything)(f) }),
+	err := d.object(v, fields{
+		"command": d.text(&r.Command, checkNotEmpty),
+		"args":    d.optional(d.listPointer(&r.Args, checkAnything)),
 	})
 	if err == nil && r.Command == "" {
-		return &Error{Field: field, Offset: at, What: "it names no command", hint: `write {"command": "rg"}`}
+		return &Error{Field: v.field, Offset: v.At, What: "it names no command", hint: `write {"command": "rg"}`}
 	}
 	return err
 }
 
-func (d *decoder) violations(field string, s *Settings) error {
+func (d *decoder) violations(v value, s *Settings) error {
 	s.IgnoreViolations = map[string][]string{}
-	return d.members(field, func(name, field string) error {
+	return d.members(v, func(name string, v value) error {
 		if what, hint := checkMuteKey(name); what != "" {
-			return &Error{Field: field, Offset: d.at, What: what, hint: hint}
+			return &Error{Field: v.field, Offset: v.key, What: what, hint: hint}
 		}
 		var list []string
-		if err := d.list(&list, checkMuteEntry(name))(field); err != nil {
+		if err := d.list(&list, checkMuteEntry(name))(v); err != nil {
 			return err
 		}
 		s.IgnoreViolations[name] = list

@@ -1,29 +1,31 @@
 package sandbox
 
 import (
-	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
 	"slices"
 	"strconv"
 	"strings"
-	"unicode/utf8"
+
+	"github.com/holdfast-dev/holdfast/internal/jsontree"
 )
 
-// decoder reads the tokens of a document one by one, so that nothing in it is
-// passed over.
+// decoder reads the values of a text.
 type decoder struct {
-	source []byte
-	dec    *json.Decoder
-	peeked bool
-	token  json.Token
-	at     int
-	said   map[string]string // what a setting was said by: a block may use Claude Code's name or ours
+	said map[string]string // what a setting was said by: a block may use Claude Code's name or ours
 }
 
+// value is what a field says.
+type value struct {
+	*jsontree.Node
+	field string
+	key   int // offset of the field's name, in bytes
+}
+
+// reader reads a value, or says what is wrong with it.
+type reader func(v value) error
+
 // fields maps the names of an object's fields to what reads them.
-type fields map[string]func(field string) error
+type fields map[string]reader
 
 // entry judges one entry of a list: what is wrong with it, or "".
 type entry func(text string) (what, hint string)
@@ -37,74 +39,33 @@ func checkNotEmpty(text string) (what, hint string) {
 	return "", ""
 }
 
-// offset is where the next token begins.
-func (d *decoder) offset() int {
-	if d.peeked {
-		return d.at
-	}
-	at := int(d.dec.InputOffset())
-	for at < len(d.source) && strings.IndexByte(" \t\r\n,:", d.source[at]) >= 0 {
-		at++
-	}
-	return at
-}
-
-func (d *decoder) next(field string) (json.Token, error) {
-	if d.peeked {
-		d.peeked = false
-		return d.token, nil
-	}
-	d.at = d.offset()
-	t, err := d.dec.Token()
+// wrong says that a value is of another kind.
+func (v value) wrong(want string) error {
+	hint := ""
 	switch {
-	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
-		return nil, &Error{Field: field, Offset: d.at, What: "not JSON: it ends too early", hint: "write {} when nothing is to be set"}
-	case err != nil:
-		return nil, &Error{Field: field, Offset: d.at, What: "not JSON: " + err.Error()}
-	}
-	if s, ok := t.(string); ok && strings.ContainsRune(s, utf8.RuneError) {
-		return nil, &Error{Field: field, Offset: d.at, What: "the text holds half a character (U+FFFD)", hint: "write the character itself"}
-	}
-	return t, nil
-}
-
-func (d *decoder) wrong(field string, t json.Token, want string) error {
-	var got, hint string
-	switch t := t.(type) {
-	case nil:
-		got, hint = "null", "leave the field out"
-		if want == "a list" {
-			hint = "leave the field out, or write []"
-		}
-	case string:
-		got = strconv.Quote(t)
-	default:
-		got = fmt.Sprint(t)
-	}
-	if want == "a list" && hint == "" {
+	case v.Kind == jsontree.Null && want == "a list":
+		hint = "leave the field out, or write []"
+	case v.Kind == jsontree.Null:
+		hint = "leave the field out"
+	case want == "a list":
 		hint = `write ["…"]`
 	}
-	return &Error{Field: field, Offset: d.at, What: got + " stands where " + want + " is needed", hint: hint}
+	return &Error{Field: v.field, Offset: v.At, What: v.Show() + " stands where " + want + " is needed", hint: hint}
 }
 
 // optional reads null as a field that is not there.
-func (d *decoder) optional(read func(string) error) func(string) error {
-	return func(field string) error {
-		t, err := d.peek(field)
-		if err == nil && t == nil {
-			_, err = d.next(field)
-			return err
+func (*decoder) optional(read reader) reader {
+	return func(v value) error {
+		if v.Kind == jsontree.Null {
+			return nil
 		}
-		if err != nil {
-			return err
-		}
-		return read(field)
+		return read(v)
 	}
 }
 
 // object reads an object. Fields of foreign are read, too, but no hint names them.
-func (d *decoder) object(field string, known fields, foreign ...fields) error {
-	return d.members(field, func(name, sub string) error {
+func (d *decoder) object(v value, known fields, foreign ...fields) error {
+	return d.members(v, func(name string, v value) error {
 		read, ok := known[name]
 		for _, more := range foreign {
 			if !ok {
@@ -112,142 +73,101 @@ func (d *decoder) object(field string, known fields, foreign ...fields) error {
 			}
 		}
 		if !ok {
-			return &Error{Field: sub, Offset: d.at, What: "there is no such setting", hint: nearest(name, known)}
+			return &Error{Field: v.field, Offset: v.key, What: "there is no such setting", hint: nearest(name, known)}
 		}
-		return read(sub)
+		return read(v)
 	})
 }
 
-func (d *decoder) members(field string, read func(name, field string) error) error {
-	t, err := d.next(field)
-	if err != nil {
-		return err
+func (*decoder) members(v value, read func(name string, v value) error) error {
+	if v.Kind != jsontree.Object {
+		return v.wrong("an object")
 	}
-	if t != json.Delim('{') {
-		return d.wrong(field, t, "an object")
-	}
-	seen := map[string]bool{}
-	for d.dec.More() {
-		t, err := d.next(field)
-		if err != nil {
-			return err
+	for i := range v.Members {
+		m := &v.Members[i]
+		field := m.Key
+		if v.field != "" {
+			field = v.field + "." + m.Key
 		}
-		name, _ := t.(string)
-		sub := name
-		if field != "" {
-			sub = field + "." + name
-		}
-		if seen[name] {
-			return &Error{Field: sub, Offset: d.at, What: "it stands here twice", hint: "keep one of them"}
-		}
-		seen[name] = true
-		if err := read(name, sub); err != nil {
+		if err := read(m.Key, value{&m.Value, field, m.At}); err != nil {
 			return err
 		}
 	}
-	_, err = d.next(field)
-	return err
+	return nil
 }
 
-func (d *decoder) list(into *[]string, check entry) func(string) error {
-	return func(field string) error {
-		t, err := d.next(field)
-		if err != nil {
-			return err
+func (d *decoder) list(into *[]string, check entry) reader {
+	return func(v value) error {
+		if v.Kind != jsontree.List {
+			return v.wrong("a list")
 		}
-		if t != json.Delim('[') {
-			return d.wrong(field, t, "a list")
-		}
-		out := []string{}
-		for d.dec.More() {
-			text, err := d.text(fmt.Sprintf("%s[%d]", field, len(out)), check)
-			if err != nil {
+		out := make([]string, len(v.Items))
+		for i := range v.Items {
+			item := value{&v.Items[i], fmt.Sprintf("%s[%d]", v.field, i), v.Items[i].At}
+			if err := d.text(&out[i], check)(item); err != nil {
 				return err
 			}
-			out = append(out, text)
 		}
 		*into = out
-		_, err = d.next(field)
-		return err
+		return nil
 	}
 }
 
-func (d *decoder) listPointer(into **[]string, check entry) func(string) error {
-	return func(field string) error {
+func (d *decoder) listPointer(into **[]string, check entry) reader {
+	return func(v value) error {
 		var list []string
-		err := d.list(&list, check)(field)
+		err := d.list(&list, check)(v)
 		*into = &list
 		return err
 	}
 }
 
-func (d *decoder) text(field string, check entry) (string, error) {
-	t, err := d.next(field)
-	if err != nil {
-		return "", err
-	}
-	s, ok := t.(string)
-	if !ok {
-		return "", d.wrong(field, t, "a text")
-	}
-	if what, hint := check(s); what != "" {
-		return "", &Error{Field: field, Offset: d.at, What: what, hint: hint}
-	}
-	return s, nil
-}
-
-func (d *decoder) flag(into *bool) func(string) error {
-	return func(field string) error {
-		t, err := d.next(field)
-		if err != nil {
-			return err
+func (*decoder) text(into *string, check entry) reader {
+	return func(v value) error {
+		if v.Kind != jsontree.Text {
+			return v.wrong("a text")
 		}
-		b, ok := t.(bool)
-		if !ok {
-			return d.wrong(field, t, "true or false")
+		if what, hint := check(v.Text); what != "" {
+			return &Error{Field: v.field, Offset: v.At, What: what, hint: hint}
 		}
-		*into = b
+		*into = v.Text
 		return nil
 	}
 }
 
-func (d *decoder) flagPointer(into **bool) func(string) error {
-	return func(field string) error {
+func (*decoder) flag(into *bool) reader {
+	return func(v value) error {
+		if v.Kind != jsontree.Bool {
+			return v.wrong("true or false")
+		}
+		*into = v.Text == "true"
+		return nil
+	}
+}
+
+func (d *decoder) flagPointer(into **bool) reader {
+	return func(v value) error {
 		*into = new(bool)
-		return d.flag(*into)(field)
+		return d.flag(*into)(v)
 	}
 }
 
 // once reads a field that says the same as others in the same block may.
-func (d *decoder) once(setting string, read func(string) error) func(string) error {
-	return func(field string) error {
+func (d *decoder) once(setting string, read reader) reader {
+	return func(v value) error {
 		if other, ok := d.said[setting]; ok {
-			return &Error{Field: field, Offset: d.at, What: "it says the same as " + other + ", which stands here, too", hint: "keep one of them"}
+			return &Error{Field: v.field, Offset: v.key, What: "it says the same as " + other + ", which stands here, too", hint: "keep one of them"}
 		}
-		d.said[setting] = field
-		return read(field)
+		d.said[setting] = v.field
+		return read(v)
 	}
 }
 
-// peek returns the next token and leaves it there.
-func (d *decoder) peek(field string) (json.Token, error) {
-	t, err := d.next(field)
-	if err == nil {
-		d.token, d.peeked = t, true
-	}
-	return t, err
-}
-
-func (d *decoder) port(into **int) func(string) error {
-	return func(field string) error {
-		t, err := d.next(field)
-		if err != nil {
-			return err
-		}
-		n, _ := t.(json.Number)
-		port, err := strconv.Atoi(n.String())
-		if err != nil || port < 1 || port > 65535 {
-			return d.wrong(field, t, "a port (1 to 65535)")
+func (*decoder) port(into **int) reader {
+	return func(v value) error {
+		port, err := strconv.Atoi(v.Text)
+		if v.Kind != jsontree.Number || err != nil || port < 1 || port > 65535 {
+			return v.wrong("a port (1 to 65535)")
 		}
 		*into = &port
 		return nil

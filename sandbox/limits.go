@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/holdfast-dev/holdfast/internal/jsontree"
 )
 
 // The least that a command can be started with.
@@ -103,38 +105,34 @@ func tooLarge[T int | float64](v, most T, unit string) string {
 	return ""
 }
 
-func (d *decoder) limits(field string, s *Settings) error {
+func (d *decoder) limits(v value, s *Settings) error {
 	l := &Limits{}
 	s.Limits = l
-	return d.object(field, fields{
-		"cpu":         limit(d, readCPU, "a number of processors such as 1.5", &l.CPU, minCPU, maxCPU),
-		"memory":      limit(d, readBytes, wantBytes, &l.Memory, minMemory, math.MaxInt64),
-		"pids":        limit(d, readCount, "a number of processes such as 200", &l.Pids, minPids, maxPids),
-		"fileSize":    limit(d, readBytes, wantBytes, &l.FileSize, minFileSize, math.MaxInt64),
-		"wallTime":    limit(d, readTime, `a time such as "30s"`, &l.WallTime, minWallTime, math.MaxInt64),
-		"outputBytes": limit(d, readBytes, wantBytes, &l.OutputBytes, minOutput, math.MaxInt64),
+	return d.object(v, fields{
+		"cpu":         limit(readCPU, "a number of processors such as 1.5", &l.CPU, minCPU, maxCPU),
+		"memory":      limit(readBytes, wantBytes, &l.Memory, minMemory, math.MaxInt64),
+		"pids":        limit(readCount, "a number of processes such as 200", &l.Pids, minPids, maxPids),
+		"fileSize":    limit(readBytes, wantBytes, &l.FileSize, minFileSize, math.MaxInt64),
+		"wallTime":    limit(readTime, `a time such as "30s"`, &l.WallTime, minWallTime, math.MaxInt64),
+		"outputBytes": limit(readBytes, wantBytes, &l.OutputBytes, minOutput, math.MaxInt64),
 	})
 }
 
 const wantBytes = `a number of bytes, or a text such as "512MiB"`
 
 // limit reads one limit and holds it to its bounds.
-func limit[T int | int64 | float64 | time.Duration](d *decoder, read func(json.Token) (T, bool), want string, into *T, least, most T) func(string) error {
-	return func(field string) error {
-		t, err := d.next(field)
-		if err != nil {
-			return err
-		}
-		v, ok := read(t)
+func limit[T int | int64 | float64 | time.Duration](read func(n *jsontree.Node) (T, bool), want string, into *T, least, most T) reader {
+	return func(v value) error {
+		got, ok := read(v.Node)
 		switch {
 		case !ok:
-			return d.wrong(field, t, want)
-		case v < least:
-			return &Error{Field: field, Offset: d.at, What: fmt.Sprintf("%v is less than a command needs", t), hint: fmt.Sprintf("write at least %s, or leave it out for no limit", written(least))}
-		case v > most:
-			return &Error{Field: field, Offset: d.at, What: fmt.Sprintf("%v is more than there can be", t), hint: fmt.Sprintf("write at most %v, or leave it out for no limit", most)}
+			return v.wrong(want)
+		case got < least:
+			return &Error{Field: v.field, Offset: v.At, What: v.Text + " is less than a command needs", hint: fmt.Sprintf("write at least %s, or leave it out for no limit", written(least))}
+		case got > most:
+			return &Error{Field: v.field, Offset: v.At, What: v.Text + " is more than there can be", hint: fmt.Sprintf("write at most %v, or leave it out for no limit", most)}
 		}
-		*into = v
+		*into = got
 		return nil
 	}
 }
@@ -151,28 +149,19 @@ func written[T int | int64 | float64 | time.Duration](v T) string {
 	}
 }
 
-func readCPU(t json.Token) (float64, bool) {
-	n, ok := t.(json.Number)
-	if !ok {
-		return 0, false
-	}
-	v, err := n.Float64()
-	return v, err == nil
+func readCPU(n *jsontree.Node) (float64, bool) {
+	v, err := strconv.ParseFloat(n.Text, 64)
+	return v, err == nil && n.Kind == jsontree.Number
 }
 
-func readCount(t json.Token) (int, bool) {
-	n, ok := t.(json.Number)
-	if !ok {
-		return 0, false
-	}
-	v, err := strconv.Atoi(n.String())
-	return v, err == nil
+func readCount(n *jsontree.Node) (int, bool) {
+	v, err := strconv.Atoi(n.Text)
+	return v, err == nil && n.Kind == jsontree.Number
 }
 
-func readTime(t json.Token) (time.Duration, bool) {
-	text, _ := t.(string)
-	v, err := time.ParseDuration(text)
-	return v, err == nil
+func readTime(n *jsontree.Node) (time.Duration, bool) {
+	v, err := time.ParseDuration(n.Text)
+	return v, err == nil && n.Kind == jsontree.Text
 }
 
 // units are what a number of bytes may end with; the longer before the shorter.
@@ -183,14 +172,14 @@ var units = []struct {
 	{"KiB", 1 << 10}, {"MiB", 1 << 20}, {"GiB", 1 << 30}, {"TiB", 1 << 40}, {"kB", 1e3}, {"KB", 1e3}, {"MB", 1e6}, {"GB", 1e9}, {"TB", 1e12}, {"B", 1},
 }
 
-func readBytes(t json.Token) (int64, bool) {
-	switch t := t.(type) {
-	case json.Number:
-		v, err := t.Int64()
+func readBytes(n *jsontree.Node) (int64, bool) {
+	switch n.Kind {
+	case jsontree.Number:
+		v, err := strconv.ParseInt(n.Text, 10, 64)
 		return v, err == nil
-	case string:
+	case jsontree.Text:
 		for _, u := range units {
-			if number, ok := strings.CutSuffix(t, u.name); ok {
+			if number, ok := strings.CutSuffix(n.Text, u.name); ok {
 				return scale(strings.TrimSuffix(number, " "), u.bytes)
 			}
 		}

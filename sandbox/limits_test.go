@@ -71,7 +71,7 @@ func TestDecodeLimitsRefuses(t *testing.T) {
 		{`{"wallTime": "1ms"}`, "limits.wallTime", "less than", "100ms"},
 		{`{"wallTime": "-1h"}`, "limits.wallTime", "less than", ""},
 		{`{"outputBytes": 0}`, "limits.outputBytes", "less than", "1KiB"},
-		{`{"pids": 64, "pids": 65}`, "limits.pids", "twice", ""},
+		{`{"pids": 64, "pids": 65}`, "", `"pids" stands here twice`, ""},
 	} {
 		_, err := Decode([]byte(`{"limits": ` + tt.in + `}`))
 		e, ok := errors.AsType[*Error](err)
