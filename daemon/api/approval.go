@@ -6,17 +6,9 @@ import (
 	"github.com/holdfast-dev/holdfast/approval"
 )
 
-// State is where a question stands.
+// State is where a question stands: pending, approved, denied, expired (its time ran out), or
+// cancelled (its run ended without an answer).
 type State string
-
-// The states of a question.
-const (
-	StatePending   State = "pending"
-	StateApproved  State = "approved"
-	StateDenied    State = "denied"
-	StateExpired   State = "expired"   // its time ran out
-	StateCancelled State = "cancelled" // its run ended without an answer
-)
 
 // Approval is a question, and its answer when it has one.
 type Approval struct {

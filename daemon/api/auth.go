@@ -16,9 +16,6 @@ const (
 	ScopeAdmin   Scope = "admin"   // delete, tokens, login links, and all of the above
 )
 
-// Scopes lists all scopes, the narrowest first.
-func Scopes() []Scope { return []Scope{ScopeRead, ScopeRun, ScopeApprove, ScopeAdmin} }
-
 // Token is a bearer token without its secret.
 type Token struct {
 	ID      string     `json:"id"`

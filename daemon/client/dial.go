@@ -36,7 +36,7 @@ type Options struct {
 const patience = 10 * time.Second
 
 // Dial finds the daemon and asks it what it is. [ErrNone] when no daemon is there,
-// *[VersionError] when it is one of another protocol, *[api.Problem] when it lets nobody in
+// an error with a hint when it speaks another protocol, *[api.Problem] when it lets nobody in
 // with this credential, and *[Error] when it does not answer. The caller closes the client.
 func Dial(ctx context.Context, o *Options) (*Client, error) {
 	var opt Options
@@ -68,7 +68,7 @@ func Dial(ctx context.Context, o *Options) (*Client, error) {
 	}
 	if c.info.Protocol != protocol {
 		c.Close()
-		return nil, &VersionError{Place: c.place, Version: c.info.Version, Protocol: c.info.Protocol}
+		return nil, &versionError{Place: c.place, Version: c.info.Version, Protocol: c.info.Protocol}
 	}
 	return c, nil
 }

@@ -28,19 +28,19 @@ func (e *Error) Unwrap() error { return e.Err }
 // Hint says what to do about it.
 func (e *Error) Hint() string { return "holdfast daemon status" }
 
-// VersionError says that the daemon speaks another version of the interface.
-type VersionError struct {
+// versionError says that the daemon speaks another version of the interface.
+type versionError struct {
 	Place    string
 	Version  string // of the daemon's program
 	Protocol int    // that it speaks
 }
 
-func (e *VersionError) Error() string {
+func (e *versionError) Error() string {
 	return fmt.Sprintf("the daemon at %s is of version %s and speaks protocol %d, this program speaks %d", e.Place, e.Version, e.Protocol, protocol)
 }
 
 // Hint says what to do about it.
-func (e *VersionError) Hint() string {
+func (e *versionError) Hint() string {
 	return "start it again with this program (holdfast daemon stop), or go without it: --no-daemon"
 }
 

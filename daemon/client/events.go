@@ -17,29 +17,21 @@ import (
 	"github.com/holdfast-dev/holdfast/event"
 )
 
-// EventKind is what an [Event] is.
-type EventKind string
-
-// The kinds of events.
-const (
-	EventRecord   EventKind = "record"    // a record; Seq is its number
-	EventDelta    EventKind = "delta"     // of an agent, on no record
-	EventGap      EventKind = "gap"       // deltas were lost: what was provisional is void
-	EventCaughtUp EventKind = "caught_up" // what was on record was told
-	EventLost     EventKind = "lost"      // the connection; it is tried again when the loop goes on
-	EventDeleted  EventKind = "deleted"   // the session is gone: the last event
-)
-
-// Event is one thing that a session says.
+// Event is one thing that a session says: a record, a delta of an agent (only Events), or one of
+// Gap, CaughtUp, Lost and Deleted.
 type Event struct {
-	Kind   EventKind
-	Seq    int64       // of the record; of the last one told, otherwise
-	Record *api.Record // of a record
+	Seq    int64       // of the record; otherwise of the last record before
+	Record *api.Record // nil for everything else
 	Agent  string      // of a delta: the agent's name
 	// Events are what the run tells by a record, which may be nothing, or by a delta.
 	Events []event.Event
-	Status api.Status // of caught_up: the run's
-	Err    error      // of lost: why; of a record: why its events cannot be read
+
+	Gap      bool       // deltas were lost: what was provisional is void
+	CaughtUp bool       // all that was on record before has been told
+	Status   api.Status // of the run, with CaughtUp
+	Deleted  bool       // the session is gone: this is the last event
+	Lost     bool       // the connection is gone; the loop connects again when it continues
+	Err      error      // with Lost: why; of a record: why its events cannot be read
 }
 
 // Limits of a stream.
@@ -75,7 +67,7 @@ func (c *Client) Events(ctx context.Context, id string, after int64) iter.Seq2[*
 			if s.told > before {
 				wait = firstWait
 			}
-			if !yield(&Event{Kind: EventLost, Seq: s.last, Err: err}, nil) {
+			if !yield(&Event{Lost: true, Seq: s.last, Err: err}, nil) {
 				return
 			}
 			s.lost = true
@@ -131,7 +123,7 @@ func (s *stream) connect(ctx context.Context) error {
 	if s.lost {
 		s.lost = false
 		s.reader.gap()
-		if !s.tell(&Event{Kind: EventGap, Seq: s.last}) {
+		if !s.tell(&Event{Gap: true, Seq: s.last}) {
 			return nil
 		}
 	}
@@ -148,7 +140,7 @@ func (s *stream) connect(ctx context.Context) error {
 		if f.event == "shutdown" {
 			return &Error{Op: "events of " + s.id, Place: s.c.place, Err: errEnded}
 		}
-		if f.event == string(EventRecord) && skip > 0 {
+		if f.event == frameRecord && skip > 0 {
 			skip--
 			s.passed(f.id)
 			continue
@@ -163,7 +155,7 @@ func (s *stream) connect(ctx context.Context) error {
 		if e != nil && !s.tell(e) {
 			return nil
 		}
-		if f.event == string(EventRecord) {
+		if f.event == frameRecord {
 			s.part++
 		}
 		s.passed(f.id)
@@ -179,11 +171,14 @@ func (s *stream) passed(id string) {
 
 func (s *stream) tell(e *Event) bool {
 	s.told++
-	if !s.yield(e, nil) || e.Kind == EventDeleted {
+	if !s.yield(e, nil) || e.Deleted {
 		s.done = true
 	}
 	return !s.done
 }
+
+// frameRecord is the event of a frame with a record.
+const frameRecord = "record"
 
 // frame is one event of a stream as it came.
 type frame struct {
@@ -260,18 +255,18 @@ func (r *frames) line(size *int) ([]byte, error) {
 
 // decode makes an event of a frame; nil for what this version does not know.
 func decode(f frame) (*Event, error) {
-	e := &Event{Kind: EventKind(f.event)}
+	e := &Event{}
 	if f.data == nil {
 		return nil, nil //nolint:nilnil // an id alone says only how far the daemon has read
 	}
 	var err error
-	switch e.Kind {
-	case EventRecord:
+	switch f.event {
+	case frameRecord:
 		e.Record = new(api.Record)
 		if err = json.Unmarshal(f.data, e.Record); err == nil {
 			e.Seq = e.Record.Seq
 		}
-	case EventDelta:
+	case "delta":
 		var d struct {
 			Seq   int64           `json:"seq"`
 			Agent string          `json:"agent"`
@@ -286,13 +281,14 @@ func decode(f frame) (*Event, error) {
 			return nil, nil //nolint:nilerr,nilnil // a delta of a later version is no loss
 		}
 		e.Events = []event.Event{told}
-	case EventGap, EventCaughtUp, EventDeleted:
+	case "gap", "caught_up", "deleted":
 		var d struct {
 			Seq    int64      `json:"seq"`
 			Status api.Status `json:"status"`
 		}
 		if err = json.Unmarshal(f.data, &d); err == nil {
 			e.Seq, e.Status = d.Seq, d.Status
+			e.Gap, e.CaughtUp, e.Deleted = f.event == "gap", f.event == "caught_up", f.event == "deleted"
 		}
 	default:
 		return nil, nil //nolint:nilnil // of a later version

@@ -65,7 +65,7 @@ func TestSlowIsNotSilent(t *testing.T) {
 					if err != nil {
 						t.Fatal(err)
 					}
-					if e.Kind == EventLost {
+					if e.Lost {
 						t.Fatalf("lost after %v: %v", seqs, e.Err)
 					}
 					seqs = append(seqs, e.Seq)
@@ -87,7 +87,7 @@ func TestSilenceIsALostConnection(t *testing.T) {
 		way := &dripping{text: twoRecords, pause: silence + time.Second}
 		cl := &Client{http: &http.Client{Transport: way}, base: "http://holdfast", place: "here"}
 		for e, err := range cl.Events(t.Context(), "s", 0) {
-			if err != nil || e.Kind != EventLost || !strings.Contains(e.Err.Error(), "nothing came for") {
+			if err != nil || !e.Lost || !strings.Contains(e.Err.Error(), "nothing came for") {
 				t.Fatalf("%+v %v", e, err)
 			}
 			break

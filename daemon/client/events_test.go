@@ -60,16 +60,22 @@ func until(t *testing.T, c *client.Client, after int64, last string) (told []str
 		if err != nil {
 			t.Fatal(err)
 		}
-		switch e.Kind {
-		case client.EventRecord:
+		switch {
+		case e.Record != nil:
 			told = append(told, e.Record.ID)
 			if e.Record.ID == last {
 				return told
 			}
-		case client.EventDelta:
+		case len(e.Events) > 0:
 			told = append(told, e.Events[0].(event.Notice).Text)
+		case e.Lost:
+			told = append(told, "lost")
+		case e.Gap:
+			told = append(told, "gap")
+		case e.CaughtUp:
+			told = append(told, "caught_up")
 		default:
-			told = append(told, string(e.Kind))
+			t.Errorf("told %+v", e)
 		}
 	}
 	t.Fatalf("it ended after %v", told)
@@ -166,7 +172,7 @@ func TestEventsEnd(t *testing.T) {
 	}
 	gone, _ := script(t, "event: deleted\ndata: {}\n\n")
 	for e, err := range gone.Events(t.Context(), "s", 0) {
-		if err != nil || e.Kind != client.EventDeleted {
+		if err != nil || !e.Deleted {
 			t.Errorf("%v, %v", e, err)
 		}
 	}

@@ -32,7 +32,7 @@ func ExampleDial() {
 			fmt.Println(err)
 			return
 		}
-		if e.Kind == client.EventRecord {
+		if e.Record != nil {
 			fmt.Println(e.Seq, e.Record.Kind)
 		}
 	}

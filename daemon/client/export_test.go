@@ -16,3 +16,6 @@ func ReadFrames(r io.Reader) {
 		_, _ = decode(f)
 	}
 }
+
+// VersionError is the error for a daemon of another protocol.
+type VersionError = versionError

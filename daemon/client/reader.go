@@ -24,14 +24,13 @@ type answer struct {
 
 // read fills in the events of e, and reports whether there is anything to tell.
 func (r *reader) read(e *Event) bool {
-	switch e.Kind {
-	case EventRecord:
+	switch {
+	case e.Record != nil:
 		r.record(e)
-	case EventDelta:
-		return r.delta(e.Agent, e.Events[0])
-	case EventGap:
+	case e.Gap:
 		r.gap()
-	case EventCaughtUp, EventLost, EventDeleted:
+	case len(e.Events) > 0:
+		return r.delta(e.Agent, e.Events[0])
 	}
 	return true
 }

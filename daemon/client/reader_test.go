@@ -24,13 +24,13 @@ func aRun(t *testing.T) (list []*Event) {
 			t.Fatal(err)
 		}
 		seq++
-		list = append(list, &Event{Kind: EventRecord, Seq: seq, Record: &api.Record{Seq: seq, Kind: kind, Payload: b}})
+		list = append(list, &Event{Seq: seq, Record: &api.Record{Seq: seq, Kind: kind, Payload: b}})
 	}
 	item := func(it transcript.Item) {
 		put(session.KindItem, session.ItemDraft(transcript.MustEncode(it), false, nil).Payload)
 	}
 	delta := func(e event.Event) {
-		list = append(list, &Event{Kind: EventDelta, Agent: "agent", Events: []event.Event{e}})
+		list = append(list, &Event{Agent: "agent", Events: []event.Event{e}})
 	}
 	put(session.KindOpened, session.Opened{SessionID: "s"})
 	put(record.KindRunEvent, json.RawMessage(`{"event":"started","opened":{"type":"session_opened","id":"s","created":true}}`))
@@ -85,12 +85,12 @@ func TestEventsOfARun(t *testing.T) {
 		var list []*Event
 		lost := false
 		for _, e := range aRun(t) {
-			if e.Kind == EventDelta && seed > 0 && rng.IntN(4) == 0 {
+			if e.Record == nil && seed > 0 && rng.IntN(4) == 0 {
 				lost = true
 				continue
 			}
 			if lost { // as the daemon tells it
-				list, lost = append(list, &Event{Kind: EventGap}, &Event{Kind: EventCaughtUp}), false
+				list, lost = append(list, &Event{Gap: true}, &Event{CaughtUp: true}), false
 			}
 			list = append(list, e)
 		}
@@ -135,7 +135,7 @@ func TestBadRecord(t *testing.T) {
 	for kind, payload := range map[session.Kind]string{
 		session.KindItem: `{"item":5}`, record.KindDecision: `[]`, record.KindToolStarted: `1`, record.KindPolicyChanged: `[]`, record.KindRunEvent: `[]`,
 	} {
-		e := &Event{Kind: EventRecord, Record: &api.Record{Seq: 7, Kind: kind, Payload: []byte(payload)}}
+		e := &Event{Record: &api.Record{Seq: 7, Kind: kind, Payload: []byte(payload)}}
 		if !r.read(e) || e.Err == nil || !strings.Contains(e.Err.Error(), "record 7") {
 			t.Errorf("%s %s: %v", kind, payload, e.Err)
 		}
@@ -146,7 +146,7 @@ func TestBadRecord(t *testing.T) {
 func TestAnswersOfTwoAgents(t *testing.T) {
 	var list []*Event
 	delta := func(agent string, e event.Event) {
-		list = append(list, &Event{Kind: EventDelta, Agent: agent, Events: []event.Event{e}})
+		list = append(list, &Event{Agent: agent, Events: []event.Event{e}})
 	}
 	item := func(agent, text string) {
 		e := transcript.MustEncode(transcript.Item{ID: "i", Role: transcript.RoleAssistant, Parts: []transcript.Part{transcript.Text{Text: text}}})
@@ -154,7 +154,7 @@ func TestAnswersOfTwoAgents(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		list = append(list, &Event{Kind: EventRecord, Record: &api.Record{Session: "s." + agent, Agent: agent, Kind: session.KindItem, Payload: b}})
+		list = append(list, &Event{Record: &api.Record{Session: "s." + agent, Agent: agent, Kind: session.KindItem, Payload: b}})
 	}
 	delta("a", event.ModelStarted{})
 	delta("b", event.ModelStarted{})

@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/holdfast-dev/holdfast/daemon/api"
-	"github.com/holdfast-dev/holdfast/daemon/client"
 	"github.com/holdfast-dev/holdfast/internal/cli/run"
 	"github.com/holdfast-dev/holdfast/internal/compose"
 	"github.com/holdfast-dev/holdfast/internal/compose/tools"
@@ -85,10 +84,10 @@ func goBack(h *there) {
 		if err != nil {
 			h.t.Fatal(err)
 		}
-		if e.Kind == client.EventCaughtUp {
+		if e.CaughtUp {
 			break
 		}
-		if e.Kind != client.EventRecord || e.Record.Kind != session.KindItem {
+		if e.Record == nil || e.Record.Kind != session.KindItem {
 			continue
 		}
 		it, err := session.ReadItem(e.Record.Payload)

@@ -94,10 +94,10 @@ func (h *there) recorded() *runspec.Spec {
 		if err != nil {
 			h.t.Fatal(err)
 		}
-		if e.Kind == client.EventCaughtUp {
+		if e.CaughtUp {
 			break
 		}
-		if e.Kind == client.EventRecord && e.Record.Kind == record.KindRunEvent {
+		if e.Record != nil && e.Record.Kind == record.KindRunEvent {
 			var r wire.RunEvent
 			if err := json.Unmarshal(e.Record.Payload, &r); err != nil {
 				h.t.Fatal(err)

@@ -296,7 +296,7 @@ func (s *place) daemon() *seen {
 	followed.Go(func() { out.frames = s.follow(ws) })
 	for e, err := range d.Events(s.t.Context(), "s", 0) {
 		s.ok(err)
-		if e.Kind == client.EventRecord {
+		if e.Record != nil {
 			s.ok(e.Err)
 		}
 		for _, one := range e.Events {
@@ -309,7 +309,7 @@ func (s *place) daemon() *seen {
 			}
 		}
 		out.told = append(out.told, e.Events...)
-		if e.Kind == client.EventCaughtUp && e.Seq == 0 {
+		if e.CaughtUp && e.Seq == 0 {
 			_, err := d.StartRun(s.t.Context(), "s", s.spec.Prompt)
 			s.ok(err)
 		}
@@ -330,7 +330,7 @@ func (s *place) daemon() *seen {
 // ended reports whether an event ends the run.
 func (s *place) ended(e *client.Event) bool {
 	s.t.Helper()
-	if e.Kind != client.EventRecord || e.Record.Kind != record.KindRunEvent {
+	if e.Record == nil || e.Record.Kind != record.KindRunEvent {
 		return false
 	}
 	var r wire.RunEvent

@@ -121,7 +121,7 @@ func (a *service) redact(text string) string {
 // scopes are the scopes of a caller as the page and clients want them.
 func scopes(c auth.Caller) []api.Scope {
 	list := []api.Scope{}
-	for _, s := range api.Scopes() {
+	for _, s := range routes.Scopes() {
 		if c.May(s) && (!c.Agent || s == api.ScopeRead) {
 			list = append(list, s)
 		}

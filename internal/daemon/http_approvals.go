@@ -60,17 +60,17 @@ func (h homes) get(ctx context.Context, s *session.Sessions, id string) (session
 func (a *service) stateOf(q approval.Question, ans *approval.Answer) api.State {
 	switch {
 	case ans == nil && q.Expires != nil && !a.o.Sessions.Now().Before(*q.Expires):
-		return api.StateExpired
+		return routes.StateExpired
 	case ans == nil:
-		return api.StatePending
+		return routes.StatePending
 	case ans.Decision.Allows():
-		return api.StateApproved
+		return routes.StateApproved
 	case ans.By == "timeout":
-		return api.StateExpired
+		return routes.StateExpired
 	case ans.By == "nobody":
-		return api.StateCancelled
+		return routes.StateCancelled
 	}
-	return api.StateDenied
+	return routes.StateDenied
 }
 
 func (a *service) listApprovals(c *call) error {
@@ -82,7 +82,7 @@ func (a *service) listApprovals(c *call) error {
 	}
 	state := c.query["state"]
 	if c.accepts(routes.EventStream) {
-		if len(c.query) > 0 && (len(c.query) > 1 || state != string(api.StatePending)) {
+		if len(c.query) > 0 && (len(c.query) > 1 || state != string(routes.StatePending)) {
 			return refuse(outcome.Usage, "the stream tells the pending questions of all sessions", "leave the query out")
 		}
 		return a.streamApprovals(c)
@@ -90,7 +90,7 @@ func (a *service) listApprovals(c *call) error {
 	var list []api.Approval
 	var err error
 	switch {
-	case state == "" || state == string(api.StatePending):
+	case state == "" || state == string(routes.StatePending):
 		list, err = a.pending(c.ctx(), of)
 	case of == "":
 		return refuse(outcome.Usage, "state "+state+" is for one session", "session=ID")
@@ -143,7 +143,7 @@ func (a *service) pending(ctx context.Context, of string) ([]api.Approval, error
 		if err != nil {
 			return nil, err
 		}
-		if s.State == api.StatePending {
+		if s.State == routes.StatePending {
 			list = append(list, s)
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/holdfast-dev/holdfast/daemon/api"
+	"github.com/holdfast-dev/holdfast/internal/daemon/routes"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
 )
 
@@ -43,7 +44,7 @@ func (a *service) createToken(c *call) error {
 		return err
 	}
 	for _, s := range q.Scopes {
-		if !slices.Contains(api.Scopes(), s) {
+		if !slices.Contains(routes.Scopes(), s) {
 			return refuse(outcome.Usage, "there is no scope "+string(s), "read, run, approve, admin")
 		}
 	}

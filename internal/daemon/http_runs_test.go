@@ -42,14 +42,14 @@ func (w *site) status(id string, want api.Status) api.RunInfo {
 func TestRun(t *testing.T) {
 	w := newSite(t)
 	r, q := w.started("r1")
-	if r.RunID != "r1" || q.State != api.StatePending || q.RunID != "r1" || q.Title != "my run" || q.Run == "" || q.Tool != "Bash" {
+	if r.RunID != "r1" || q.State != routes.StatePending || q.RunID != "r1" || q.Title != "my run" || q.Run == "" || q.Tool != "Bash" {
 		t.Errorf("%+v\n%+v", r, q)
 	}
 	w.status("r1", api.StatusWaiting)
 	var got api.Approval
 	w.want(200, &got, "POST", "/v1/approvals/"+q.ID+"/decision",
 		`{"decision":"allow","message":"fine","digest":"`+q.Digest+`"}`, w.as(api.ScopeApprove))
-	if got.State != api.StateApproved || got.Answer.By != "approveer" || got.Answer.Via != "http" || got.Answer.Message != "fine" {
+	if got.State != routes.StateApproved || got.Answer.By != "approveer" || got.Answer.Via != "http" || got.Answer.Message != "fine" {
 		t.Errorf("%+v %+v", got, got.Answer)
 	}
 	r = w.status("r1", api.StatusCompleted)
@@ -57,7 +57,7 @@ func TestRun(t *testing.T) {
 		t.Errorf("%+v", r)
 	}
 	w.want(200, &got, "GET", "/v1/approvals/"+q.ID, "")
-	if got.State != api.StateApproved || got.Run != string(api.StatusCompleted) {
+	if got.State != routes.StateApproved || got.Run != string(api.StatusCompleted) {
 		t.Errorf("%+v", got)
 	}
 	w.want(200, &got, "GET", "/v1/approvals/"+q.ID+"?session=r1", "")
@@ -218,7 +218,7 @@ func TestDecideRefused(t *testing.T) {
 	w.status("r1", api.StatusCompleted)
 	_, q = w.started("r2")
 	w.want(200, &got, "POST", "/v1/approvals/"+q.ID+"/decision", `{"decision":"deny","stop":true}`)
-	if got.State != api.StateDenied || got.Answer.Decision != approval.Deny || !got.Answer.Stop {
+	if got.State != routes.StateDenied || got.Answer.Decision != approval.Deny || !got.Answer.Stop {
 		t.Errorf("%+v", got)
 	}
 }

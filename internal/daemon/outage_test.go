@@ -15,6 +15,7 @@ import (
 	"github.com/coder/websocket"
 
 	"github.com/holdfast-dev/holdfast/daemon/api"
+	"github.com/holdfast-dev/holdfast/internal/daemon/routes"
 	"github.com/holdfast-dev/holdfast/internal/daemon/wire"
 	"github.com/holdfast-dev/holdfast/session"
 )
@@ -226,13 +227,13 @@ func TestAnswerContinues(t *testing.T) {
 		t.Errorf("without the scope run: %d", status)
 	}
 	token := w.token(api.ScopeRun, api.ScopeApprove)
-	if status, a := decide(token, ""); status != http.StatusOK || a.State != api.StateApproved || a.Run != string(api.StatusInterrupted) {
+	if status, a := decide(token, ""); status != http.StatusOK || a.State != routes.StateApproved || a.Run != string(api.StatusInterrupted) {
 		t.Errorf("%d %+v", status, a)
 	}
 	if ran := w.did(); len(ran) != 0 {
 		t.Errorf("ran %v", ran)
 	}
-	if status, a := decide(token, `,"continue":true`); status != http.StatusOK || a.State != api.StateApproved || a.Run == string(api.StatusInterrupted) {
+	if status, a := decide(token, `,"continue":true`); status != http.StatusOK || a.State != routes.StateApproved || a.Run == string(api.StatusInterrupted) {
 		t.Errorf("%d %+v", status, a)
 	}
 	w.eventually("it ran", func() bool { return len(w.did()) == 1 })

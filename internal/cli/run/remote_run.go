@@ -112,9 +112,9 @@ func (r *remoteRun) caughtUp(ctx context.Context, told <-chan toldEvent) error {
 				return r.gone(errors.New("its events ended"))
 			case e.err != nil:
 				return e.err
-			case e.event.Kind == client.EventLost:
+			case e.event.Lost:
 				return r.gone(e.event.Err)
-			case e.event.Kind == client.EventCaughtUp:
+			case e.event.CaughtUp:
 				return nil
 			}
 		case <-ctx.Done():
@@ -199,22 +199,22 @@ func (r *remoteRun) told(ctx, away context.Context, e toldEvent) (out outcome.Ou
 	if err := r.presence(e.event); err != nil {
 		return outcome.Of(err), true, err
 	}
-	if e.event.Kind == client.EventRecord && e.event.Err != nil {
+	if e.event.Record != nil && e.event.Err != nil {
 		return outcome.Failed, true, e.event.Err
 	}
 	if err := r.show(away, r.inOrder(e.event.Events)); err != nil {
 		return outcome.Of(err), true, err
 	}
 	switch {
-	case e.event.Kind == client.EventCaughtUp && r.prepared:
+	case e.event.CaughtUp && r.prepared:
 		r.prepared = false
 		if _, err := r.d.StartRun(ctx, r.target.id, r.request.Prompt); err != nil {
 			return outcome.Of(err), true, err
 		}
-	case e.event.Kind == client.EventDeleted:
+	case e.event.Deleted:
 		err := &outcome.Failure{Message: "the session was deleted", Result: outcome.NotFound, Cause: session.ErrNotFound}
 		return outcome.NotFound, true, err
-	case e.event.Kind == client.EventRecord && e.event.Record.Kind == record.KindRunEvent && e.event.Record.Payload != nil:
+	case e.event.Record != nil && e.event.Record.Kind == record.KindRunEvent && e.event.Record.Payload != nil:
 		return r.runEvent(ctx, away, e.event.Record.Payload)
 	}
 	return out, false, nil
@@ -242,7 +242,7 @@ func (r *remoteRun) inOrder(list []event.Event) []event.Event {
 // presence notes when the daemon goes away and comes back.
 func (r *remoteRun) presence(e *client.Event) error {
 	switch {
-	case e.Kind != client.EventLost:
+	case !e.Lost:
 		r.lostAt = time.Time{}
 	case r.lostAt.IsZero():
 		r.lostAt = time.Now()

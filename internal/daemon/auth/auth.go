@@ -22,6 +22,7 @@ import (
 
 	"github.com/holdfast-dev/holdfast/daemon/api"
 	"github.com/holdfast-dev/holdfast/internal/audit"
+	"github.com/holdfast-dev/holdfast/internal/daemon/routes"
 )
 
 // every is what the owner of the unix socket may, sorted.
@@ -49,7 +50,7 @@ func (c Caller) May(s api.Scope) bool {
 	if c.Agent && s != api.ScopeRead {
 		return false
 	}
-	return slices.Contains(c.Scopes, s) || slices.Contains(c.Scopes, api.ScopeAdmin) && slices.Contains(api.Scopes(), s)
+	return slices.Contains(c.Scopes, s) || slices.Contains(c.Scopes, api.ScopeAdmin) && slices.Contains(routes.Scopes(), s)
 }
 
 type callerKey struct{}

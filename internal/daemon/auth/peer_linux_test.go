@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"github.com/holdfast-dev/holdfast/daemon/api"
+	"github.com/holdfast-dev/holdfast/internal/daemon/routes"
 	"github.com/holdfast-dev/holdfast/internal/missing"
 )
 
@@ -103,7 +104,7 @@ func TestOwnAgent(t *testing.T) {
 		}
 	}
 	c := Caller{Scopes: []api.Scope{api.ScopeAdmin, api.ScopeApprove, api.ScopeRead, api.ScopeRun}, Agent: true}
-	for _, s := range api.Scopes() {
+	for _, s := range routes.Scopes() {
 		if c.May(s) != (s == api.ScopeRead) {
 			t.Errorf("an agent may %s: %t", s, c.May(s))
 		}

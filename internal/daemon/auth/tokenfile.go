@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/holdfast-dev/holdfast/daemon/api"
+	"github.com/holdfast-dev/holdfast/internal/daemon/routes"
 	"github.com/holdfast-dev/holdfast/internal/diskfile"
 	"github.com/holdfast-dev/holdfast/internal/jsontree"
 )
@@ -133,7 +134,7 @@ func (d tokenDoc) kept() (kept, error) {
 		return kept{}, errors.New("it has no id")
 	}
 	for _, s := range d.Scopes {
-		if !slices.Contains(api.Scopes(), s) {
+		if !slices.Contains(routes.Scopes(), s) {
 			return kept{}, fmt.Errorf("%q is not a scope", s)
 		}
 	}

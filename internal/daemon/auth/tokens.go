@@ -17,6 +17,7 @@ import (
 	"unicode"
 
 	"github.com/holdfast-dev/holdfast/daemon/api"
+	"github.com/holdfast-dev/holdfast/internal/daemon/routes"
 )
 
 // prefix lets scanners find secrets of ours in what leaks.
@@ -104,7 +105,7 @@ func (t *tokens) check(tok *api.Token) error {
 		return invalid("the token would have expired at %s", tok.Expires.Format(time.RFC3339))
 	}
 	for _, s := range tok.Scopes {
-		if !slices.Contains(api.Scopes(), s) {
+		if !slices.Contains(routes.Scopes(), s) {
 			return invalid("%q is not a scope", s).with("read, run, approve or admin")
 		}
 	}

@@ -7,8 +7,17 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/outcome"
 )
 
+// The states of a question.
+const (
+	StatePending   api.State = "pending"
+	StateApproved  api.State = "approved"
+	StateDenied    api.State = "denied"
+	StateExpired   api.State = "expired"
+	StateCancelled api.State = "cancelled"
+)
+
 func states() []string {
-	return []string{string(api.StatePending), string(api.StateApproved), string(api.StateDenied), string(api.StateExpired), string(api.StateCancelled)}
+	return []string{string(StatePending), string(StateApproved), string(StateDenied), string(StateExpired), string(StateCancelled)}
 }
 
 func approvalRoutes() []Route {

@@ -7,6 +7,11 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/outcome"
 )
 
+// Scopes lists all scopes, the narrowest first.
+func Scopes() []api.Scope {
+	return []api.Scope{api.ScopeRead, api.ScopeRun, api.ScopeApprove, api.ScopeAdmin}
+}
+
 // LoginCode is what a browser logs in with.
 type LoginCode struct {
 	Code string `json:"code"`

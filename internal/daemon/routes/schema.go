@@ -35,7 +35,7 @@ func newSchemas() *schemas {
 		reflect.TypeFor[approval.Decision](): enum(
 			string(approval.Allow), string(approval.Deny), string(approval.AllowSession), string(approval.DenySession),
 		),
-		reflect.TypeFor[api.Scope]():     enum(anyOf(api.Scopes())...),
+		reflect.TypeFor[api.Scope]():     enum(anyOf(Scopes())...),
 		reflect.TypeFor[api.Status]():    enum(anyOf(runStatuses())...),
 		reflect.TypeFor[policy.Mode]():   enum(anyOf(policy.Modes())...),
 		reflect.TypeFor[policy.Effect](): enum("", "allow", "deny", "ask"),
