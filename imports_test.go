@@ -62,6 +62,7 @@ var floors = map[string]int{
 	// the log, the rules, the model
 	"audit/secret":               1,
 	"internal/aimock":            1, // for tests
+	"internal/dialog":            1, // what a person is asked by tools, and answers
 	"internal/early":             1, // next to nothing: it must start before the libraries
 	"internal/listen":            1,
 	"internal/sandbox/kernel":    1,
@@ -244,7 +245,7 @@ var heavy = map[string][]string{
 	"github.com/hanwen/go-fuse":              {"internal/crashtest"},
 	"github.com/spf13":                       {"internal/cli", "internal/cli/command"}, // cobra and pflag
 	"github.com/goccy/go-yaml":               {"model/scripted", "internal/cli/policy", "internal/yamltree"},
-	"github.com/google/jsonschema-go":        {"tool", "approval", "runspec", "internal/daemon/wire", "internal/daemon/routes"}, // approval: what is filled in is to fit the schema that a server will check it by
+	"github.com/google/jsonschema-go":        {"tool", "internal/dialog", "runspec", "internal/daemon/wire", "internal/daemon/routes"}, // internal/dialog: what is filled in is to fit the schema that a server will check it by
 	"github.com/modelcontextprotocol/go-sdk": {"internal/tool/mcp", "internal/mcpserver"},
 	"golang.org/x/oauth2":                    {"internal/tool/mcp"},
 	"github.com/coder/websocket":             {"internal/daemon", "bench"},

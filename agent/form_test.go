@@ -11,6 +11,7 @@ import (
 	"github.com/holdfast-dev/holdfast/approval"
 	"github.com/holdfast-dev/holdfast/event"
 	"github.com/holdfast-dev/holdfast/hook"
+	"github.com/holdfast-dev/holdfast/internal/dialog"
 	"github.com/holdfast-dev/holdfast/internal/record"
 	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/session"
@@ -30,7 +31,7 @@ func filling(form string) probe {
 		if err != nil {
 			return tool.Text("no: " + err.Error()), nil //nolint:nilerr // the test reads it
 		}
-		content, err := approval.ReadForm(json.RawMessage(form), in)
+		content, err := dialog.ReadForm(json.RawMessage(form), in)
 		return tool.Text("filled in: " + string(content)), err
 	}}
 }

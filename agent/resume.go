@@ -331,7 +331,7 @@ func (a *Agent) askedElsewhere(ctx context.Context, o *session.RestoreOptions) e
 	}
 	m, err := a.opt.Sessions.Get(ctx, o.SessionID)
 	if err == nil && m.Owner != "" {
-		o.Asked, o.Answered, err = approval.Asked(ctx, a.opt.Sessions, m.Owner, m.ID)
+		o.Asked, o.Answered, err = askedInRun(ctx, a.opt.Sessions, m.Owner, m.ID)
 	}
 	if errors.Is(err, session.ErrNotFound) { // it is new, or its owner was deleted
 		return nil

@@ -9,6 +9,7 @@ import (
 
 	"github.com/holdfast-dev/holdfast/approval"
 	"github.com/holdfast-dev/holdfast/event"
+	"github.com/holdfast-dev/holdfast/internal/dialog"
 	"github.com/holdfast-dev/holdfast/internal/record"
 	"github.com/holdfast-dev/holdfast/internal/tool/optional"
 	"github.com/holdfast-dev/holdfast/policy"
@@ -228,7 +229,7 @@ func (d door) Requests(c *tool.Call) ([]policy.Request, error) {
 	if !r.Form || c.Asked == nil {
 		return nil, errors.New("what a running call asks for cannot be changed")
 	}
-	if _, err := approval.ReadForm(r.Input, c.Input); err != nil {
+	if _, err := dialog.ReadForm(r.Input, c.Input); err != nil {
 		return nil, err
 	}
 	r.Input = c.Input

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/holdfast-dev/holdfast/approval"
+	"github.com/holdfast-dev/holdfast/internal/dialog"
 	"github.com/holdfast-dev/holdfast/policy"
 )
 
@@ -110,7 +111,7 @@ func TestNewCutsWhatIsShown(t *testing.T) {
 
 // A question in words has nothing that could be held.
 func TestNewOfWords(t *testing.T) {
-	ask := policy.Request{Tool: approval.AskTool, Resource: approval.AskTool, Person: true}
+	ask := policy.Request{Tool: dialog.AskTool, Resource: dialog.AskTool, Person: true}
 	call := policy.Request{Tool: "mcp__s__t", Operation: policy.OpMCP, Resource: "s/t", Person: true}
 	for _, c := range []struct {
 		requests []policy.Request

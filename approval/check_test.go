@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/holdfast-dev/holdfast/approval"
+	"github.com/holdfast-dev/holdfast/internal/dialog"
 	"github.com/holdfast-dev/holdfast/policy"
 )
 
@@ -17,8 +18,8 @@ func TestCheckRefuses(t *testing.T) {
 	outside := question("q", "npm run test")
 	outside.Requests[0].Unsandboxed = true
 	several := approval.New([]policy.Request{command("a"), command("b")}, asked("u", "Bash"), approval.QuestionOptions{ID: "q"})
-	words := approval.New([]policy.Request{{Tool: approval.AskTool, Resource: approval.AskTool, Person: true}}, asked("u", approval.AskTool), approval.QuestionOptions{ID: "q"})
-	plan := approval.New([]policy.Request{{Tool: approval.PlanTool, Resource: approval.PlanTool, Person: true}}, asked("u", approval.PlanTool), approval.QuestionOptions{ID: "q"})
+	words := approval.New([]policy.Request{{Tool: dialog.AskTool, Resource: dialog.AskTool, Person: true}}, asked("u", dialog.AskTool), approval.QuestionOptions{ID: "q"})
+	plan := approval.New([]policy.Request{{Tool: dialog.PlanTool, Resource: dialog.PlanTool, Person: true}}, asked("u", dialog.PlanTool), approval.QuestionOptions{ID: "q"})
 	for name, c := range map[string]struct {
 		q    approval.Question
 		a    approval.Answer
@@ -51,7 +52,7 @@ func TestCheckRefuses(t *testing.T) {
 		"never outside":              {outside, approval.Answer{Decision: approval.DenySession}, "hint: allow or deny"},
 		"all questions answered":     {words, approval.Answer{Decision: approval.AllowSession}, "only a person decides about AskUserQuestion, each time"},
 		"no question any more":       {words, approval.Answer{Decision: approval.DenySession}, "no answer holds for the session; hint: allow or deny"},
-		"none of the tool's":         {words, approval.Answer{Decision: approval.DenySession, Scope: approval.AskTool}, "no answer holds for the session"},
+		"none of the tool's":         {words, approval.Answer{Decision: approval.DenySession, Scope: dialog.AskTool}, "no answer holds for the session"},
 		"no plan any more":           {plan, approval.Answer{Decision: approval.DenySession}, "only a person decides about ExitPlanMode"},
 		"several things, no scope":   {several, approval.Answer{Decision: approval.AllowSession}, "several things at once"},
 	} {

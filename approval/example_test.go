@@ -2,7 +2,6 @@ package approval_test
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"log"
@@ -123,25 +122,4 @@ func ExampleQuestion_Unchanged() {
 	q := approval.Question{Requests: []policy.Request{{Tool: "Edit", Operation: policy.OpWrite, Resource: "/app/a", Base: "absent"}}}
 	fmt.Println(q.Unchanged([]policy.Request{{Tool: "Edit", Operation: policy.OpWrite, Resource: "/app/a", Base: "8d96…"}}))
 	// Output: it is not what was approved: the content of /app/a has changed meanwhile
-}
-
-func ExampleForm_ProposeDefaults() {
-	f := &approval.Form{Server: "asker", Message: "Which seat?", Schema: json.RawMessage(`{"type":"object","required":["seat"],
-		"properties":{"seat":{"type":"string"},"rows":{"type":"integer","default":2}}}`)}
-	if err := f.ProposeDefaults(); err != nil {
-		fmt.Println(err)
-		return
-	}
-	asked, err := json.Marshal(f) // the input of a request with Form and Person
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	_, err = approval.ReadForm(asked, nil)
-	fmt.Println(f.Open(), err)
-	content, err := approval.ReadForm(asked, json.RawMessage(`{"content": {"seat": "1A", "rows": 3}}`))
-	fmt.Println(string(content), err)
-	// Output:
-	// [seat] "seat" is needed
-	// {"rows":3,"seat":"1A"} <nil>
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/holdfast-dev/holdfast/internal/dialog"
 	"github.com/holdfast-dev/holdfast/policy"
 )
 
@@ -37,8 +38,8 @@ func seats(t testing.TB, schema string) Question {
 
 func TestAFormIsFilledIn(t *testing.T) {
 	q := seats(t, seatSchema)
-	f := q.Form()
-	if f == nil || f.Server != "asker" || string(f.Content) != `{"rows":2}` || strings.Join(f.Open(), " ") != "days seat" {
+	f := dialog.FormOf(q.Requests[0].Input)
+	if !q.hasForm() || f == nil || f.Server != "asker" || string(f.Content) != `{"rows":2}` || strings.Join(f.Open(), " ") != "days seat" {
 		t.Fatalf("the form %+v, open %v", f, f.Open())
 	}
 	for given, want := range map[string]string{
@@ -48,28 +49,28 @@ func TestAFormIsFilledIn(t *testing.T) {
 		`{"content":null}`:                      `not an object`,
 		`{"content":{}}`:                        `"days" is needed; "seat" is needed`,
 		`{"content":{"seat":null,"days":null}}`: `"days" is needed; "seat" is needed`,
-		`{"content":{"seat":"1A","days":["mo"]},"message":"another"}`:                       `beside "content"`,
-		`{"content":{"seat":"1A","days":["mo"]},"more":1}`:                                  `beside "content"`,
-		`{"content":{"seat":"1A","days":["mo"],"who":"me"}}`:                                `"who" was not asked`,
-		`{"content":{"seat":1,"days":["mo"]}}`:                                              `"seat": want a text`,
-		`{"content":{"seat":"A1","days":["mo"]}}`:                                           `"seat": pattern`,
-		`{"content":{"seat":"1A","days":[]}}`:                                               `"days": minItems`,
-		`{"content":{"seat":"1A","days":["mo","we"]}}`:                                      `"days": want a list of some of "mo", "tu"`,
-		`{"content":{"seat":"1A","days":"mo"}}`:                                             `"days": want a list`,
-		`{"content":{"seat":"1A","days":["mo"],"rows":1.5}}`:                                `"rows": want a whole number`,
-		`{"content":{"seat":"1A","days":["mo"],"rows":0}}`:                                  `"rows": minimum`,
-		`{"content":{"seat":"1A","days":["mo"],"rows":"2"}}`:                                `"rows": want a number`,
-		`{"content":{"seat":"1A","days":["mo"],"price":0}}`:                                 `"price": exclusiveMinimum`,
-		`{"content":{"seat":"1A","days":["mo"],"quiet":"yes"}}`:                             `"quiet": want true or false`,
-		`{"content":{"seat":"1A","days":["mo"],"meal":"Apple"}}`:                            `"meal": want one of "a", "b"`,
-		`{"content":{"seat":"1A","days":["mo"],"class":"y"}}`:                               `"class": want one of "x"`,
-		`{"content":{"seat":"1A","days":["mo"],"mail":"me"}}`:                               `"mail": want an e-mail address`,
-		`{"content":{"seat":"1A","days":["mo"],"mail":"A <a@b.c>"}}`:                        `"mail": want an e-mail address`,
-		`{"content":{"seat":"1A","days":["mo"],"site":"b.c"}}`:                              `"site": want an address`,
-		`{"content":{"seat":"1A","days":["mo"],"on":"31.1.2026"}}`:                          `"on": want a date`,
-		`{"content":{"seat":"1A","days":["mo"],"at":"2026-01-31"}}`:                         `"at": want a date and time`,
-		`{"content":{"seat":"` + strings.Repeat("1", maxFormContent) + `A","days":["mo"]}}`: `at most`,
-		`{"content":{"seat":1,"days":"mo"}}`:                                                `"days": want a list of some of "mo", "tu"; "seat": want a text`,
+		`{"content":{"seat":"1A","days":["mo"]},"message":"another"}`:               `beside "content"`,
+		`{"content":{"seat":"1A","days":["mo"]},"more":1}`:                          `beside "content"`,
+		`{"content":{"seat":"1A","days":["mo"],"who":"me"}}`:                        `"who" was not asked`,
+		`{"content":{"seat":1,"days":["mo"]}}`:                                      `"seat": want a text`,
+		`{"content":{"seat":"A1","days":["mo"]}}`:                                   `"seat": pattern`,
+		`{"content":{"seat":"1A","days":[]}}`:                                       `"days": minItems`,
+		`{"content":{"seat":"1A","days":["mo","we"]}}`:                              `"days": want a list of some of "mo", "tu"`,
+		`{"content":{"seat":"1A","days":"mo"}}`:                                     `"days": want a list`,
+		`{"content":{"seat":"1A","days":["mo"],"rows":1.5}}`:                        `"rows": want a whole number`,
+		`{"content":{"seat":"1A","days":["mo"],"rows":0}}`:                          `"rows": minimum`,
+		`{"content":{"seat":"1A","days":["mo"],"rows":"2"}}`:                        `"rows": want a number`,
+		`{"content":{"seat":"1A","days":["mo"],"price":0}}`:                         `"price": exclusiveMinimum`,
+		`{"content":{"seat":"1A","days":["mo"],"quiet":"yes"}}`:                     `"quiet": want true or false`,
+		`{"content":{"seat":"1A","days":["mo"],"meal":"Apple"}}`:                    `"meal": want one of "a", "b"`,
+		`{"content":{"seat":"1A","days":["mo"],"class":"y"}}`:                       `"class": want one of "x"`,
+		`{"content":{"seat":"1A","days":["mo"],"mail":"me"}}`:                       `"mail": want an e-mail address`,
+		`{"content":{"seat":"1A","days":["mo"],"mail":"A <a@b.c>"}}`:                `"mail": want an e-mail address`,
+		`{"content":{"seat":"1A","days":["mo"],"site":"b.c"}}`:                      `"site": want an address`,
+		`{"content":{"seat":"1A","days":["mo"],"on":"31.1.2026"}}`:                  `"on": want a date`,
+		`{"content":{"seat":"1A","days":["mo"],"at":"2026-01-31"}}`:                 `"at": want a date and time`,
+		`{"content":{"seat":"` + strings.Repeat("1", 64<<10) + `A","days":["mo"]}}`: `at most`,
+		`{"content":{"seat":1,"days":"mo"}}`:                                        `"days": want a list of some of "mo", "tu"; "seat": want a text`,
 	} {
 		err := q.Check(Answer{Decision: Allow, Input: json.RawMessage(given)})
 		if given == "" {
@@ -88,7 +89,7 @@ func TestAFormIsFilledIn(t *testing.T) {
 		if err := q.Check(Answer{Decision: Allow, Input: json.RawMessage(given)}); err != nil {
 			t.Errorf("%s: %v", given, err)
 		}
-		if got, err := ReadForm(q.Requests[0].Input, json.RawMessage(given)); err != nil || string(got) != want {
+		if got, err := dialog.ReadForm(q.Requests[0].Input, json.RawMessage(given)); err != nil || string(got) != want {
 			t.Errorf("%s: %s, %v", given, got, err)
 		}
 	}
@@ -107,10 +108,10 @@ func TestAFormThatIsFilledInAlready(t *testing.T) {
 		`{"type":"object","required":["a"],"properties":{"a":{"type":"string","default":"1A"},"b":{"type":"string"}}}`: `{"a":"1A"}`,
 	} {
 		q := seats(t, schema)
-		if err := q.Check(Answer{Decision: Allow}); err != nil || q.Form().Open() != nil {
-			t.Errorf("%s: %v, open %v", schema, err, q.Form().Open())
+		if err := q.Check(Answer{Decision: Allow}); err != nil || dialog.FormOf(q.Requests[0].Input).Open() != nil {
+			t.Errorf("%s: %v, open %v", schema, err, dialog.FormOf(q.Requests[0].Input).Open())
 		}
-		if got, err := ReadForm(q.Requests[0].Input, nil); err != nil || string(got) != want {
+		if got, err := dialog.ReadForm(q.Requests[0].Input, nil); err != nil || string(got) != want {
 			t.Errorf("%s: %s, %v", schema, got, err)
 		}
 	}
@@ -120,7 +121,7 @@ func TestAFormThatIsFilledInAlready(t *testing.T) {
 func TestWhatLooksLikeAForm(t *testing.T) {
 	q := seats(t, seatSchema)
 	q.Requests[0].Form = false
-	if q.Form() != nil {
+	if q.hasForm() {
 		t.Error("a call with such an input is a form")
 	}
 	with, without := q.Requests[0], q.Requests[0]
@@ -135,87 +136,7 @@ func TestWhatLooksLikeAForm(t *testing.T) {
 	}
 }
 
-func TestSchemasThatCannotBeAsked(t *testing.T) {
-	many := map[string]any{}
-	for i := range maxFormFields + 1 {
-		many[strings.Repeat("x", i+1)] = map[string]string{"type": "string"}
-	}
-	list, err := json.Marshal(map[string]any{"properties": many})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, schema := range []string{
-		``, `[]`, `{"properties":{"a":null}}`, `{"properties":{"a":{"type":"array"}}}`, `{"properties":{"a":{"type":"object"}}}`, `{"properties":{"a":{"type":7}}}`, `{"properties":{"a":{"enum":[1]}}}`, `{"required":["a"]}`, string(list),
-		`{"properties":{"a":{"type":"string","pattern":"("}}}`, `{"properties":{"a":{"$ref":"https://example.com/x"}}}`,
-		`{"properties":{"a":{"type":"string","description":"` + strings.Repeat("x", maxFormSchema) + `"}}}`,
-	} {
-		if f, err := newForm("s", "m", json.RawMessage(schema)); err == nil {
-			t.Errorf("%.60s: %+v", schema, f)
-		}
-	}
-}
-
-func newForm(server, message string, schema json.RawMessage) (*Form, error) {
-	f := &Form{Server: server, Message: message, Schema: schema}
+func newForm(server, message string, schema json.RawMessage) (*dialog.Form, error) {
+	f := &dialog.Form{Server: server, Message: message, Schema: schema}
 	return f, f.ProposeDefaults()
-}
-
-func TestFormFields(t *testing.T) {
-	list, err := (&Form{Schema: json.RawMessage(seatSchema)}).Fields()
-	if err != nil || len(list) != 11 {
-		t.Fatal(list, err)
-	}
-	byName := map[string]Field{}
-	for _, f := range list {
-		byName[f.Name] = f
-	}
-	if f := byName["meal"]; f.Type != "choice" || len(f.Options) != 2 || f.Options[1] != (FieldOption{"b", "Bread"}) {
-		t.Errorf("%+v", f)
-	}
-	if f := byName["days"]; f.Type != "choices" || len(f.Options) != 2 || !f.Required {
-		t.Errorf("%+v", f)
-	}
-	if f := byName["class"]; f.Type != "choice" || f.Options[0].Title != "First" {
-		t.Errorf("%+v", f)
-	}
-}
-
-func TestSecretive(t *testing.T) {
-	for text, want := range map[string]bool{
-		"password": true, "api_key": true, "API-Key": true, "accessToken": true, "client secret": true, "pin": true,
-		"name": false, "keyboard": false, "pineapple": false, "monkey": false,
-	} {
-		if secretive(text) != want {
-			t.Errorf("%s: %v", text, !want)
-		}
-	}
-}
-
-// Whatever a server asks and somebody answers: what is taken fits the schema.
-func FuzzForm(f *testing.F) {
-	f.Add([]byte(seatSchema), []byte(`{"content":{"seat":"1A","days":["mo"]}}`))
-	f.Add([]byte(`{"properties":{"a":{"type":"string","default":1}}}`), []byte(`{}`))
-	f.Fuzz(func(t *testing.T, schema, given []byte) {
-		form, err := newForm("s", "m", schema)
-		if err != nil {
-			return
-		}
-		asked, err := json.Marshal(form)
-		if err != nil {
-			t.Fatal(err)
-		}
-		content, err := ReadForm(asked, given)
-		if err != nil {
-			return
-		}
-		if err := fits(schema, content); err != nil {
-			t.Fatal(err)
-		}
-		for _, name := range form.Open() {
-			var said map[string]json.RawMessage
-			if json.Unmarshal(content, &said) != nil || said[name] == nil && len(given) > 0 {
-				t.Fatalf("%s is open in %s", name, content)
-			}
-		}
-	})
 }

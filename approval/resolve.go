@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"path"
-	"reflect"
 	"time"
 
 	"github.com/holdfast-dev/holdfast/internal/record"
@@ -114,12 +113,6 @@ func sameJSON(a, b json.RawMessage) bool {
 		return len(a) == len(b)
 	}
 	return json.Compact(&x, a) == nil && json.Compact(&y, b) == nil && bytes.Equal(x.Bytes(), y.Bytes())
-}
-
-// equalJSON compares what two texts say.
-func equalJSON(a, b json.RawMessage) bool {
-	var x, y any
-	return json.Unmarshal(a, &x) == nil && json.Unmarshal(b, &y) == nil && reflect.DeepEqual(x, y)
 }
 
 // found is where a question of a session stands.

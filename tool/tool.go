@@ -81,7 +81,7 @@ type Call struct {
 	Ask func(ctx context.Context, r policy.Request) error
 
 	// Fill puts a form to a person: r.Input is an object that is shown, and what it returns
-	// is the one that he has put in its place, checked as approval.ReadForm does. No model,
+	// is the one that he has put in its place, with content that fits its schema. No model,
 	// hook or policy gives it. An error is a no, and [ErrUndecided] when nobody has decided.
 	// Otherwise it is as Ask.
 	Fill func(ctx context.Context, r policy.Request) (json.RawMessage, error)

@@ -17,13 +17,13 @@ import (
 	"github.com/coder/websocket"
 
 	"github.com/holdfast-dev/holdfast/agent"
-	"github.com/holdfast-dev/holdfast/approval"
 	"github.com/holdfast-dev/holdfast/audit/secret"
 	"github.com/holdfast-dev/holdfast/daemon/api"
 	"github.com/holdfast-dev/holdfast/internal/compose/env"
 	"github.com/holdfast-dev/holdfast/internal/daemon/auth"
 	"github.com/holdfast-dev/holdfast/internal/daemon/feed"
 	"github.com/holdfast-dev/holdfast/internal/daemon/runs"
+	"github.com/holdfast-dev/holdfast/internal/dialog"
 	"github.com/holdfast-dev/holdfast/internal/workspace"
 	"github.com/holdfast-dev/holdfast/model/scripted"
 	"github.com/holdfast-dev/holdfast/policy"
@@ -248,7 +248,7 @@ func book(ctx context.Context, c *tool.Call) (tool.Result, error) {
 	if err != nil {
 		return tool.Failure(err.Error()), nil //nolint:nilerr // the model is told
 	}
-	content, err := approval.ReadForm(c.Input, given)
+	content, err := dialog.ReadForm(c.Input, given)
 	return tool.Text(string(content)), err
 }
 

@@ -8,9 +8,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/holdfast-dev/holdfast/approval"
 	"github.com/holdfast-dev/holdfast/internal/compose/env"
 	"github.com/holdfast-dev/holdfast/internal/compose/tools"
+	"github.com/holdfast-dev/holdfast/internal/dialog"
 	"github.com/holdfast-dev/holdfast/internal/settings"
 	"github.com/holdfast-dev/holdfast/internal/tool/worktree"
 	"github.com/holdfast-dev/holdfast/policy"
@@ -137,7 +137,7 @@ func TestTouchesAreTheTools(t *testing.T) {
 		"TaskCreate": `{"subject": "do it"}`, "TaskGet": `{"taskId": "1"}`, "TaskList": `{}`, "TaskUpdate": `{"taskId": "1", "status": "completed"}`,
 	}
 	for _, s := range all.Specs() {
-		if s.Name == approval.PlanTool {
+		if s.Name == dialog.PlanTool {
 			continue // what it says depends on the mode that a session is in
 		}
 		input, ok := inputs[s.Name]

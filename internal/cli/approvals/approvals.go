@@ -19,6 +19,7 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/cli/dial"
 	"github.com/holdfast-dev/holdfast/internal/cli/flags"
 	"github.com/holdfast-dev/holdfast/internal/cli/question"
+	"github.com/holdfast-dev/holdfast/internal/dialog"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
 	"github.com/holdfast-dev/holdfast/internal/term"
 	"github.com/holdfast-dev/holdfast/policy"
@@ -171,7 +172,7 @@ func allowLine(q approval.Question) string {
 	if q.Plan() != "" {
 		line.WriteString(" [--mode acceptEdits]")
 	}
-	for i := range q.Choices() {
+	for i := range question.Choices(&q) {
 		fmt.Fprintf(&line, ` --answer "%d=…"`, i+1)
 	}
 	return line.String()
@@ -249,7 +250,7 @@ func (c *allowCmd) Run(ctx context.Context, p *command.Program) error {
 // input is what the call is to run with: the mode of a plan, the answers to questions, the
 // fields of a form.
 func (c *allowCmd) input(q approval.Question) (json.RawMessage, error) {
-	list, plan, form := q.Choices(), q.Plan(), q.Form()
+	list, plan, form := question.Choices(&q), q.Plan(), question.Form(&q)
 	switch {
 	case len(c.Field) > 0 && form == nil:
 		return nil, outcome.Invalid("--field is for what an MCP server asks, and question "+q.ID+" is about "+q.Tool, "leave it out")
@@ -279,7 +280,7 @@ func (c *allowCmd) input(q approval.Question) (json.RawMessage, error) {
 	}
 	in, err := q.AnswersInput(answers)
 	if err == nil {
-		_, _, err = approval.ReadAnswers(q.Requests[0].Input, in)
+		_, _, err = dialog.ReadAnswers(q.Requests[0].Input, in)
 	}
 	if err != nil {
 		return nil, outcome.Invalid(err.Error(), allowLine(q))
@@ -351,7 +352,7 @@ func resolve(ctx context.Context, p *command.Program, s *session.Sessions, d que
 // resolveHere writes an answer down as it is. So what a person fills in may hold no key: only
 // the process that runs the call can use it and mask it on record.
 func resolveHere(ctx context.Context, p *command.Program, s *session.Sessions, d questionDoc, a approval.Answer) (approval.Answer, error) {
-	if d.Form() != nil {
+	if question.Form(&d.Question) != nil {
 		masked, err := p.Environment().Masked(string(a.Input))
 		if err != nil {
 			return a, err

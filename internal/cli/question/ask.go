@@ -49,7 +49,7 @@ func (a *Asker) Ask(ctx context.Context, q approval.Question) (approval.Answer, 
 	pr.Progress().Show("")
 	pr.Line("")
 	ans := approval.Answer{Question: q.ID, By: a.by, Via: ViaTerminal}
-	list, plan, form := q.Choices(), q.Plan(), q.Form()
+	list, plan, form := Choices(&q), q.Plan(), Form(&q)
 	if list == nil {
 		PrintQuestion(pr, q, a.now())
 		a.Flush()

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/holdfast-dev/holdfast/approval"
+	"github.com/holdfast-dev/holdfast/internal/dialog"
 	"github.com/holdfast-dev/holdfast/internal/term"
 	"github.com/holdfast-dev/holdfast/policy"
 )
@@ -155,7 +156,7 @@ func TestQuestionsOfTheModelOneByOne(t *testing.T) {
 			}
 			fmt.Fprintf(&input, `{"question": "question %d?", "header": "h%d", "multiSelect": true, "options": [{"label": "red", "description": ""}, {"label": "blue", "description": ""}]}`, i+1, i+1)
 		}
-		q := approval.Question{ID: "q", Tool: approval.AskTool, Requests: []policy.Request{{Tool: approval.AskTool, Person: true, Input: []byte(`{"questions": [` + input.String() + `]}`)}}}
+		q := approval.Question{ID: "q", Tool: dialog.AskTool, Requests: []policy.Request{{Tool: dialog.AskTool, Person: true, Input: []byte(`{"questions": [` + input.String() + `]}`)}}}
 		done := make(chan approval.Answer, 1)
 		go func() {
 			ans, err := a.Ask(t.Context(), q)

@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/holdfast-dev/holdfast/approval"
+	"github.com/holdfast-dev/holdfast/internal/dialog"
 	"github.com/holdfast-dev/holdfast/internal/term"
 	"github.com/holdfast-dev/holdfast/policy"
 )
@@ -21,7 +22,7 @@ func printPlan(p *term.Printer, text string) {
 }
 
 // choice prints a question of the model with the answers that it offers.
-func printChoice(p *term.Printer, i, n int, c approval.Choice) {
+func printChoice(p *term.Printer, i, n int, c dialog.Choice) {
 	t := p.Style
 	of, letters := "", 0
 	if n > 1 {
@@ -99,7 +100,7 @@ func (a *Asker) ended(ok bool, err error, ans *approval.Answer) error {
 }
 
 // choose asks the questions of the model, one after the other.
-func (a *Asker) choose(ctx context.Context, q approval.Question, list []approval.Choice, ans *approval.Answer) error {
+func (a *Asker) choose(ctx context.Context, q approval.Question, list []dialog.Choice, ans *approval.Answer) error {
 	for {
 		answers := map[string][]string{}
 		for i, c := range list {
@@ -134,7 +135,7 @@ func (a *Asker) choose(ctx context.Context, q approval.Question, list []approval
 }
 
 // pick asks one question. Nothing is picked when the person has said no to all.
-func (a *Asker) pick(ctx context.Context, c approval.Choice, ans *approval.Answer) ([]string, error) {
+func (a *Asker) pick(ctx context.Context, c dialog.Choice, ans *approval.Answer) ([]string, error) {
 	t := a.Out.Style
 	keys := []term.Key{{"1" + upTo(len(c.Options)), "choose"}, {"o", "other words"}, {"n", "no answer"}, {"s", "no, and stop"}}
 	if c.Multi {
@@ -175,7 +176,7 @@ func (a *Asker) pick(ctx context.Context, c approval.Choice, ans *approval.Answe
 }
 
 // several takes numbers in a line.
-func (a *Asker) several(ctx context.Context, c approval.Choice) ([]string, error) {
+func (a *Asker) several(ctx context.Context, c dialog.Choice) ([]string, error) {
 	line, ok, err := a.Prompt(ctx, "numbers, such as 1 3: ")
 	if !ok || err != nil {
 		return nil, err

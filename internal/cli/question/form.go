@@ -10,12 +10,13 @@ import (
 
 	"github.com/holdfast-dev/holdfast/approval"
 	"github.com/holdfast-dev/holdfast/internal/compose/tools"
+	"github.com/holdfast-dev/holdfast/internal/dialog"
 	"github.com/holdfast-dev/holdfast/internal/term"
 	"github.com/holdfast-dev/holdfast/internal/tool/mcp"
 )
 
 // form prints what a server asks.
-func printForm(p *term.Printer, q approval.Question, f *approval.Form) {
+func printForm(p *term.Printer, q approval.Question, f *dialog.Form) {
 	t := p.Style
 	p.Line("%s%s", t.Yellow("the MCP server "+term.EscapeStrict(f.Server)+" asks"), t.Dim(agentOf(q)))
 	for l := range strings.Lines(f.Message) {
@@ -31,13 +32,13 @@ func printForm(p *term.Printer, q approval.Question, f *approval.Form) {
 	}
 }
 
-func printOptions(p *term.Printer, f *approval.Field) {
+func printOptions(p *term.Printer, f *dialog.Field) {
 	for j, o := range f.Options {
 		p.Line("    %s  %s", p.Bold(strconv.Itoa(j+1)), term.EscapeStrict(optionText(o)))
 	}
 }
 
-func optionText(o approval.FieldOption) string {
+func optionText(o dialog.FieldOption) string {
 	if o.Title == "" || o.Title == o.Value {
 		return o.Value
 	}
@@ -45,7 +46,7 @@ func optionText(o approval.FieldOption) string {
 }
 
 // fillIn asks about a form. What it returns is whether the person has decided.
-func (a *Asker) fillIn(ctx context.Context, q approval.Question, f *approval.Form, ans *approval.Answer) error {
+func (a *Asker) fillIn(ctx context.Context, q approval.Question, f *dialog.Form, ans *approval.Answer) error {
 	t := a.Out.Style
 	keys := []term.Key{{"f", "fill in"}, {"n", "no answer"}, {"s", "no, and stop"}}
 	if len(f.Open()) == 0 {
@@ -83,7 +84,7 @@ func (a *Asker) fillIn(ctx context.Context, q approval.Question, f *approval.For
 
 // fillFields has the person fill in the fields, and look at all of it before it is given.
 // done: he has decided.
-func (a *Asker) fillFields(ctx context.Context, q approval.Question, fields []approval.Field, ans *approval.Answer) (done bool, err error) {
+func (a *Asker) fillFields(ctx context.Context, q approval.Question, fields []dialog.Field, ans *approval.Answer) (done bool, err error) {
 	for {
 		content, ok, err := a.fields(ctx, fields)
 		if err != nil {
@@ -94,7 +95,7 @@ func (a *Asker) fillFields(ctx context.Context, q approval.Question, fields []ap
 		}
 		with := *ans
 		with.Decision = approval.Allow
-		if with.Input, err = q.Form().Input(content); err != nil {
+		if with.Input, err = Form(&q).Input(content); err != nil {
 			return false, err
 		}
 		if err := q.Check(with); err != nil { // fields that do not go together
@@ -120,7 +121,7 @@ func (a *Asker) fillFields(ctx context.Context, q approval.Question, fields []ap
 
 // fields asks for one field after the other. An empty line takes the default, or leaves
 // out what is not needed. False: the input has ended.
-func (a *Asker) fields(ctx context.Context, fields []approval.Field) (map[string]json.RawMessage, bool, error) {
+func (a *Asker) fields(ctx context.Context, fields []dialog.Field) (map[string]json.RawMessage, bool, error) {
 	content := map[string]json.RawMessage{}
 	for i := range fields {
 		f := &fields[i]
@@ -161,7 +162,7 @@ func (a *Asker) Form(ctx context.Context, e *mcp.Elicitation) (mcp.Answer, error
 }
 
 // fieldValue reads what a person wrote; why says what is wrong with it.
-func fieldValue(f *approval.Field, line string) (value json.RawMessage, why string) {
+func fieldValue(f *dialog.Field, line string) (value json.RawMessage, why string) {
 	write := func(v any) (json.RawMessage, string) {
 		raw, err := json.Marshal(v)
 		if err == nil {
@@ -232,7 +233,7 @@ func fieldValue(f *approval.Field, line string) (value json.RawMessage, why stri
 
 // ReadFields makes the content of a form out of NAME=VALUE; what is not named is what is
 // proposed.
-func ReadFields(q approval.Question, f *approval.Form, given []string) (json.RawMessage, error) {
+func ReadFields(q approval.Question, f *dialog.Form, given []string) (json.RawMessage, error) {
 	fields, err := f.Fields()
 	if err != nil {
 		return nil, err
@@ -272,7 +273,7 @@ func ReadFields(q approval.Question, f *approval.Form, given []string) (json.Raw
 	}
 	in, err := f.Input(content)
 	if err == nil {
-		_, err = approval.ReadForm(q.Requests[0].Input, in)
+		_, err = dialog.ReadForm(q.Requests[0].Input, in)
 	}
 	return in, err
 }

@@ -11,15 +11,33 @@ import (
 	"time"
 
 	"github.com/holdfast-dev/holdfast/approval"
+	"github.com/holdfast-dev/holdfast/internal/dialog"
 	"github.com/holdfast-dev/holdfast/internal/term"
 	"github.com/holdfast-dev/holdfast/policy"
 )
+
+// Choices are the questions of the model to the user that a question is about; nil when it is
+// about something else.
+func Choices(q *approval.Question) []dialog.Choice {
+	if q.Tool != dialog.AskTool || !q.Person() {
+		return nil
+	}
+	return dialog.Choices(q.Requests[0].Input)
+}
+
+// Form is the form that a question puts to a person; nil when it is about something else.
+func Form(q *approval.Question) *dialog.Form {
+	if len(q.Requests) != 1 || !q.Requests[0].Form || !q.Requests[0].Person {
+		return nil
+	}
+	return dialog.FormOf(q.Requests[0].Input)
+}
 
 // PrintQuestion prints everything that a call would do, and why that is asked; nothing
 // is left out, and nothing invisible stays invisible.
 func PrintQuestion(p *term.Printer, q approval.Question, now time.Time) {
 	t := p.Style
-	if list, plan, form := q.Choices(), q.Plan(), q.Form(); list != nil || plan != "" || form != nil {
+	if list, plan, form := Choices(&q), q.Plan(), Form(&q); list != nil || plan != "" || form != nil {
 		printForPerson(p, q, list, plan, form, now)
 		return
 	}
@@ -45,7 +63,7 @@ func PrintQuestion(p *term.Printer, q approval.Question, now time.Time) {
 
 // forPerson prints what only a person decides about: a plan, questions of the model, or what
 // an MCP server asks.
-func printForPerson(p *term.Printer, q approval.Question, list []approval.Choice, plan string, form *approval.Form, now time.Time) {
+func printForPerson(p *term.Printer, q approval.Question, list []dialog.Choice, plan string, form *dialog.Form, now time.Time) {
 	t := p.Style
 	switch {
 	case form != nil:
@@ -185,7 +203,7 @@ func Subject(q approval.Question) string {
 	if len(q.Requests) == 0 {
 		return q.Tool
 	}
-	if list := q.Choices(); list != nil {
+	if list := Choices(&q); list != nil {
 		return list[0].Question
 	}
 	if plan := strings.TrimSpace(q.Plan()); plan != "" {

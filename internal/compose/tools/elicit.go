@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/holdfast-dev/holdfast/approval"
+	"github.com/holdfast-dev/holdfast/internal/dialog"
 	"github.com/holdfast-dev/holdfast/internal/tool/mcp"
 	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/tool"
@@ -27,7 +27,7 @@ func (b *Toolbox) elicit(ctx context.Context, e mcp.Elicitation) (mcp.Answer, er
 		Tool: e.Call.Tool, Session: e.Call.Session, Resource: "answer " + e.Server, Shown: elicitText(&e), Input: e.Call.Input, Person: true,
 	}
 	answer := mcp.Answer{Action: mcp.Accept}
-	secret := slices.IndexFunc(e.Fields, func(f approval.Field) bool { return f.Secret })
+	secret := slices.IndexFunc(e.Fields, func(f dialog.Field) bool { return f.Secret })
 	var err error
 	switch {
 	case e.Mode == mcp.ModeURL:
@@ -58,7 +58,7 @@ func (b *Toolbox) elicit(ctx context.Context, e mcp.Elicitation) (mcp.Answer, er
 
 // fillIn puts a form to the person, and returns what he has filled in.
 func fillIn(ctx context.Context, e *mcp.Elicitation, r policy.Request) (json.RawMessage, error) {
-	f := &approval.Form{Server: e.Server, Message: e.Message, Schema: e.Schema}
+	f := &dialog.Form{Server: e.Server, Message: e.Message, Schema: e.Schema}
 	err := f.ProposeDefaults()
 	if err != nil {
 		return nil, err
@@ -70,7 +70,7 @@ func fillIn(ctx context.Context, e *mcp.Elicitation, r policy.Request) (json.Raw
 	if err != nil {
 		return nil, err
 	}
-	return approval.ReadForm(r.Input, given)
+	return dialog.ReadForm(r.Input, given)
 }
 
 // elicitText is what a server asks, for a person to read.

@@ -6,11 +6,11 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/holdfast-dev/holdfast/approval"
+	"github.com/holdfast-dev/holdfast/internal/dialog"
 )
 
 // FieldText is a field in a line: "seat: where you sit (a text, needed)".
-func FieldText(f *approval.Field) string {
+func FieldText(f *dialog.Field) string {
 	text := f.Name
 	if f.Title != "" && f.Title != f.Name {
 		text += ", " + f.Title
@@ -38,7 +38,7 @@ func FieldText(f *approval.Field) string {
 }
 
 // ValueText is a value as a person would write it.
-func ValueText(f *approval.Field, value json.RawMessage) string {
+func ValueText(f *dialog.Field, value json.RawMessage) string {
 	var one string
 	var some []string
 	switch {

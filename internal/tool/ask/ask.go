@@ -19,7 +19,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/holdfast-dev/holdfast/approval"
+	"github.com/holdfast-dev/holdfast/internal/dialog"
 	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/tool"
 )
@@ -63,7 +63,7 @@ const schema = `{
 }`
 
 type input struct {
-	Questions []approval.Choice `json:"questions"`
+	Questions []dialog.Choice `json:"questions"`
 }
 
 // asker is AskUserQuestion. What a person has answered is no input that the model's
@@ -72,7 +72,7 @@ type asker struct{ tool.Tool }
 
 // New returns the tool AskUserQuestion. It keeps nothing.
 func New() (tool.Tool, error) {
-	spec := tool.Spec{Name: approval.AskTool, Description: about, Input: json.RawMessage(schema), ReadOnly: true}
+	spec := tool.Spec{Name: dialog.AskTool, Description: about, Input: json.RawMessage(schema), ReadOnly: true}
 	t, err := tool.New(spec, nothing, requests)
 	return asker{t}, err
 }
@@ -82,14 +82,14 @@ func nothing(context.Context, *tool.Call, input) (tool.Result, error) {
 }
 
 func requests(_ *tool.Call, in input) ([]policy.Request, error) {
-	if wrong := approval.CheckChoices(in.Questions); wrong != "" {
+	if wrong := dialog.CheckChoices(in.Questions); wrong != "" {
 		return nil, errors.New(wrong)
 	}
-	return []policy.Request{{Resource: approval.AskTool, Shown: shown(in.Questions), ReadOnly: true, Person: true}}, nil
+	return []policy.Request{{Resource: dialog.AskTool, Shown: shown(in.Questions), ReadOnly: true, Person: true}}, nil
 }
 
 // shown is how a person sees questions where there is nothing but text.
-func shown(list []approval.Choice) string {
+func shown(list []dialog.Choice) string {
 	var b strings.Builder
 	for i, c := range list {
 		if i > 0 {
@@ -118,7 +118,7 @@ func (a asker) Requests(call *tool.Call) ([]policy.Request, error) {
 		}
 		return a.Tool.Requests(call)
 	}
-	if _, _, err := approval.ReadAnswers(call.Asked, call.Input); err != nil {
+	if _, _, err := dialog.ReadAnswers(call.Asked, call.Input); err != nil {
 		return nil, err
 	}
 	asked := *call
@@ -144,7 +144,7 @@ func (a asker) Run(ctx context.Context, call *tool.Call) (tool.Result, error) {
 	if call.Asked == nil {
 		return a.Tool.Run(ctx, call)
 	}
-	list, answers, err := approval.ReadAnswers(call.Asked, call.Input)
+	list, answers, err := dialog.ReadAnswers(call.Asked, call.Input)
 	if err != nil {
 		return tool.Failure("the answers cannot be used: " + err.Error()), nil //nolint:nilerr // the model is told
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/holdfast-dev/holdfast/agent"
 	"github.com/holdfast-dev/holdfast/approval"
 	"github.com/holdfast-dev/holdfast/hook"
+	"github.com/holdfast-dev/holdfast/internal/dialog"
 	"github.com/holdfast-dev/holdfast/internal/tool/ask"
 	"github.com/holdfast-dev/holdfast/model/scripted"
 	"github.com/holdfast-dev/holdfast/policy"
@@ -31,7 +32,7 @@ func run(t testing.TB, o *agent.Options, input string) (text string, isError boo
 	if o.Tools, err = tool.NewRegistry(asker); err != nil {
 		t.Fatal(err)
 	}
-	m, err := scripted.New(scripted.Play{Steps: []scripted.Step{{ToolUses: []scripted.ToolUse{{Tool: approval.AskTool, RawInput: input}}}, {Text: "ok"}}}, nil)
+	m, err := scripted.New(scripted.Play{Steps: []scripted.Step{{ToolUses: []scripted.ToolUse{{Tool: dialog.AskTool, RawInput: input}}}, {Text: "ok"}}}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -15,7 +15,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/holdfast-dev/holdfast/approval"
+	"github.com/holdfast-dev/holdfast/internal/dialog"
 	"github.com/holdfast-dev/holdfast/internal/missing"
 	"github.com/holdfast-dev/holdfast/tool"
 )
@@ -121,7 +121,7 @@ func conforms(ctx context.Context, scenario, url string) error {
 		Tokens: dir, Wait: 10 * time.Second, Notice: func(text string) { fmt.Fprintln(os.Stderr, text) },
 		Elicit: func(_ context.Context, e Elicitation) (Answer, error) {
 			content := json.RawMessage("{}")
-			if slices.ContainsFunc(e.Fields, func(f approval.Field) bool { return f.Name == "confirmed" }) {
+			if slices.ContainsFunc(e.Fields, func(f dialog.Field) bool { return f.Name == "confirmed" }) {
 				content = json.RawMessage(`{"confirmed":true}`)
 			}
 			return Answer{Action: Accept, Content: content}, nil

@@ -11,8 +11,8 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/holdfast-dev/holdfast/approval"
 	"github.com/holdfast-dev/holdfast/hook"
+	"github.com/holdfast-dev/holdfast/internal/dialog"
 	"github.com/holdfast-dev/holdfast/tool"
 )
 
@@ -37,8 +37,8 @@ type Elicitation struct {
 	URL     string // of ModeURL
 	ID      string // of ModeURL
 
-	Schema json.RawMessage  // of ModeForm, as the server wrote it
-	Fields []approval.Field // what it asks for, by name
+	Schema json.RawMessage // of ModeForm, as the server wrote it
+	Fields []dialog.Field  // what it asks for, by name
 
 	Call *tool.Call // that the server works on
 }
@@ -130,8 +130,8 @@ func (n *conn) question(p *sdk.ElicitParams, call *tool.Call) (Elicitation, erro
 }
 
 // fieldsOf reads the fields of a schema, with texts that are fit to be shown.
-func fieldsOf(schema json.RawMessage) ([]approval.Field, error) {
-	list, err := (&approval.Form{Schema: schema}).Fields()
+func fieldsOf(schema json.RawMessage) ([]dialog.Field, error) {
+	list, err := (&dialog.Form{Schema: schema}).Fields()
 	for i := range list {
 		f := &list[i]
 		f.Title, f.Description = clip(shown(f.Title), 200), clip(shown(f.Description), 2000)

@@ -18,12 +18,12 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/holdfast-dev/holdfast/approval"
+	"github.com/holdfast-dev/holdfast/internal/dialog"
 	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/tool"
 )
 
-// EnterTool is the tool that begins plan mode; [approval.PlanTool] ends it.
+// EnterTool is the tool that begins plan mode; [dialog.PlanTool] ends it.
 const EnterTool = "EnterPlanMode"
 
 // Options say whose mode it is. Both are needed.
@@ -59,7 +59,7 @@ func New(o Options) ([]tool.Tool, error) {
 	if err != nil {
 		return nil, err
 	}
-	exit, err := tool.New(tool.Spec{Name: approval.PlanTool, Description: aboutExit}, p.exit, p.mayExit)
+	exit, err := tool.New(tool.Spec{Name: dialog.PlanTool, Description: aboutExit}, p.exit, p.mayExit)
 	return []tool.Tool{enter, leaver{exit}}, err
 }
 
@@ -87,10 +87,10 @@ func (p *plan) mayExit(call *tool.Call, in exitInput) ([]policy.Request, error) 
 	if call.Asked == nil && in.Mode != "" {
 		return nil, errors.New("mode: only the person says how to go on; leave it out")
 	}
-	if wrong := approval.CheckPlan(in.Plan); wrong != "" {
+	if wrong := dialog.CheckPlan(in.Plan); wrong != "" {
 		return nil, errors.New(wrong)
 	}
-	return []policy.Request{{Resource: approval.PlanTool, Shown: in.Plan, Person: true}}, nil
+	return []policy.Request{{Resource: dialog.PlanTool, Shown: in.Plan, Person: true}}, nil
 }
 
 // exit runs when a person has said yes.
@@ -122,12 +122,12 @@ func whole(call *tool.Call) (*tool.Call, error) {
 	if call.Asked == nil {
 		return call, nil
 	}
-	text, mode, err := approval.ReadPlan(call.Asked, call.Input)
+	text, mode, err := dialog.ReadPlan(call.Asked, call.Input)
 	if err != nil {
 		return nil, err
 	}
 	as := *call
-	as.Input, err = json.Marshal(exitInput{text, mode})
+	as.Input, err = json.Marshal(exitInput{text, policy.Mode(mode)})
 	return &as, err
 }
 

@@ -1,4 +1,4 @@
-package approval
+package dialog
 
 import (
 	"bytes"
@@ -6,12 +6,13 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 	"strings"
 )
 
 // Form is what a program wants to know of a person while it works on a call: the input of
-// a request that has [policy.Request].Form. The yes brings the same object, with Content
+// a request that has policy.Request.Form. The yes brings the same object, with Content
 // as the person has filled it in.
 type Form struct {
 	Server  string          `json:"server"` // who asks
@@ -57,20 +58,13 @@ func (f *Form) Open() (names []string) {
 	return names
 }
 
-// Form is the form that a question puts to a person; nil when it is about something else.
-func (q *Question) Form() *Form {
-	if !q.hasForm() {
-		return nil
-	}
+// FormOf is the form in the input of a request; nil when it is none.
+func FormOf(input json.RawMessage) *Form {
 	var f Form
-	if json.Unmarshal(q.Requests[0].Input, &f) != nil {
+	if json.Unmarshal(input, &f) != nil {
 		return nil
 	}
 	return &f
-}
-
-func (q *Question) hasForm() bool {
-	return len(q.Requests) == 1 && q.Requests[0].Form && q.Requests[0].Person
 }
 
 // Input is the input of a yes to the form: what its fields are to be.
@@ -159,4 +153,10 @@ func added(asked, given json.RawMessage, name string) (json.RawMessage, error) {
 		}
 	}
 	return said, nil
+}
+
+// equalJSON compares what two texts say.
+func equalJSON(a, b json.RawMessage) bool {
+	var x, y any
+	return json.Unmarshal(a, &x) == nil && json.Unmarshal(b, &y) == nil && reflect.DeepEqual(x, y)
 }

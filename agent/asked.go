@@ -1,16 +1,17 @@
-package approval
+package agent
 
 import (
 	"context"
 	"encoding/json"
 
+	"github.com/holdfast-dev/holdfast/approval"
 	"github.com/holdfast-dev/holdfast/internal/record"
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// Asked lists the questions that a sub-agent's session has asked in the log of the run that
+// askedInRun lists the questions that a sub-agent's session has asked in the log of the run that
 // it works for, oldest first: open ones, and those that were answered.
-func Asked(ctx context.Context, sessions *session.Sessions, run, asker string) (open []record.Question, answered []record.AnsweredQuestion, err error) {
+func askedInRun(ctx context.Context, sessions *session.Sessions, run, asker string) (open []record.Question, answered []record.AnsweredQuestion, err error) {
 	m, err := sessions.Get(ctx, run)
 	if err != nil {
 		return nil, nil, err
@@ -23,16 +24,16 @@ func Asked(ctx context.Context, sessions *session.Sessions, run, asker string) (
 		switch {
 		case r.Payload == nil:
 		case r.Kind == record.KindApprovalAsked:
-			q, err := readQuestion(run, r)
-			if err != nil {
+			var q approval.Question
+			if err := readPayload(run, r, &q); err != nil {
 				return nil, nil, err
 			}
 			if q.Asker == asker {
 				open = append(open, record.Question{ID: q.ID, Use: q.Use, Asker: q.Asker, Payload: r.Payload})
 			}
 		case r.Kind == record.KindApprovalResolved && len(open) > 0:
-			a, err := readAnswer(run, r)
-			if err != nil {
+			var a approval.Answer
+			if err := readPayload(run, r, &a); err != nil {
 				return nil, nil, err
 			}
 			if _, late := answers[a.Question]; !late {
@@ -50,4 +51,14 @@ func Asked(ctx context.Context, sessions *session.Sessions, run, asker string) (
 		}
 	}
 	return open, answered, nil
+}
+
+func readPayload(id string, r session.Record, into any) error {
+	if err := json.Unmarshal(r.Payload, into); err != nil {
+		return &session.Error{
+			Op: "read " + string(r.Kind), Session: id, Seq: r.Seq, Err: session.ErrCorrupt,
+			Detail: err.Error(), Hint: "holdfast sessions verify " + id,
+		}
+	}
+	return nil
 }

@@ -1,4 +1,4 @@
-package approval
+package dialog
 
 import (
 	"encoding/json"
@@ -10,7 +10,7 @@ import (
 )
 
 // AskTool is the tool whose calls are questions of the model to the user: the yes to one
-// brings the answers, as [Question.AnswersInput] writes them.
+// brings the answers, as [AnswersInput] writes them.
 const AskTool = "AskUserQuestion"
 
 // Choice is one question of the model, with the answers that it offers. The person may
@@ -96,16 +96,13 @@ func checkText(at, text string, most int) string {
 	return ""
 }
 
-// Choices are the model's questions to the user that a question is about; none when it is
-// about something else.
-func (q *Question) Choices() []Choice {
-	if q.Tool != AskTool || !q.Person() {
-		return nil
-	}
+// Choices are the questions to the user in the input of a call of [AskTool]; nil when it has
+// none.
+func Choices(input json.RawMessage) []Choice {
 	var in struct {
 		Questions []Choice `json:"questions"`
 	}
-	if json.Unmarshal(q.Requests[0].Input, &in) != nil {
+	if json.Unmarshal(input, &in) != nil {
 		return nil
 	}
 	return in.Questions
@@ -113,10 +110,7 @@ func (q *Question) Choices() []Choice {
 
 // AnswersInput is the input of a yes to questions of the model: the person's answers, by
 // question, which are the labels of options or other words.
-func (q *Question) AnswersInput(answers map[string][]string) (json.RawMessage, error) {
-	if q.Choices() == nil {
-		return nil, errors.New("it asks the user nothing")
-	}
+func AnswersInput(answers map[string][]string) (json.RawMessage, error) {
 	said := map[string]any{}
 	for question, list := range answers {
 		if said[question] = list; len(list) == 1 {
