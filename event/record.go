@@ -90,7 +90,8 @@ func (s *State) events(r *session.Record, finished *ToolFinished) ([]Event, erro
 	case record.KindApprovalResolved:
 		return payload(r, func(a approval.Answer) Event { return ApprovalResolved{ID: a.Question, Answer: a} })
 	case record.KindPolicyChanged:
-		c, err := policy.ParseChange(r.Payload)
+		var c policy.Change
+		err := c.Parse(r.Payload)
 		if err != nil || c.Mode != "" && !s.turned { // before the first turn it is the mode of the start
 			return nil, err
 		}

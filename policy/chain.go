@@ -56,7 +56,7 @@ func detail(p Policy) string {
 		return p.text()
 	case *writePaths:
 		return p.text()
-	case *ForbiddenGlobs:
+	case *forbiddenGlobs:
 		return p.text()
 	case interface{ String() string }:
 		return p.String()

@@ -11,11 +11,11 @@ import (
 )
 
 func TestChain(t *testing.T) {
-	w, err := policy.NewWritePaths(policy.PathRules{Deny: []string{"secrets/**"}, Default: policy.Ask, Cwd: "/p"})
+	w, err := policy.PathRules{Deny: []string{"secrets/**"}, Default: policy.Ask, Cwd: "/p"}.WritePolicy()
 	if err != nil {
 		t.Fatal(err)
 	}
-	f, err := policy.NewForbiddenGlobs([]string{"**/.env*"}, "/p", "/home/me")
+	f, err := policy.PathRules{Deny: []string{"**/.env*"}, Cwd: "/p", Home: "/home/me"}.ForbidPolicy()
 	if err != nil {
 		t.Fatal(err)
 	}

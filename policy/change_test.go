@@ -152,7 +152,7 @@ func TestPatches(t *testing.T) {
 	}
 	base := func(allow, deny []string, rest policy.Effect) func(*testing.T) policy.Config {
 		return func(t *testing.T) policy.Config {
-			w, err := policy.NewWritePaths(policy.PathRules{Allow: allow, Deny: deny, Default: rest, Cwd: "/p"})
+			w, err := policy.PathRules{Allow: allow, Deny: deny, Default: rest, Cwd: "/p"}.WritePolicy()
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -304,7 +304,7 @@ func TestChildrenAreStricterInEveryMode(t *testing.T) {
 	}
 }
 
-func FuzzParseChange(f *testing.F) {
+func FuzzChange_Parse(f *testing.F) {
 	for _, seed := range []string{
 		`{"mode":"plan"}`, `{"patch":{"mode":"read","allow":["**"]},"version":3,"if_version":2}`, `{"revoke":"x"}`, `{"ended":true}`,
 		`{"grant":{"id":"g1","name":"n","effect":"allow","tool":"Edit","operation":"fs.write","resource":"/p/a","at":"2025-01-01T00:00:00Z"}}`,
@@ -313,8 +313,8 @@ func FuzzParseChange(f *testing.F) {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {
-		c, err := policy.ParseChange(b)
-		if err != nil {
+		var c policy.Change
+		if err := c.Parse(b); err != nil {
 			return
 		}
 		g := running(t, policy.Config{})

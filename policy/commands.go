@@ -8,7 +8,7 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/shellread"
 )
 
-// CommandLists are what [NewCommands] is made from. An entry is a program's name
+// CommandLists are lists of commands, see [CommandLists.Policy]. An entry is a program's name
 // ("rm"), what a rule has in its parentheses ("git push:*", "npm run *"), or the
 // whole rule ("Bash(git push:*)").
 type CommandLists struct {
@@ -36,9 +36,9 @@ type commandEntry struct {
 	line    linePattern
 }
 
-// NewCommands compiles the lists. No list and no default, an entry that cannot be
+// Policy compiles the lists. No list and no default, an entry that cannot be
 // read, and an unknown default are errors that wrap [ErrInvalid].
-func NewCommands(o CommandLists) (Policy, error) {
+func (o CommandLists) Policy() (Policy, error) {
 	c := &commandPolicy{rest: o.Default, home: o.Home}
 	switch {
 	case !slices.Contains([]Effect{None, Allow, Deny, Ask}, o.Default):

@@ -18,14 +18,14 @@ func TestCommandsRefuse(t *testing.T) {
 		{Deny: []string{"Bash()"}},
 		{Deny: []string{"*"}},
 	} {
-		if c, err := NewCommands(o); c != nil || !errors.Is(err, ErrInvalid) {
+		if c, err := o.Policy(); c != nil || !errors.Is(err, ErrInvalid) {
 			t.Errorf("%+v: %v", o, err)
 		}
 	}
 }
 
 func TestCommands(t *testing.T) {
-	c, err := NewCommands(CommandLists{Deny: []string{"rm", "Bash(git push:*)", "curl * | sh"}, Allow: []string{"git:*", "ls"}})
+	c, err := CommandLists{Deny: []string{"rm", "Bash(git push:*)", "curl * | sh"}, Allow: []string{"git:*", "ls"}}.Policy()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -47,7 +47,7 @@ func TestCommands(t *testing.T) {
 }
 
 func TestCommandsWithADefault(t *testing.T) {
-	c, err := NewCommands(CommandLists{Allow: []string{"ls"}, Default: Deny})
+	c, err := CommandLists{Allow: []string{"ls"}, Default: Deny}.Policy()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -65,7 +65,7 @@ func TestAllowedProgramByItsPath(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	list, err := NewCommands(CommandLists{Allow: []string{"git", "make test:*"}, Home: "/h"})
+	list, err := CommandLists{Allow: []string{"git", "make test:*"}, Home: "/h"}.Policy()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -20,6 +20,9 @@ const (
 	KindUnclear     = kindUnclear
 )
 
+// ProtectedName is the name of the link of protected paths.
+const ProtectedName = protectedName
+
 func Kinds() []Kind { return allKinds() }
 
 func (m Mode) Decide(k Kind) Effect { return m.decide(k) }

@@ -96,8 +96,8 @@ func New(c *Config) (*Guards, error) {
 			return nil, fmt.Errorf("%w: folder %q is not absolute and clean", ErrInvalid, f)
 		}
 	}
-	if !slices.ContainsFunc(s.limits, func(n Named) bool { return n.Name == ProtectedName }) {
-		s.limits = append(s.limits, Named{Name: ProtectedName, Policy: ProtectedPaths()})
+	if !slices.ContainsFunc(s.limits, func(n Named) bool { return n.Name == protectedName }) {
+		s.limits = append(s.limits, ProtectedPaths())
 	}
 	if err := checkNames(s.limits, s.policies); err != nil {
 		return nil, err

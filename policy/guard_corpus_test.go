@@ -102,9 +102,9 @@ func stage(t *testing.T, g given) *policy.Guards {
 		var p policy.Policy
 		var err error
 		if name == "read" {
-			p, err = policy.NewReadPaths(rules)
+			p, err = rules.ReadPolicy()
 		} else {
-			p, err = policy.NewWritePaths(rules)
+			p, err = rules.WritePolicy()
 		}
 		if err != nil {
 			t.Fatal(err)
@@ -112,7 +112,7 @@ func stage(t *testing.T, g given) *policy.Guards {
 		c.Policies = append(c.Policies, policy.Named{Name: name + "-path-policy", Policy: p})
 	}
 	if len(g.Forbidden) > 0 {
-		f, err := policy.NewForbiddenGlobs(g.Forbidden, g.Cwd, "/home/me")
+		f, err := policy.PathRules{Deny: g.Forbidden, Cwd: g.Cwd, Home: "/home/me"}.ForbidPolicy()
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -120,8 +120,8 @@ func stage(t *testing.T, g given) *policy.Guards {
 	}
 	if g.Jail {
 		for name, compile := range map[string]func(policy.PathRules) (policy.Policy, error){
-			"jail-read":  func(r policy.PathRules) (policy.Policy, error) { return policy.NewReadPaths(r) },
-			"jail-write": func(r policy.PathRules) (policy.Policy, error) { return policy.NewWritePaths(r) },
+			"jail-read":  func(r policy.PathRules) (policy.Policy, error) { return r.ReadPolicy() },
+			"jail-write": func(r policy.PathRules) (policy.Policy, error) { return r.WritePolicy() },
 		} {
 			p, err := compile(policy.PathRules{Allow: []string{"**"}, Default: policy.Deny, Cwd: g.Cwd})
 			if err != nil {
@@ -220,7 +220,7 @@ func guardCase(t *testing.T, c corpus.Case) {
 			t.Errorf("%q, want %q", got, e.Name)
 		}
 	case g.Regexp != "":
-		if _, err := policy.NewCommands(policy.CommandLists{Deny: []string{g.Regexp}}); err == nil {
+		if _, err := (policy.CommandLists{Deny: []string{g.Regexp}}).Policy(); err == nil {
 			t.Errorf("%q was taken", g.Regexp)
 		}
 	case strings.Contains(g.State, "MCP"):
@@ -261,11 +261,11 @@ func chainCase(t *testing.T, chain []string, want string) {
 
 func pathCase(t *testing.T, g given, when, want []string) {
 	rules := policy.PathRules{Allow: g.Path.Allow, Deny: g.Path.Deny, Default: g.Path.Default, Cwd: g.Cwd}
-	read, err := policy.NewReadPaths(rules)
+	read, err := rules.ReadPolicy()
 	if err != nil {
 		t.Fatal(err)
 	}
-	write, err := policy.NewWritePaths(rules)
+	write, err := rules.WritePolicy()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -126,7 +126,7 @@ func (g *Guard) poll(ctx context.Context, v *view, b *ballot, s *subject) {
 	own := g.guards.owns(s) && kind.kind != kindSecret
 	for _, n := range src.limits {
 		said := src.ask(ctx, n, s)
-		if own && n.Name == ProtectedName && said.Effect == Ask {
+		if own && n.Name == protectedName && said.Effect == Ask {
 			said = Verdict{Reason: "it is in the agent's own folder"}
 		}
 		b.limit(n.Name, said)
@@ -222,7 +222,7 @@ func (src *source) ask(ctx context.Context, n Named, s *subject) Verdict {
 	if p, ok := n.Policy.(judging); ok {
 		return sane(n.Name, p.judge(s))
 	}
-	if p, ok := n.Policy.(LineJudge); ok && s.reading != nil {
+	if p, ok := n.Policy.(lineJudge); ok && s.reading != nil {
 		return sane(n.Name, p.EvaluateLine(s.Request, s.reading, &s.read))
 	}
 	return src.watch.policy(ctx, n, s.Request)

@@ -60,15 +60,16 @@ func TestPatchesAndGlobsFollowLinks(t *testing.T) {
 	if d := g.Guard("Read").Judge(t.Context(), []Request{read("/run/x")}, nil); d.Effect != Deny {
 		t.Errorf("a patch: %s because %s", d.Effect, d.Reason)
 	}
-	p, err := NewForbiddenGlobs([]string{"/etc/x", "/var/run/**"}, "/w", "")
+	p, err := PathRules{
+		Deny: []string{"/etc/x", "/var/run/**"}, Origins: []Origin{{Rule: "a"}, {Rule: "b", File: "f"}}, Cwd: "/w", Resolve: linked,
+	}.ForbidPolicy()
 	if err != nil {
 		t.Fatal(err)
 	}
-	p.At(Origin{Rule: "a"}, Origin{Rule: "b", File: "f"}).Follow(linked)
 	if v := p.Evaluate(read("/run/x")); v.Effect != Deny || v.Rule.File != "f" {
 		t.Errorf("%+v", v)
 	}
-	if text := p.text(); strings.Count(text, "/var/run") != 1 {
+	if text := detail(p); strings.Count(text, "/var/run") != 1 {
 		t.Errorf("it is shown as %q", text)
 	}
 }

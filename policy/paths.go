@@ -7,13 +7,7 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/shellread"
 )
 
-// DefaultForbidden lists the globs that no tool has a business with: the store of
-// version control, secrets and certificates (the list of seed 002's original).
-func DefaultForbidden() []string {
-	return []string{".git/**", "**/.env*", "**/*.pem", "**/*.key", "**/id_rsa*", "**/secrets/**", "**/.npmrc", "**/.yarnrc", "**/*.crt"}
-}
-
-// PathRules are what [NewReadPaths] and [NewWritePaths] are made from (seed 002).
+// PathRules are rules about paths, for reading, for writing or for both (seed 002).
 // Globs are absolute, below "~/", or relative to Cwd; "**/x" in Deny is x anywhere.
 type PathRules struct {
 	Allow   []string
@@ -21,6 +15,8 @@ type PathRules struct {
 	Default Effect   // of what neither matches; None is no opinion
 	Cwd     string
 	Home    string
+	// Origins say where Deny was written, in its order; verdicts repeat them.
+	Origins []Origin
 	// Resolve is [Config.Resolve]: a denied folder that is a link stands for what it
 	// leads to as well. Nil takes paths by their letters.
 	Resolve func(path string) string
@@ -30,18 +26,16 @@ type readPaths struct{ pathLists }
 
 type writePaths struct{ pathLists }
 
-// ForbiddenGlobs denies everything that touches a path, whatever is done to it,
-// and has no opinion on the rest. It belongs into [Config.Limits].
-type ForbiddenGlobs struct{ pathLists }
+type forbiddenGlobs struct{ pathLists }
 
-// accessRead is what reading a path is, for [NewReadPaths].
+// accessRead is what reading a path is, for [PathRules.ReadPolicy].
 const accessRead = shellread.Read | shellread.Exec
 
-// NewReadPaths makes a policy that judges what is read, by its path; it has no opinion on
+// ReadPolicy makes a policy that judges what is read, by its path; it has no opinion on
 // writes. Of a command it judges the paths that the command would read: it denies and asks
 // about them, and never allows the command itself. No list and no default, an unusable glob, and
 // an unknown default are errors that wrap [ErrInvalid].
-func NewReadPaths(o PathRules) (Policy, error) {
+func (o PathRules) ReadPolicy() (Policy, error) {
 	l, err := newPathLists(accessRead, "reading", o)
 	if err != nil {
 		return nil, err
@@ -49,9 +43,9 @@ func NewReadPaths(o PathRules) (Policy, error) {
 	return &readPaths{l}, nil
 }
 
-// NewWritePaths makes a policy that judges what is written, like that of [NewReadPaths], with
+// WritePolicy makes a policy that judges what is written, like [PathRules.ReadPolicy], with
 // the same errors.
-func NewWritePaths(o PathRules) (Policy, error) {
+func (o PathRules) WritePolicy() (Policy, error) {
 	l, err := newPathLists(shellread.Write, "writing", o)
 	if err != nil {
 		return nil, err
@@ -59,32 +53,16 @@ func NewWritePaths(o PathRules) (Policy, error) {
 	return &writePaths{l}, nil
 }
 
-// NewForbiddenGlobs compiles globs: absolute, below "~/", relative to cwd, or
-// "**/x" for x anywhere. An empty list and an unusable glob are errors that wrap
-// [ErrInvalid].
-func NewForbiddenGlobs(globs []string, cwd, home string) (*ForbiddenGlobs, error) {
-	l, err := newPathLists(shellread.Read|shellread.Write|shellread.Exec, "touching", PathRules{Deny: globs, Cwd: cwd, Home: home})
+// ForbidPolicy makes a policy that denies everything that touches a path of Deny, whatever is
+// done to it, and has no opinion on the rest: Allow and Default do not count. It belongs into
+// [Config.Limits]. An empty Deny and an unusable glob are errors that wrap [ErrInvalid].
+func (o PathRules) ForbidPolicy() (Policy, error) {
+	o.Allow, o.Default = nil, None
+	l, err := newPathLists(shellread.Read|shellread.Write|shellread.Exec, "touching", o)
 	if err != nil {
 		return nil, err
 	}
-	return &ForbiddenGlobs{l}, nil
-}
-
-// At says where the globs were written, in their order; verdicts repeat it. It
-// returns p, and is called before p is used.
-func (p *ForbiddenGlobs) At(origins ...Origin) *ForbiddenGlobs {
-	for i := range min(len(origins), len(p.deny)) {
-		p.deny[i].origin = &origins[i]
-	}
-	return p
-}
-
-// Follow forbids also what the globs' folders lead to, where there are links on
-// the way; resolve is [Config.Resolve]. It returns p, and is called before p is
-// used and after [ForbiddenGlobs.At].
-func (p *ForbiddenGlobs) Follow(resolve func(string) string) *ForbiddenGlobs {
-	p.deny = followAll(p.deny, resolve)
-	return p
+	return &forbiddenGlobs{l}, nil
 }
 
 // Evaluate judges the path of a request, or the paths of its command.
@@ -94,7 +72,7 @@ func (p *readPaths) Evaluate(r Request) Verdict { return p.judge(newSubject(r, p
 func (p *writePaths) Evaluate(r Request) Verdict { return p.judge(newSubject(r, p.home, nil)) }
 
 // Evaluate judges the path of a request, or the paths of its command.
-func (p *ForbiddenGlobs) Evaluate(r Request) Verdict { return p.judge(newSubject(r, p.home, nil)) }
+func (p *forbiddenGlobs) Evaluate(r Request) Verdict { return p.judge(newSubject(r, p.home, nil)) }
 
 // pathLists judge places: deny over allow over the default.
 type pathLists struct {
@@ -131,6 +109,9 @@ func compileGlobs(list, doing string, texts []string, o PathRules, forbids bool)
 		globs[i] = g
 	}
 	if forbids {
+		for i := range min(len(o.Origins), len(globs)) {
+			globs[i].origin = &o.Origins[i]
+		}
 		globs = followAll(globs, o.Resolve)
 	}
 	return globs, nil

@@ -19,15 +19,15 @@ func TestPathPoliciesRefuse(t *testing.T) {
 		{PathRules{Deny: []string{"a"}}, "not known"},
 		{PathRules{Cwd: "/w", Deny: []string{"~/x"}}, "not known"},
 	} {
-		if _, err := NewReadPaths(c.o); !errors.Is(err, ErrInvalid) || !strings.Contains(err.Error(), c.want) {
+		if _, err := c.o.ReadPolicy(); !errors.Is(err, ErrInvalid) || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%+v: %v, want %q", c.o, err, c.want)
 		}
-		if _, err := NewWritePaths(c.o); !errors.Is(err, ErrInvalid) || !strings.Contains(err.Error(), c.want) {
+		if _, err := c.o.WritePolicy(); !errors.Is(err, ErrInvalid) || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%+v: %v, want %q", c.o, err, c.want)
 		}
 	}
 	for _, globs := range [][]string{nil, {}, {"["}, {""}} {
-		if p, err := NewForbiddenGlobs(globs, "/w", ""); p != nil || !errors.Is(err, ErrInvalid) {
+		if p, err := (PathRules{Deny: globs, Cwd: "/w"}).ForbidPolicy(); p != nil || !errors.Is(err, ErrInvalid) {
 			t.Errorf("%q: %v", globs, err)
 		}
 	}
@@ -35,11 +35,11 @@ func TestPathPoliciesRefuse(t *testing.T) {
 
 func TestReadAndWritePaths(t *testing.T) {
 	o := PathRules{Allow: []string{"src/**", "/data/*.csv"}, Deny: []string{"src/gen/**", "**/*.key"}, Default: Ask, Cwd: "/w"}
-	reads, err := NewReadPaths(o)
+	reads, err := o.ReadPolicy()
 	if err != nil {
 		t.Fatal(err)
 	}
-	writes, err := NewWritePaths(o)
+	writes, err := o.WritePolicy()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -88,14 +88,14 @@ func TestReadAndWritePaths(t *testing.T) {
 
 // Without a default, what no glob matches is left to the rest of the chain.
 func TestPathsWithoutADefault(t *testing.T) {
-	p, err := NewReadPaths(PathRules{Allow: []string{"a"}, Cwd: "/w"})
+	p, err := PathRules{Allow: []string{"a"}, Cwd: "/w"}.ReadPolicy()
 	if err != nil {
 		t.Fatal(err)
 	}
 	if v := p.Evaluate(read("/w/b")); v.Effect != None {
 		t.Errorf("%+v", v)
 	}
-	p, err = NewReadPaths(PathRules{Default: Deny})
+	p, err = PathRules{Default: Deny}.ReadPolicy()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -105,7 +105,7 @@ func TestPathsWithoutADefault(t *testing.T) {
 }
 
 func TestForbiddenGlobs(t *testing.T) {
-	p, err := NewForbiddenGlobs(DefaultForbidden(), "/w", "")
+	p, err := PathRules{Deny: []string{".git/**", "**/.env*", "**/*.pem", "**/*.key", "**/id_rsa*", "**/secrets/**", "**/.npmrc", "**/.yarnrc", "**/*.crt"}, Cwd: "/w"}.ForbidPolicy()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -129,27 +129,24 @@ func TestForbiddenGlobs(t *testing.T) {
 	if v := p.Evaluate(read("/w/.env")); v.Reason != "touching /w/.env is forbidden by **/.env*" || v.Rule == nil || v.Rule.Rule != "**/.env*" {
 		t.Errorf("%+v", v)
 	}
-	p, err = NewForbiddenGlobs([]string{".git/**", "**/.env*", "**/*.pem", "**/secrets/**"}, "/w", "")
+	p, err = PathRules{Deny: []string{".git/**", "**/.env*", "**/*.pem", "**/secrets/**"}, Cwd: "/w"}.ForbidPolicy()
 	if err != nil {
 		t.Fatal(err)
 	}
 	if v := p.Evaluate(bash("cat *.go")); v.Effect != None {
 		t.Errorf("%+v", v)
 	}
-	list := DefaultForbidden()
-	list[0] = "changed"
-	if DefaultForbidden()[0] != ".git/**" {
-		t.Error("the default list can be changed from outside")
-	}
 }
 
 // TestForbiddenAt: a verdict says where the glob was written.
 func TestForbiddenAt(t *testing.T) {
-	p, err := NewForbiddenGlobs([]string{"a/**", "b/**"}, "/w", "/u")
+	p, err := PathRules{
+		Deny: []string{"a/**", "b/**"}, Cwd: "/w", Home: "/u",
+		Origins: []Origin{{Rule: "a/**", File: "s.json", Line: 1}, {Rule: "b/**", File: "s.json", Line: 2}, {}},
+	}.ForbidPolicy()
 	if err != nil {
 		t.Fatal(err)
 	}
-	p.At(Origin{Rule: "a/**", File: "s.json", Line: 1}, Origin{Rule: "b/**", File: "s.json", Line: 2}, Origin{})
 	v := p.Evaluate(Request{Tool: "Read", Operation: OpRead, Resource: "/w/b/x"})
 	if v.Effect != Deny || v.Rule == nil || v.Rule.Line != 2 || v.Rule.Rule != "b/**" {
 		t.Errorf("%+v", v)

@@ -357,7 +357,7 @@ func (w *givenWorld) judge(t *testing.T, step string) Verdict {
 	}
 	if len(w.commands.Allow)+len(w.commands.Deny) > 0 {
 		w.commands.Default = Ask
-		commands, err := NewCommands(w.commands)
+		commands, err := w.commands.Policy()
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -371,16 +371,16 @@ func (w *givenWorld) access(t *testing.T, reads bool, name string) Verdict {
 	var p Policy
 	var err error
 	if len(w.paths.Allow)+len(w.paths.Deny)+len(w.readOnly) == 0 {
-		if _, err := NewReadPaths(PathRules{Cwd: "/"}); err == nil {
+		if _, err := (PathRules{Cwd: "/"}).ReadPolicy(); err == nil {
 			t.Error("a path policy without a path is taken")
 		}
 	}
 	if reads {
-		p, err = NewReadPaths(w.paths)
+		p, err = w.paths.ReadPolicy()
 	} else {
 		r.Operation = OpWrite
 		w.paths.Deny = append(w.paths.Deny, w.readOnly...)
-		p, err = NewWritePaths(w.paths)
+		p, err = w.paths.WritePolicy()
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -419,13 +419,13 @@ func TestGuardCasesOfPolicies(t *testing.T) {
 		switch {
 		case given.Pattern != nil:
 			t.Run(c.ID, func(t *testing.T) {
-				if _, err := NewCommands(CommandLists{Deny: []string{*given.Pattern}}); err == nil {
+				if _, err := (CommandLists{Deny: []string{*given.Pattern}}).Policy(); err == nil {
 					t.Error("an unreadable pattern is taken")
 				}
 			})
 		case given.Forbidden != nil:
 			t.Run(c.ID, func(t *testing.T) {
-				p, err := NewForbiddenGlobs(given.Forbidden, "/w", "")
+				p, err := PathRules{Deny: given.Forbidden, Cwd: "/w"}.ForbidPolicy()
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -443,11 +443,11 @@ func TestGuardCasesOfPolicies(t *testing.T) {
 		case given.Path != nil && given.Path.Default != None && len(expect.Decisions) == len(steps) && len(steps) > 0:
 			t.Run(c.ID, func(t *testing.T) {
 				o := PathRules{Default: given.Path.Default, Cwd: "/w"}
-				reads, err := NewReadPaths(o)
+				reads, err := o.ReadPolicy()
 				if err != nil {
 					t.Fatal(err)
 				}
-				writes, err := NewWritePaths(o)
+				writes, err := o.WritePolicy()
 				if err != nil {
 					t.Fatal(err)
 				}

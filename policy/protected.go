@@ -10,8 +10,8 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/shellread"
 )
 
-// ProtectedName is the link's name of [ProtectedPaths] in chains.
-const ProtectedName = "protected-paths"
+// protectedName is the link's name of [ProtectedPaths] in chains.
+const protectedName = "protected-paths"
 
 // namedPaths is a list of paths by the names of their parts.
 type namedPaths struct {
@@ -83,9 +83,11 @@ func firstPart(path string) string {
 	return part
 }
 
-// IsSecret reports whether reading a path, absolute and clean, is the kind "read of
-// a secret": it is on the list of secrets in internal/pathnames.
-func IsSecret(path string) bool { return loadProtected().secrets.has(path) }
+// ReadsSecret reports whether the resource of a request, an absolute and clean path, is on
+// the list of secrets: reading it is the kind "read of a secret" (docs/permissions.md).
+func (r *Request) ReadsSecret() bool { return isSecret(r.Resource) }
+
+func isSecret(path string) bool { return loadProtected().secrets.has(path) }
 
 // ProtectedPaths is a limit that asks before a tool or a command writes a file
 // that decides what other programs do or run: what is below .git and .vscode,
@@ -94,7 +96,9 @@ func IsSecret(path string) bool { return loadProtected().secrets.has(path) }
 // would let the edit pass; only a grant of the run lets it pass. [New] puts it
 // into every chain that has none. also names more files and folders, absolute and
 // without links: the settings that are in force, wherever they lie.
-func ProtectedPaths(also ...string) Policy { return protectedPaths{slices.Clone(also)} }
+func ProtectedPaths(also ...string) Named {
+	return Named{Name: protectedName, Policy: protectedPaths{slices.Clone(also)}}
+}
 
 type protectedPaths struct{ also []string }
 

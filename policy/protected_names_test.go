@@ -15,7 +15,7 @@ func TestNamesAreTheLists(t *testing.T) {
 		}
 	}
 	for _, name := range pathnames.Secrets().Files {
-		if !strings.Contains(name, "*") && !IsSecret("/w/"+name) {
+		if !strings.Contains(name, "*") && !isSecret("/w/"+name) {
 			t.Errorf("%s is no secret", name)
 		}
 	}

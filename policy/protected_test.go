@@ -61,7 +61,7 @@ func TestProtectedPathsAsk(t *testing.T) {
 			if d.Effect != want {
 				t.Errorf("mode %s, %s: %s by %s, want %s", m, r.Resource, d.Effect, d.By, want)
 			}
-			if want == Ask && (d.By != ProtectedName || !strings.Contains(d.Reason, hook)) {
+			if want == Ask && (d.By != protectedName || !strings.Contains(d.Reason, hook)) {
 				t.Errorf("mode %s, %s: by %s because %s", m, r.Resource, d.By, d.Reason)
 			}
 			c, err := g.Check(Change{Grant: &Grant{Effect: Allow, Tool: r.Tool, Operation: r.Operation, Resource: r.Resource, Cwd: r.Cwd}})
@@ -80,7 +80,7 @@ func TestProtectedPathsAsk(t *testing.T) {
 
 func TestIsSecret(t *testing.T) {
 	for path, want := range map[string]bool{"/w/.env": true, "/w/ID_RSA": true, "/w/secrets/a": true, "/w/.env.example": false, "/w/a": false} {
-		if IsSecret(path) != want {
+		if isSecret(path) != want {
 			t.Errorf("%s: %v", path, !want)
 		}
 	}
@@ -99,13 +99,13 @@ func TestReadingProtectedPathsIsReading(t *testing.T) {
 
 // A configuration may bring the limit itself, under its name.
 func TestProtectedPathsAreThereOnce(t *testing.T) {
-	g, err := New(&Config{Limits: []Named{{Name: ProtectedName, Policy: ProtectedPaths()}}})
+	g, err := New(&Config{Limits: []Named{ProtectedPaths()}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	n := 0
 	for _, l := range g.Guard("Edit").Chain().Links {
-		if l.Name == ProtectedName {
+		if l.Name == protectedName {
 			n++
 		}
 	}

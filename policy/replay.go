@@ -7,19 +7,20 @@ import (
 	"io"
 )
 
-// ParseChange reads the payload of a policy.changed record. A field that it does
-// not know is an error that wraps [ErrInvalid]: it may have forbidden something.
-func ParseChange(payload json.RawMessage) (Change, error) {
-	var c Change
+// Parse reads the payload of a policy.changed record. A field that it does not know is an
+// error that wraps [ErrInvalid]: it may have forbidden something.
+func (c *Change) Parse(payload json.RawMessage) error {
+	var read Change
 	dec := json.NewDecoder(bytes.NewReader(payload))
 	dec.DisallowUnknownFields()
-	if err := dec.Decode(&c); err != nil {
-		return Change{}, fmt.Errorf("%w: a change of policy: %w", ErrInvalid, err)
+	if err := dec.Decode(&read); err != nil {
+		return fmt.Errorf("%w: a change of policy: %w", ErrInvalid, err)
 	}
 	if _, err := dec.Token(); err != io.EOF {
-		return Change{}, fmt.Errorf("%w: a change of policy with something behind it", ErrInvalid)
+		return fmt.Errorf("%w: a change of policy with something behind it", ErrInvalid)
 	}
-	return c, nil
+	*c = read
+	return nil
 }
 
 // Replay applies the changes that a log holds since the run began, oldest first,
@@ -29,7 +30,8 @@ func ParseChange(payload json.RawMessage) (Change, error) {
 // are left out: they are of turns, not of the run.
 func (s *Guards) Replay(payloads []json.RawMessage) error {
 	for i, p := range payloads {
-		c, err := ParseChange(p)
+		var c Change
+		err := c.Parse(p)
 		if err == nil && c.Limit == nil { // its turn is over
 			err = s.Apply(c)
 		}

@@ -145,7 +145,7 @@ func TestInvisibleLetters(t *testing.T) {
 		if _, wrong := parseRule(text); wrong == nil {
 			t.Errorf("%+q is taken", text)
 		}
-		if _, err := NewCommands(CommandLists{Deny: []string{text}}); err == nil {
+		if _, err := (CommandLists{Deny: []string{text}}).Policy(); err == nil {
 			t.Errorf("%+q is taken as a command", text)
 		}
 	}

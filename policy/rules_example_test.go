@@ -61,8 +61,8 @@ func ExampleNewToolNameDenylist() {
 	// ""
 }
 
-func ExampleNewForbiddenGlobs() {
-	p, err := policy.NewForbiddenGlobs(policy.DefaultForbidden(), "/w", "/home/u")
+func ExamplePathRules_ForbidPolicy() {
+	p, err := policy.PathRules{Deny: []string{".git/**", "**/.env*", "**/*.key"}, Cwd: "/w", Home: "/home/u"}.ForbidPolicy()
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -71,8 +71,8 @@ func ExampleNewForbiddenGlobs() {
 	// Output: touching /w/a/.env.local is forbidden by **/.env*
 }
 
-func ExampleNewReadPaths() {
-	p, err := policy.NewReadPaths(policy.PathRules{Allow: []string{"src/**"}, Deny: []string{"src/gen/**"}, Default: policy.Ask, Cwd: "/w"})
+func ExamplePathRules_ReadPolicy() {
+	p, err := policy.PathRules{Allow: []string{"src/**"}, Deny: []string{"src/gen/**"}, Default: policy.Ask, Cwd: "/w"}.ReadPolicy()
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -86,8 +86,8 @@ func ExampleNewReadPaths() {
 	// ask
 }
 
-func ExampleNewWritePaths() {
-	p, err := policy.NewWritePaths(policy.PathRules{Deny: []string{"**/*.lock"}, Cwd: "/w"})
+func ExamplePathRules_WritePolicy() {
+	p, err := policy.PathRules{Deny: []string{"**/*.lock"}, Cwd: "/w"}.WritePolicy()
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -97,8 +97,8 @@ func ExampleNewWritePaths() {
 	// Output: writing /w/go.lock is forbidden by **/*.lock
 }
 
-func ExampleNewCommands() {
-	p, err := policy.NewCommands(policy.CommandLists{Deny: []string{"rm", "git push:*"}, Allow: []string{"git:*"}})
+func ExampleCommandLists_Policy() {
+	p, err := policy.CommandLists{Deny: []string{"rm", "git push:*"}, Allow: []string{"git:*"}}.Policy()
 	if err != nil {
 		fmt.Println(err)
 		return

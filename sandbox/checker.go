@@ -13,8 +13,6 @@ import (
 	"github.com/holdfast-dev/holdfast/policy"
 )
 
-var _ policy.LineJudge = (*Checker)(nil)
-
 // Options adjusts [NewChecker].
 type Options struct {
 	Home string            // for "~"; default the user's home folder
@@ -299,8 +297,7 @@ func (c *Checker) CheckHost(host string) error {
 // changes nothing.
 func (c *Checker) Evaluate(r policy.Request) policy.Verdict { return c.verdict(r, c.judge(r)) }
 
-// EvaluateLine is Evaluate for a command line that has been read. It is a
-// [policy.LineJudge].
+// EvaluateLine is Evaluate for a command line that the guard has read.
 func (c *Checker) EvaluateLine(r policy.Request, reading *shellread.Reading, o *shellread.Options) policy.Verdict {
 	if r.Operation == policy.OpExec {
 		return c.verdict(r, c.judgeExec(r, reading, o))

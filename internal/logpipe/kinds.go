@@ -88,8 +88,8 @@ func maySave(r *session.Record, no func(string) error) error {
 // mayChange lets pass what ends a run, what is stricter, and the grant that a person's
 // answer on record gives.
 func (b *bounds) mayChange(ctx context.Context, id string, r *session.Record, no func(string) error) error {
-	c, err := policy.ParseChange(r.Payload)
-	if err != nil { // nobody could go on with the session
+	var c policy.Change
+	if err := c.Parse(r.Payload); err != nil { // nobody could go on with the session
 		return &session.Error{Op: "append", Session: id, Seq: r.Seq, Err: session.ErrInvalid, Detail: err.Error()}
 	}
 	switch {

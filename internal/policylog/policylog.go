@@ -31,8 +31,8 @@ func Changes(ctx context.Context, s *session.Sessions, m session.Meta) (changes 
 		if rec.Kind != record.KindPolicyChanged || rec.Payload == nil {
 			continue
 		}
-		c, err := policy.ParseChange(rec.Payload)
-		if err != nil {
+		var c policy.Change
+		if err := c.Parse(rec.Payload); err != nil {
 			return nil, fmt.Errorf("record %d: %w", rec.Seq, err)
 		}
 		if rec.Seq <= m.ParentSeq && c.Mode == "" { // a fork begins without what was granted in its parent

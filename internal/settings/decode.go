@@ -186,7 +186,7 @@ func (s *said) globs(path string, n jsontree.Node) {
 		if home == "" {
 			home = "/" // whether there is one shows when the glob is used
 		}
-		if _, err := policy.NewForbiddenGlobs([]string{item.Text}, s.dir, home); err != nil {
+		if _, err := (policy.PathRules{Deny: []string{item.Text}, Cwd: s.dir, Home: home}).ForbidPolicy(); err != nil {
 			s.fault(item.At, `write a glob such as "**/.env*" or "secrets/**"`, "%s: %q is not a usable glob", at, item.Text)
 			return
 		}

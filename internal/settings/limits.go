@@ -20,11 +20,11 @@ func (s *Settings) limits() ([]policy.Named, error) {
 		list = append(list, policy.Named{Name: name, Policy: p})
 	}
 	for _, g := range s.globGroups() {
-		p, err := policy.NewForbiddenGlobs(g.globs, g.dir, s.opt.User)
+		p, err := policy.PathRules{Deny: g.globs, Origins: g.origins, Cwd: g.dir, Home: s.opt.User, Resolve: Resolve}.ForbidPolicy()
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", Where(g.origins[0]), err)
 		}
-		add("forbidden-globs", p.At(g.origins...).Follow(Resolve))
+		add("forbidden-globs", p)
 	}
 	for _, box := range s.Sandboxes {
 		name := "sandbox"
@@ -33,8 +33,7 @@ func (s *Settings) limits() ([]policy.Named, error) {
 		}
 		add(name, box.checker)
 	}
-	add(policy.ProtectedName, policy.ProtectedPaths(s.own()...))
-	return list, nil
+	return append(list, policy.ProtectedPaths(s.own()...)), nil
 }
 
 // own are the files that say what is allowed, and the user's HOLDFAST_HOME unless

@@ -73,7 +73,7 @@ func caseDenyBeatsTrust(t *testing.T, c corpus.Case) {
 	}
 	c.Decode(t, c.Expect(), &want)
 	dir := t.TempDir()
-	forbidden, err := policy.NewForbiddenGlobs(policy.DefaultForbidden(), dir, "")
+	forbidden, err := policy.PathRules{Deny: []string{".git/**", "**/.env*", "**/*.pem", "**/*.key", "**/id_rsa*", "**/secrets/**", "**/.npmrc", "**/.yarnrc", "**/*.crt"}, Cwd: dir}.ForbidPolicy()
 	okay(t, err)
 	guards, err := policy.New(&policy.Config{
 		Mode: policy.ModeBypass, Limits: []policy.Named{{Name: "forbidden", Policy: forbidden}}, Folders: []string{dir},

@@ -183,8 +183,8 @@ func (a *own) modeNow(ctx context.Context) (string, error) {
 		if r.Kind != record.KindPolicyChanged || r.Payload == nil {
 			continue
 		}
-		c, err := policy.ParseChange(r.Payload)
-		if err != nil {
+		var c policy.Change
+		if err := c.Parse(r.Payload); err != nil {
 			return "", err
 		}
 		if c.Mode != "" {

@@ -72,8 +72,8 @@ func TestOwnModeOfTheStartIsOnRecord(t *testing.T) {
 					t.Fatal(err)
 				}
 				if r.Kind == record.KindPolicyChanged {
-					c, err := policy.ParseChange(r.Payload)
-					if err != nil {
+					var c policy.Change
+					if err := c.Parse(r.Payload); err != nil {
 						t.Fatal(err)
 					}
 					modes = append(modes, string(c.Mode))

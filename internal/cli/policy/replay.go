@@ -179,7 +179,8 @@ func (r *replay) record(ctx context.Context, rec session.Record) (*replayDoc, bo
 		}
 		r.asked[q.Use] = q
 	case record.KindPolicyChanged:
-		c, err := policy.ParseChange(rec.Payload)
+		var c policy.Change
+		err := c.Parse(rec.Payload)
 		if err == nil && c.Mode == "" {
 			err = r.guards.Apply(c)
 		}

@@ -77,12 +77,12 @@ func hidden(rules []policy.RuleSource, config *policy.Config) func(abs string) b
 		case policy.Deny:
 			return true
 		case policy.Ask:
-			return !everywhere || secrets && policy.IsSecret(abs)
+			return !everywhere || secrets && r.ReadsSecret()
 		case policy.Allow:
 			return false
 		case policy.None:
 		}
-		return secrets && policy.IsSecret(abs)
+		return secrets && r.ReadsSecret()
 	}
 }
 

@@ -57,8 +57,8 @@ func (r *Runs) fold(ctx context.Context, id string) (*past, error) {
 			p.reset()
 		}
 		if rec.Kind == record.KindPolicyChanged && rec.Payload != nil {
-			c, err := policy.ParseChange(rec.Payload)
-			if err != nil {
+			var c policy.Change
+			if err := c.Parse(rec.Payload); err != nil {
 				return nil, fmt.Errorf("record %d of run %s: %w", rec.Seq, id, err)
 			}
 			p.mode = cmp.Or(c.Mode, p.mode)
