@@ -12,6 +12,7 @@ import (
 	"github.com/holdfast-dev/holdfast/audit/secret"
 	"github.com/holdfast-dev/holdfast/event"
 	"github.com/holdfast-dev/holdfast/hook"
+	"github.com/holdfast-dev/holdfast/internal/record"
 	"github.com/holdfast-dev/holdfast/model"
 	"github.com/holdfast-dev/holdfast/session"
 	"github.com/holdfast-dev/holdfast/session/memory"
@@ -88,7 +89,7 @@ func TestACompactionThatFailsIsTriedOnceInATurn(t *testing.T) {
 			if r := last(t, all); r.Reason != event.ReasonCompleted || len(m.steps) != 0 || strings.Count(said, "could not be compacted") != 1 {
 				t.Errorf("%s (%v), %d steps left, said %q", r.Reason, r.Err, len(m.steps), said)
 			}
-			if slices.Contains(kinds(t, s, a.SessionID()), session.KindRewrite) {
+			if slices.Contains(kinds(t, s, a.SessionID()), record.KindRewrite) {
 				t.Error("something was rewritten")
 			}
 		})
@@ -185,8 +186,8 @@ func TestAStoreThatFailsDuringACompaction(t *testing.T) {
 			inner := memory.New()
 			broken := false
 			store := &faulty{inner, func(b session.Batch) (bool, bool) {
-				broken = broken || has(b, session.KindRewrite)
-				rewrites := has(b, session.KindRewrite)
+				broken = broken || has(b, record.KindRewrite)
+				rewrites := has(b, record.KindRewrite)
 				return broken && (!after || !rewrites), broken && after && rewrites
 			}}
 			m := play(t, step{text: long}, step{text: long}, step{text: "the story"}, step{text: "never"})
@@ -280,7 +281,7 @@ func TestMutatorsThatReturnGarbage(t *testing.T) {
 				if got := roles(a.Snapshot().Items); !slices.Equal(got[:4], []transcript.Role{"user", "assistant", "tool", "assistant"}) {
 					t.Errorf("left %v", got)
 				}
-				if slices.Contains(kinds(t, s, a.SessionID()), session.KindRewrite) {
+				if slices.Contains(kinds(t, s, a.SessionID()), record.KindRewrite) {
 					t.Error("something was rewritten")
 				}
 			})

@@ -81,7 +81,7 @@ func (a *Agent) fire(ctx context.Context, in hook.Input) (hook.Outcome, []entry)
 		}
 	}
 	if title := out.SessionTitle; title != "" && a.openLog() != nil {
-		d, err := session.NewDraft(session.KindMetaChanged, session.MetaPatch{Title: &title, By: "hook"})
+		d, err := session.NewDraft(record.KindMetaChanged, session.MetaPatch{Title: &title, By: "hook"})
 		if err == nil {
 			entries = append(entries, entry{draft: d})
 		}

@@ -10,6 +10,7 @@ import (
 	"github.com/holdfast-dev/holdfast/agent"
 	"github.com/holdfast-dev/holdfast/event"
 	"github.com/holdfast-dev/holdfast/hook"
+	"github.com/holdfast-dev/holdfast/internal/record"
 	"github.com/holdfast-dev/holdfast/session"
 	"github.com/holdfast-dev/holdfast/session/memory"
 	"github.com/holdfast-dev/holdfast/transcript"
@@ -50,8 +51,8 @@ func TestHooksAroundAPrompt(t *testing.T) {
 		if err := a.Submit(t.Context(), transcript.Text{Text: "the secret plan"}); !errors.As(err, &he) {
 			t.Errorf("submit: %v", err)
 		}
-		for _, k := range session.Kinds() {
-			for _, p := range payloads(t, sessions, a.SessionID(), k) {
+		for _, k := range record.Kinds() {
+			for _, p := range payloads(t, sessions, a.SessionID(), session.Kind(k)) {
 				if strings.Contains(p, "secret plan") {
 					t.Errorf("the blocked prompt is on record: %s", p)
 				}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/holdfast-dev/holdfast/agent"
 	"github.com/holdfast-dev/holdfast/event"
+	"github.com/holdfast-dev/holdfast/internal/record"
 	"github.com/holdfast-dev/holdfast/model"
 	"github.com/holdfast-dev/holdfast/session"
 	"github.com/holdfast-dev/holdfast/tool"
@@ -242,7 +243,7 @@ func TestMutators(t *testing.T) {
 		t.Error(d)
 	}
 	for _, k := range kinds(t, s, "one") {
-		if k == session.KindRewrite {
+		if k == record.KindRewrite {
 			t.Error("an unchanged transcript was written")
 		}
 	}

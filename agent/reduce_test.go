@@ -15,6 +15,7 @@ import (
 	"github.com/holdfast-dev/holdfast/event"
 	"github.com/holdfast-dev/holdfast/hook"
 	"github.com/holdfast-dev/holdfast/internal/corpus"
+	"github.com/holdfast-dev/holdfast/internal/record"
 	"github.com/holdfast-dev/holdfast/session"
 	"github.com/holdfast-dev/holdfast/session/memory"
 	"github.com/holdfast-dev/holdfast/transcript"
@@ -142,7 +143,7 @@ func testACancelledCompactionChangesNothing(t *testing.T) {
 	if res := prompt(t, a, "b"); res.Reason != event.ReasonInterrupted {
 		t.Errorf("ended with %s", res.Reason)
 	}
-	if n := len(a.Snapshot().Items); n != 3 || slices.Contains(kinds(t, sessions, a.SessionID()), session.KindRewrite) {
+	if n := len(a.Snapshot().Items); n != 3 || slices.Contains(kinds(t, sessions, a.SessionID()), record.KindRewrite) {
 		t.Errorf("%d items are left, records %v", n, kinds(t, sessions, a.SessionID()))
 	}
 }
@@ -161,7 +162,7 @@ func testAFailedCompactionChangesNothing(t *testing.T) {
 			a := newAgent(t, m, agent.Options{Sessions: sessions, Tools: registry(t, says("T", "x")), Compact: agent.Compact{Items: 4, Steps: steps}})
 			prompt(t, a, "a")
 			res := prompt(t, a, "b")
-			if n := len(a.Snapshot().Items); n < 5 || slices.Contains(kinds(t, sessions, a.SessionID()), session.KindRewrite) {
+			if n := len(a.Snapshot().Items); n < 5 || slices.Contains(kinds(t, sessions, a.SessionID()), record.KindRewrite) {
 				t.Errorf("%d items are left (%s), records %v", n, res.Reason, kinds(t, sessions, a.SessionID()))
 			}
 		})

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/holdfast-dev/holdfast/internal/record"
 	"github.com/holdfast-dev/holdfast/session"
 )
 
@@ -166,7 +167,7 @@ func createMany(ctx context.Context, store session.Store, s *session.Sessions, n
 // back a lease each time would only make the preparation longer.
 func create(ctx context.Context, store session.Store, s *session.Sessions, at time.Time) error {
 	id := s.NewID()
-	d, err := session.NewDraft(session.KindOpened, session.Opened{Format: session.FormatVersion, SessionID: id, Created: at})
+	d, err := session.NewDraft(record.KindOpened, session.Opened{Format: record.FormatVersion, SessionID: id, Created: at})
 	if err != nil {
 		return err
 	}

@@ -63,7 +63,7 @@ func TestFromRecord(t *testing.T) {
 			[]session.Record{started, logged(t, 4, record.KindToolFinished, record.ToolFinished{Use: "u", Outcome: record.OutcomeNotRun}), itemOf(t, 5, false, transcript.RoleTool, result)},
 			"tool_started item_appended",
 		},
-		"an end without its result": {[]session.Record{started, ended, logged(t, 5, session.KindMetaChanged, session.MetaPatch{})}, "tool_started tool_finished"},
+		"an end without its result": {[]session.Record{started, ended, logged(t, 5, record.KindMetaChanged, session.MetaPatch{})}, "tool_started tool_finished"},
 		"an erased record":          {[]session.Record{started, ended, {Seq: 5, Kind: session.KindItem}}, "tool_started tool_finished"},
 		"a queued item":             {[]session.Record{itemOf(t, 1, true, transcript.RoleUser, transcript.Text{Text: "later"})}, ""},
 		"the mode of the start":     {[]session.Record{logged(t, 1, record.KindPolicyChanged, policy.Change{Mode: policy.ModePlan})}, ""},
@@ -74,7 +74,7 @@ func TestFromRecord(t *testing.T) {
 			},
 			"turn_started policy_changed turn_finished",
 		},
-		"what tells nothing": {[]session.Record{logged(t, 1, session.KindOpened, session.Opened{}), {Seq: 2, Kind: "later", Payload: json.RawMessage(`{}`)}}, ""},
+		"what tells nothing": {[]session.Record{logged(t, 1, record.KindOpened, session.Opened{}), {Seq: 2, Kind: "later", Payload: json.RawMessage(`{}`)}}, ""},
 	} {
 		if got, _ := told(t, tt.records...); got != tt.want {
 			t.Errorf("%s: %q, want %q", name, got, tt.want)
@@ -94,14 +94,14 @@ func TestFromRecord(t *testing.T) {
 // A payload of any kind and content gives events that have a JSON form, or an error that
 // names the record.
 func FuzzFromRecord(f *testing.F) {
-	for i := range session.Kinds() {
+	for i := range record.Kinds() {
 		for _, text := range []string{`{}`, `[]`, `{"use_id":"u","tool":"Bash"}`, `{"item":{"role":"tool","id":"i","parts":[{"type":"tool_result","use_id":"u"}]}}`, `{"mode":"plan"}`} {
 			f.Add(uint8(i), []byte(text))
 		}
 	}
 	f.Fuzz(func(t *testing.T, kind uint8, payload []byte) {
 		s := State{running: map[string]string{"u": "Bash"}, turned: true}
-		r := session.Record{Seq: 7, Kind: session.Kinds()[int(kind)%len(session.Kinds())], Payload: payload}
+		r := session.Record{Seq: 7, Kind: session.Kind(record.Kinds()[int(kind)%len(record.Kinds())]), Payload: payload}
 		list, err := s.Events(r)
 		if err != nil && !strings.Contains(err.Error(), "record 7") {
 			t.Error(err)

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 
+	"github.com/holdfast-dev/holdfast/internal/record"
 	"github.com/holdfast-dev/holdfast/session"
 )
 
@@ -27,7 +28,7 @@ func (s *State) Relayed(id, name string, r session.Record) ([]Event, error) {
 		a = &relayed{name: name}
 		s.agents[id] = a
 	}
-	if r.Kind == session.KindOpened && r.Payload != nil {
+	if r.Kind == record.KindOpened && r.Payload != nil {
 		var o session.Opened
 		if err := json.Unmarshal(r.Payload, &o); err != nil {
 			return nil, fmt.Errorf("record %d cannot be read: %w", r.Seq, err)

@@ -29,14 +29,14 @@ func TestRelayed(t *testing.T) {
 		session, agent string
 		session.Record
 	}{
-		{"sub", "scout", session.Record{Kind: session.KindOpened, Payload: json.RawMessage(`{"format":1,"session_id":"sub","owner":"s","caller":"s","use":"d1"}`)}},
+		{"sub", "scout", session.Record{Kind: record.KindOpened, Payload: json.RawMessage(`{"format":1,"session_id":"sub","owner":"s","caller":"s","use":"d1"}`)}},
 		{"sub", "scout", session.Record{Kind: record.KindTurnOpened, Payload: json.RawMessage(`{"turn":"turn-1"}`)}},
 		{"sub", "scout", session.Record{Kind: session.KindItem, Seq: 3, Payload: json.RawMessage(`{"item":{"role":"user","id":"i","parts":[]}}`)}},
-		{"deep", "digger", session.Record{Kind: session.KindOpened, Payload: json.RawMessage(`{"format":1,"session_id":"deep","owner":"s","caller":"sub","use":"d2"}`)}},
+		{"deep", "digger", session.Record{Kind: record.KindOpened, Payload: json.RawMessage(`{"format":1,"session_id":"deep","owner":"s","caller":"sub","use":"d2"}`)}},
 		{"deep", "digger", session.Record{Kind: record.KindToolStarted, Payload: json.RawMessage(`{"use_id":"u1","tool":"Bash"}`)}},
 		{"", "", session.Record{Kind: record.KindApprovalAsked, Payload: json.RawMessage(`{"id":"q1","tool":"Bash","agent":"scout","asker":"sub"}`)}},
 		{"", "", session.Record{Kind: record.KindApprovalAsked, Payload: json.RawMessage(`{"id":"q2","tool":"Bash"}`)}},
-		{"s.writer", "writer", session.Record{Kind: session.KindOpened, Payload: json.RawMessage(`{"format":1,"session_id":"s.writer","owner":"s"}`)}},
+		{"s.writer", "writer", session.Record{Kind: record.KindOpened, Payload: json.RawMessage(`{"format":1,"session_id":"s.writer","owner":"s"}`)}},
 		{"s.writer", "writer", session.Record{Kind: record.KindTurnOpened, Payload: json.RawMessage(`{"turn":"turn-1"}`)}},
 	} {
 		list, err := s.Events(of.Record)
@@ -71,7 +71,7 @@ func TestRelayed(t *testing.T) {
 	if !slices.Equal(got, want) {
 		t.Errorf("%s\nwant %s", got, want)
 	}
-	if _, err := s.Relayed("other", "o", session.Record{Seq: 7, Kind: session.KindOpened, Payload: json.RawMessage(`[]`)}); err == nil {
+	if _, err := s.Relayed("other", "o", session.Record{Seq: 7, Kind: record.KindOpened, Payload: json.RawMessage(`[]`)}); err == nil {
 		t.Error("an opening that cannot be read passes")
 	}
 }

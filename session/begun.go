@@ -5,6 +5,8 @@ import (
 	"context"
 	"encoding/json"
 	"slices"
+
+	"github.com/holdfast-dev/holdfast/internal/record"
 )
 
 // Begun is a session that a call has begun.
@@ -42,7 +44,7 @@ func (s *Sessions) BegunBy(ctx context.Context, m Meta) (Begun, error) {
 			return b, err
 		}
 		var o Opened
-		if rec.Kind == KindOpened && rec.Payload != nil && json.Unmarshal(rec.Payload, &o) == nil {
+		if rec.Kind == record.KindOpened && rec.Payload != nil && json.Unmarshal(rec.Payload, &o) == nil {
 			b.Caller, b.Use = o.Caller, o.Use
 		}
 	}

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"slices"
 	"time"
+
+	"github.com/holdfast-dev/holdfast/internal/record"
 )
 
 // doubt is a batch of a log whose append failed and left open whether it was written.
@@ -80,7 +82,7 @@ func rest(ctx context.Context, d time.Duration) bool {
 // has reports whether the store has a record, at its place.
 func (l *Log) has(ctx context.Context, want Record) (bool, error) {
 	for r, err := range l.s.store.Read(ctx, l.id, Range{After: want.Seq - 1, Until: want.Seq}) {
-		if errors.Is(err, ErrNotFound) && want.Kind == KindOpened {
+		if errors.Is(err, ErrNotFound) && want.Kind == record.KindOpened {
 			return false, nil
 		}
 		return err == nil && r.Digest == want.Digest, err

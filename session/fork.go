@@ -96,7 +96,7 @@ func (s *Sessions) startFork(ctx context.Context, m Meta, opt ForkOptions, at br
 		title = m.Title
 	}
 	drafts, err := Opened{
-		Format: FormatVersion, SessionID: opt.ID, Created: s.opt.Clock().UTC().Truncate(time.Millisecond), Project: m.Project, CWD: m.CWD,
+		Format: record.FormatVersion, SessionID: opt.ID, Created: s.opt.Clock().UTC().Truncate(time.Millisecond), Project: m.Project, CWD: m.CWD,
 		Model: m.Model, GitBranch: m.GitBranch, Title: title, Summary: "Forked from session " + m.ID, Tag: m.Tag,
 		Prompt: m.FirstPrompt, User: opt.User, Owner: opt.Owner, Caller: opt.Caller, Use: opt.Use, Base: &at.base,
 	}.Drafts()
@@ -104,7 +104,7 @@ func (s *Sessions) startFork(ctx context.Context, m Meta, opt ForkOptions, at br
 		return err
 	}
 	if at.cut != nil {
-		d, err := NewDraft(KindRewrite, at.cut)
+		d, err := NewDraft(record.KindRewrite, at.cut)
 		if err != nil {
 			return err
 		}
@@ -138,11 +138,11 @@ func (o Opened) Drafts() ([]Draft, error) {
 			*f.to, *f.text, shown = &text, "", true
 		}
 	}
-	opened, err := NewDraft(KindOpened, o)
+	opened, err := NewDraft(record.KindOpened, o)
 	if err != nil || !shown {
 		return []Draft{opened}, err
 	}
-	changed, err := NewDraft(KindMetaChanged, p)
+	changed, err := NewDraft(record.KindMetaChanged, p)
 	return []Draft{opened, changed}, err
 }
 

@@ -65,7 +65,7 @@ func TestAForkTellsWhatRan(t *testing.T) {
 		{
 			"cut within a rewrite", []session.Draft{
 				startedDraft(t, "c1"), finishedDraft(t, "c1"), resultDraft("r1", "c1"), resultDraft("r2", "c2"), resultDraft("r3", "c3"),
-				draft(t, session.KindRewrite, session.Rewrite{Reason: "repair", Messages: 5, Items: rewritten(t, round, resultDraft("r1", "c1"), resultDraft("r2", "c2"), resultDraft("r3", "c3"))}),
+				draft(t, record.KindRewrite, session.Rewrite{Reason: "repair", Messages: 5, Items: rewritten(t, round, resultDraft("r1", "c1"), resultDraft("r2", "c2"), resultDraft("r3", "c3"))}),
 			}, nil, "a", "c1 elsewhere, c2 not run, c3 not run",
 		},
 	} {

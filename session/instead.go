@@ -16,7 +16,7 @@ func heldItems(r *Record) ([]transcript.Encoded, error) {
 	case KindItem:
 		it, err := ReadItem(r.Payload)
 		return []transcript.Encoded{it.Item}, err
-	case KindRewrite:
+	case record.KindRewrite:
 		items, _, err := readRewrite(r.Payload)
 		return items, err
 	}
@@ -35,7 +35,7 @@ func emptied(r *Record, ids map[string]bool) json.RawMessage {
 	switch r.Kind {
 	case KindItem:
 		return withItem(r.Payload, emptyItem)
-	case KindRewrite:
+	case record.KindRewrite:
 		return withItems(r.Payload, func(e transcript.Encoded) transcript.Encoded {
 			if ids != nil && !ids[e.ID()] {
 				return e
@@ -87,7 +87,7 @@ func withItems(payload json.RawMessage, change func(transcript.Encoded) transcri
 	for i, e := range items {
 		w.Items[i] = change(e).JSON
 	}
-	d, err := NewDraft(KindRewrite, Rewrite{Reason: w.Reason, By: w.By, Items: w.Items, Messages: w.Messages})
+	d, err := NewDraft(record.KindRewrite, Rewrite{Reason: w.Reason, By: w.By, Items: w.Items, Messages: w.Messages})
 	if err != nil {
 		return nil
 	}
@@ -145,7 +145,7 @@ func maskedPayload(r *Record, mask func(json.RawMessage) json.RawMessage) json.R
 		return withItem(r.Payload, item)
 	case record.KindFileSaved:
 		return maskSaved(r.Payload, mask)
-	case KindRewrite:
+	case record.KindRewrite:
 		if items, _, err := readRewrite(r.Payload); err == nil && len(items) > 0 {
 			return withItems(r.Payload, item)
 		}
@@ -156,7 +156,7 @@ func maskedPayload(r *Record, mask func(json.RawMessage) json.RawMessage) json.R
 		was := jsonscan.Object(r.Payload).Field(f)
 		if !json.Valid(out) || !bytes.Equal(was, jsonscan.Object(out).Field(f)) {
 			switch r.Kind {
-			case KindRewrite:
+			case record.KindRewrite:
 				return fieldsOf(r.Payload, "reason", "cut", "messages")
 			case record.KindRunEvent: // its strategy may be what is to go
 				return fieldsOf(r.Payload, needs...)

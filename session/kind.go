@@ -11,30 +11,16 @@ import (
 // was written by a newer version and is refused with [ErrNewer].
 type Kind string
 
-// The kinds and the payload type of each; those of package record are internal.
-const (
-	KindOpened      Kind = "session.opened" // Opened
-	KindItem        Kind = "item"           // an item, see ReadItem
-	KindRewrite     Kind = "rewrite"        // Rewrite
-	KindMetaChanged Kind = "meta.changed"   // MetaPatch
-)
+// KindItem is the kind of the records that have the items of the transcript, see [ReadItem].
+// docs/formats/session-log.md has all kinds.
+const KindItem Kind = record.KindItem
 
-// Kinds lists the closed set.
-func Kinds() []Kind {
-	return []Kind{
-		KindOpened, KindItem, record.KindTurnOpened, record.KindTurnClosed, record.KindToolStarted, record.KindToolFinished,
-		record.KindApprovalAsked, record.KindApprovalResolved, record.KindDecision, record.KindPolicyChanged, record.KindHookRan,
-		KindRewrite, KindMetaChanged, record.KindVendorMapped, record.KindWorkspaceEvent, record.KindTaskChanged, record.KindFileSaved, record.KindModelCalled, record.KindRedacted, record.KindRunEvent,
-		record.KindAccess,
-	}
-}
-
-// known reports whether k is one of [Kinds].
+// known reports whether k is one of [record.Kinds].
 func (k Kind) known() bool {
 	switch k {
-	case KindOpened, KindItem, record.KindTurnOpened, record.KindTurnClosed, record.KindToolStarted, record.KindToolFinished,
+	case record.KindOpened, KindItem, record.KindTurnOpened, record.KindTurnClosed, record.KindToolStarted, record.KindToolFinished,
 		record.KindApprovalAsked, record.KindApprovalResolved, record.KindDecision, record.KindPolicyChanged, record.KindHookRan,
-		KindRewrite, KindMetaChanged, record.KindVendorMapped, record.KindWorkspaceEvent, record.KindTaskChanged, record.KindFileSaved, record.KindModelCalled, record.KindRedacted, record.KindRunEvent,
+		record.KindRewrite, record.KindMetaChanged, record.KindVendorMapped, record.KindWorkspaceEvent, record.KindTaskChanged, record.KindFileSaved, record.KindModelCalled, record.KindRedacted, record.KindRunEvent,
 		record.KindAccess:
 		return true
 	}
@@ -46,14 +32,10 @@ func (k Kind) known() bool {
 // change of policy, what became of a run, a task of the list that several agents work
 // on, who was let in. Everything else belongs to the one writer.
 func (k Kind) Shared() bool {
-	return k == KindMetaChanged || k == record.KindApprovalResolved || k == record.KindPolicyChanged || k == record.KindRunEvent || k == record.KindTaskChanged || k == record.KindAccess
+	return k == record.KindMetaChanged || k == record.KindApprovalResolved || k == record.KindPolicyChanged || k == record.KindRunEvent || k == record.KindTaskChanged || k == record.KindAccess
 }
 
-// FormatVersion is the version of the record format that this package writes.
-// Logs with a greater one are refused with [ErrNewer].
-const FormatVersion = 1
-
-// Opened is the payload of [KindOpened], always the first record of a log. A
+// Opened is the payload of "session.opened", always the first record of a log. A
 // fork's has a Base.
 type Opened struct {
 	Format    int       `json:"format"`
@@ -101,7 +83,7 @@ type runEventPayload struct {
 	Status string `json:"status,omitempty"`
 }
 
-// Rewrite is the payload of [KindRewrite]. Exactly one of Items and Cut is set.
+// Rewrite is the payload of a record "rewrite". Exactly one of Items and Cut is set.
 // What the transcript was before stays readable in the log.
 type Rewrite struct {
 	Reason string            `json:"reason"`       // compaction, redaction, repair, truncate, return, mutator
@@ -113,7 +95,7 @@ type Rewrite struct {
 	Messages int `json:"messages"`
 }
 
-// MetaPatch is the payload of [KindMetaChanged]: fields that are present replace
+// MetaPatch is the payload of a record "meta.changed": fields that are present replace
 // the session's, nil ones leave it alone, empty ones clear it.
 type MetaPatch struct {
 	Title     *string `json:"title,omitempty"`

@@ -141,7 +141,7 @@ func (b *backwards) items(yield func(found) bool) {
 			if !it.Queued && !emit(found{item: it.Item, record: r}) {
 				return
 			}
-		case KindRewrite:
+		case record.KindRewrite:
 			items, cut, err := readRewrite(r.Payload)
 			if err != nil {
 				b.skipped(r, err)

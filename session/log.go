@@ -7,6 +7,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/holdfast-dev/holdfast/internal/record"
 )
 
 // Log is a session opened for writing: the holder of its lease. It is safe for
@@ -141,7 +143,7 @@ func checkDrafts(drafts []Draft) error {
 		if err := drafts[i].check(); err != nil {
 			return err
 		}
-		if drafts[i].Kind == KindOpened {
+		if drafts[i].Kind == record.KindOpened {
 			return &Error{Op: "append", Err: ErrInvalid, Detail: "a session is opened once"}
 		}
 	}
@@ -156,7 +158,7 @@ func (l *Log) append(ctx context.Context, drafts []Draft) ([]Record, error) {
 	if recs, err := l.settle(ctx, drafts); recs != nil || err != nil {
 		return recs, err
 	}
-	opening := l.Head() == 0 && drafts[0].Kind == KindOpened
+	opening := l.Head() == 0 && drafts[0].Kind == record.KindOpened
 	checked := drafts
 	if opening {
 		checked = drafts[1:]

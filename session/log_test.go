@@ -143,10 +143,10 @@ func TestAppendRefuses(t *testing.T) {
 		"unknown kind":   {Kind: "nonsense", Payload: []byte(`{}`)},
 		"no payload":     {Kind: record.KindTurnOpened},
 		"an array":       {Kind: record.KindTurnOpened, Payload: []byte(`[]`)},
-		"opened again":   {Kind: session.KindOpened, Payload: []byte(`{}`)},
+		"opened again":   {Kind: record.KindOpened, Payload: []byte(`{}`)},
 		"broken lines":   {Kind: record.KindTurnOpened, Payload: []byte("{\n\"turn\":}")},
 		"broken item":    {Kind: session.KindItem, Payload: []byte(`{"item":{"role":"nobody"}}`)},
-		"broken rewrite": {Kind: session.KindRewrite, Payload: []byte(`{"messages":"x"}`)},
+		"broken rewrite": {Kind: record.KindRewrite, Payload: []byte(`{"messages":"x"}`)},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := l.Append(t.Context(), d)

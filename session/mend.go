@@ -284,5 +284,5 @@ func (m *mending) repair() error {
 	for _, e := range items {
 		w.Items = append(w.Items, e.JSON)
 	}
-	return m.add(KindRewrite, w)
+	return m.add(record.KindRewrite, w)
 }

@@ -98,7 +98,7 @@ func (d *Delta) add(r *Record) error {
 	}
 	d.Bytes += int64(len(r.Payload))
 	switch r.Kind {
-	case KindOpened:
+	case record.KindOpened:
 		var o Opened
 		if err := json.Unmarshal(r.Payload, &o); err != nil {
 			return bad(err)
@@ -126,13 +126,13 @@ func (d *Delta) add(r *Record) error {
 				}
 			}
 		}
-	case KindRewrite:
+	case record.KindRewrite:
 		var w Rewrite
 		if err := json.Unmarshal(r.Payload, &w); err != nil {
 			return bad(err)
 		}
 		d.Reset, d.Messages = true, w.Messages
-	case KindMetaChanged:
+	case record.KindMetaChanged:
 		var p MetaPatch
 		if err := json.Unmarshal(r.Payload, &p); err != nil {
 			return bad(err)
@@ -180,7 +180,7 @@ func (d *Delta) addSealed(r *Record) error {
 			err = json.Unmarshal(s.Delta, &one)
 		}
 	}
-	if err == nil && (one.Opened != nil) != (r.Kind == KindOpened) {
+	if err == nil && (one.Opened != nil) != (r.Kind == record.KindOpened) {
 		err = errors.New("what it says of itself is not of its kind")
 	}
 	if err != nil {

@@ -3,6 +3,8 @@ package session
 import (
 	"context"
 	"errors"
+
+	"github.com/holdfast-dev/holdfast/internal/record"
 )
 
 // Rename sets the title. It works while somebody else runs the session. Renaming
@@ -78,6 +80,6 @@ func (p MetaPatch) draft(m Meta) (Draft, bool, error) {
 	if !changes {
 		return Draft{}, false, nil
 	}
-	d, err := NewDraft(KindMetaChanged, p)
+	d, err := NewDraft(record.KindMetaChanged, p)
 	return d, true, err
 }

@@ -298,11 +298,11 @@ func TestSalvageLoads(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cut, err := session.NewDraft(session.KindRewrite, session.Rewrite{Reason: "truncate", Cut: "2", Messages: 2})
+	cut, err := session.NewDraft(record.KindRewrite, session.Rewrite{Reason: "truncate", Cut: "2", Messages: 2})
 	if err != nil {
 		t.Fatal(err)
 	}
-	later, err := session.NewDraft(session.KindRewrite, session.Rewrite{Reason: "truncate", Cut: "3", Messages: 3})
+	later, err := session.NewDraft(record.KindRewrite, session.Rewrite{Reason: "truncate", Cut: "3", Messages: 3})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -47,7 +47,7 @@ func TestEveryFieldIsCovered(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		r := session.Record{
 			Seq: rapid.Int64Range(1, math.MaxInt64-1).Draw(t, "seq"), ID: rapid.String().Draw(t, "id"),
-			Time: time.UnixMilli(rapid.Int64Range(-1e12, 1e13).Draw(t, "time")), Kind: rapid.SampledFrom(session.Kinds()).Draw(t, "kind"),
+			Time: time.UnixMilli(rapid.Int64Range(-1e12, 1e13).Draw(t, "time")), Kind: session.Kind(rapid.SampledFrom(record.Kinds()).Draw(t, "kind")),
 			Payload: []byte(`{"x":1}`),
 		}
 		r.Seal(session.Sum([]byte("prev")))
@@ -101,13 +101,13 @@ func FuzzCheckID(f *testing.F) {
 
 func TestKinds(t *testing.T) {
 	shared := 0
-	for _, k := range session.Kinds() {
-		if k.Shared() {
+	for _, k := range record.Kinds() {
+		if session.Kind(k).Shared() {
 			shared++
 		}
 	}
-	if len(session.Kinds()) != 21 || shared != 6 {
-		t.Errorf("%d kinds, %d shared", len(session.Kinds()), shared)
+	if len(record.Kinds()) != 21 || shared != 6 {
+		t.Errorf("%d kinds, %d shared", len(record.Kinds()), shared)
 	}
 }
 
@@ -115,11 +115,11 @@ func TestKinds(t *testing.T) {
 func TestFoldingInPieces(t *testing.T) {
 	model := session.MetaPatch{Model: new("patched")}
 	ds := []session.Draft{
-		openedDraft(t, "s"), userDraft("a", strings.Repeat("é", 300)), useDraft("b", "c"), draft(t, session.KindMetaChanged, model),
-		resultDraft("c", "c"), useDraft("d"), draft(t, session.KindRewrite, session.Rewrite{Reason: "x", Cut: "b", Messages: 2}), userDraft("e", "e"),
-		draft(t, session.KindMetaChanged, session.MetaPatch{Title: new("t")}), draft(t, session.KindMetaChanged, session.MetaPatch{Title: new("")}),
+		openedDraft(t, "s"), userDraft("a", strings.Repeat("é", 300)), useDraft("b", "c"), draft(t, record.KindMetaChanged, model),
+		resultDraft("c", "c"), useDraft("d"), draft(t, record.KindRewrite, session.Rewrite{Reason: "x", Cut: "b", Messages: 2}), userDraft("e", "e"),
+		draft(t, record.KindMetaChanged, session.MetaPatch{Title: new("t")}), draft(t, record.KindMetaChanged, session.MetaPatch{Title: new("")}),
 		{Kind: session.KindItem, Payload: []byte(`{"queued":true,"item":{"role":"user","parts":[]}}`)},
-		draft(t, session.KindMetaChanged, model), useDraft("f"),
+		draft(t, record.KindMetaChanged, model), useDraft("f"),
 	}
 	recs := chain(ds...)
 	one := session.Meta{}.Apply(must(session.Fold(recs))(t))

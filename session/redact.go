@@ -126,7 +126,7 @@ func (p *redactionPlan) draft() (d Draft, needed bool, err error) {
 	if err != nil {
 		return Draft{}, false, err
 	}
-	patch, err := NewDraft(KindMetaChanged, MetaPatch{
+	patch, err := NewDraft(record.KindMetaChanged, MetaPatch{
 		Title: &m.Title, Summary: &m.Summary, Tag: &m.Tag, CWD: &m.CWD, Project: &m.Project, Model: &m.Model, GitBranch: &m.GitBranch,
 	})
 	if err != nil {
@@ -152,7 +152,7 @@ func (p *redactionPlan) listed() (Meta, error) {
 		if err != nil {
 			return m, err
 		}
-		if m = m.Apply(d); r.Kind == KindOpened {
+		if m = m.Apply(d); r.Kind == record.KindOpened {
 			first = m
 		}
 	}

@@ -159,7 +159,7 @@ func (p *redactionPlan) mayNot(seq int64, r *Record) (why, hint string) {
 		return whyOpen, "holdfast approvals list"
 	case r.Kind == record.KindRedacted:
 		return "it stands for other records: name those", ""
-	case r.Kind == KindRewrite:
+	case r.Kind == record.KindRewrite:
 		if held, err := heldItems(r); err != nil || len(held) == 0 {
 			return "it cuts the transcript and has none of its content", ""
 		}
@@ -204,7 +204,7 @@ func (p *redactionPlan) repeats(n *named, main bool) error {
 		}
 		again := false
 		switch r.Kind {
-		case KindItem, KindRewrite:
+		case KindItem, record.KindRewrite:
 			held, err := heldItems(r)
 			if err != nil {
 				return err
@@ -222,13 +222,13 @@ func (p *redactionPlan) repeats(n *named, main bool) error {
 			again = slices.ContainsFunc(uses, func(use string) bool { return mentions(r.Payload, use) })
 		case record.KindFileSaved:
 			again = slices.Contains(uses, payloadText(r.Payload, "use_id")) || slices.Contains(written, payloadText(r.Payload, "digest"))
-		case KindMetaChanged:
+		case record.KindMetaChanged:
 			if n.tells(textsIn(r.Payload)) {
 				p.targets[r.Seq] = n.erasedFields(r.Payload)
 			}
 		case record.KindRunEvent, record.KindTaskChanged, record.KindWorkspaceEvent:
 			again = n.tells(textsIn(withoutStrategy(r)))
-		case KindOpened:
+		case record.KindOpened:
 			if n.tells(textsIn(r.Payload)) {
 				p.left = append(p.left, Leftover{p.meta.ID, r.Seq, r.Kind, whyOpened + ": delete the session to be rid of what it repeats"})
 			}
@@ -257,7 +257,7 @@ func withoutStrategy(r *Record) json.RawMessage {
 
 // begunBy reports whether a tool use that was named has begun the session.
 func (p *redactionPlan) begunBy(n *named) bool {
-	if len(p.own) == 0 || p.own[0].Kind != KindOpened {
+	if len(p.own) == 0 || p.own[0].Kind != record.KindOpened {
 		return false
 	}
 	use := payloadText(p.own[0].Payload, "use")

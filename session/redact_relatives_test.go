@@ -19,7 +19,8 @@ import (
 // register is not erased by guessing.
 func TestEveryKindIsInTheRegister(t *testing.T) {
 	texts := session.KindTexts()
-	for _, k := range session.Kinds() {
+	for _, name := range record.Kinds() {
+		k := session.Kind(name)
 		if of, ok := texts[k]; !ok || of.Holds == "" {
 			t.Errorf("%s is not in session.KindTexts: say which of its fields hold text, and what stays", k)
 		}
@@ -42,8 +43,8 @@ func TestRedactReachesEveryKind(t *testing.T) {
 		record.KindDecision:         `{"use_id":"u1","why":"W"}`,
 		record.KindPolicyChanged:    `{"by":"W"}`,
 		record.KindHookRan:          `{"event":"Stop","hooks":[{"reason":"W"}]}`,
-		session.KindRewrite:         `{"reason":"truncate","notes":["W"],"cut":"p1","messages":1}`,
-		session.KindMetaChanged:     `{"title":"W","summary":"W","tag":"W"}`,
+		record.KindRewrite:          `{"reason":"truncate","notes":["W"],"cut":"p1","messages":1}`,
+		record.KindMetaChanged:      `{"title":"W","summary":"W","tag":"W"}`,
 		record.KindVendorMapped:     `{"vendor":"claude","session":"v1","generation":1,"reason":"W"}`,
 		record.KindWorkspaceEvent:   `{"event":"vendor_ended","workspace":"w","stderr":"W"}`,
 		record.KindTaskChanged:      `{"task":{"id":"1","subject":"W","description":"W","status":"pending"}}`,
@@ -57,10 +58,11 @@ func TestRedactReachesEveryKind(t *testing.T) {
 		s := session.New(store, nil)
 		l := must(s.Create(t.Context(), session.Opened{SessionID: "s", Title: private, Summary: private, Tag: private, Prompt: private}))(t)
 		drafts := []session.Draft{userDraft("p1", private), useDraft("a1", "u1")}
-		for _, k := range session.Kinds() {
+		for _, name := range record.Kinds() {
+			k := session.Kind(name)
 			if p, ok := payloads[k]; ok {
 				drafts = append(drafts, session.Draft{Kind: k, Payload: rawJSON(strings.ReplaceAll(p, "W", private))})
-			} else if k != session.KindOpened && k != session.KindItem && k != record.KindRedacted {
+			} else if k != record.KindOpened && k != session.KindItem && k != record.KindRedacted {
 				t.Errorf("no payload of %s is tried here", k)
 			}
 		}
@@ -102,7 +104,7 @@ func TestRedactedTitleDoesNotReturn(t *testing.T) {
 		must(l.Append(t.Context(), userDraft("a", "one more")))(t)
 		l.Close()
 		did := must(s.Redact(t.Context(), "s", session.RedactOptions{Mask: mask(t)}))(t)
-		if len(did.Left) != 1 || did.Left[0].Kind != session.KindOpened {
+		if len(did.Left) != 1 || did.Left[0].Kind != record.KindOpened {
 			t.Errorf("nobody was told that the first record keeps it: %+v", did.Left)
 		}
 		must(s.Redact(t.Context(), "s", session.RedactOptions{Seqs: []int64{2}}))(t)
@@ -118,8 +120,8 @@ func oldSession(t *testing.T, s *session.Sessions, id string, o session.Opened) 
 	t.Helper()
 	l := must(s.Create(t.Context(), session.Opened{SessionID: "made-" + id}))(t)
 	l.Close()
-	o.Format, o.SessionID, o.Created = session.FormatVersion, id, l.Meta().CreatedAt
-	r := session.Record{Seq: 1, ID: "first-" + id, Time: o.Created, Kind: session.KindOpened, Payload: draft(t, session.KindOpened, o).Payload}
+	o.Format, o.SessionID, o.Created = record.FormatVersion, id, l.Meta().CreatedAt
+	r := session.Record{Seq: 1, ID: "first-" + id, Time: o.Created, Kind: record.KindOpened, Payload: draft(t, record.KindOpened, o).Payload}
 	r.Seal(session.Digest{})
 	delta := must(session.Fold([]session.Record{r}))(t)
 	if err := s.Store().Append(t.Context(), id, session.Batch{Records: []session.Record{r}, Delta: delta}); err != nil {

@@ -237,7 +237,7 @@ func TestRedactRewrite(t *testing.T) {
 		if err := l.Rewrite(t.Context(), session.Rewrite{Reason: "compaction", Items: []rawJSON{rawJSON(items[1].JSON), rawJSON(items[2].JSON)}}); err != nil {
 			t.Fatal(err)
 		}
-		must(l.Append(t.Context(), userDraft("d", "text of d"), draft(t, session.KindRewrite, session.Rewrite{Reason: "truncate", Cut: "c", Messages: 2})))(t)
+		must(l.Append(t.Context(), userDraft("d", "text of d"), draft(t, record.KindRewrite, session.Rewrite{Reason: "truncate", Cut: "c", Messages: 2})))(t)
 		l.Close()
 		did := must(s.Redact(t.Context(), "s", session.RedactOptions{Seqs: []int64{3}}))(t)
 		if len(did.Erased) != 2 || did.Erased[1].Record.Seq != 5 {

@@ -161,7 +161,7 @@ func (f *folder) take(r *Record) error {
 	switch r.Kind {
 	case KindItem:
 		err = f.item(r)
-	case KindOpened:
+	case record.KindOpened:
 		return f.opened(r)
 	case record.KindTurnOpened:
 		var p record.TurnOpened
@@ -211,13 +211,13 @@ func (f *folder) take(r *Record) error {
 		f.asked(r)
 	case record.KindApprovalResolved:
 		f.resolved(r)
-	case KindRewrite:
+	case record.KindRewrite:
 		err = f.rewrite(r.Payload)
 	case record.KindRedacted:
 		err = f.redacted(r)
 	case record.KindFileSaved:
 		f.saved(r)
-	case record.KindDecision, record.KindHookRan, KindMetaChanged, record.KindVendorMapped, record.KindWorkspaceEvent, record.KindTaskChanged, record.KindRunEvent, record.KindAccess:
+	case record.KindDecision, record.KindHookRan, record.KindMetaChanged, record.KindVendorMapped, record.KindWorkspaceEvent, record.KindTaskChanged, record.KindRunEvent, record.KindAccess:
 	default:
 		return &Error{
 			Op: "replay", Session: f.s.SessionID, Seq: r.Seq, Err: ErrNewer,
@@ -243,7 +243,7 @@ func (f *folder) opened(r *Record) error {
 		return &Error{Op: "replay", Seq: r.Seq, Err: ErrCorrupt, Detail: "session.opened: " + err.Error()}
 	}
 	f.s.SessionID = o.SessionID
-	if o.Format > FormatVersion {
+	if o.Format > record.FormatVersion {
 		return &Error{
 			Op: "replay", Session: o.SessionID, Seq: r.Seq, Err: ErrNewer,
 			Detail: "the log has a newer format", Hint: upgrade,

@@ -39,7 +39,7 @@ func seq(recs []session.Record) iter.Seq2[session.Record, error] {
 }
 
 func openedDraft(t testing.TB, id string) session.Draft {
-	return draft(t, session.KindOpened, session.Opened{Format: session.FormatVersion, SessionID: id})
+	return draft(t, record.KindOpened, session.Opened{Format: record.FormatVersion, SessionID: id})
 }
 
 func TestReplay(t *testing.T) {
@@ -90,11 +90,11 @@ func TestReplay(t *testing.T) {
 	wantIDs(t, itemIDs(st.Items), "u1", "a1", "u2", "a2", "a3")
 
 	// A cut drops the marks behind it, a rewrite drops them all.
-	cut := chain(slices.Concat(drafts(recs), []session.Draft{draft(t, session.KindRewrite, session.Rewrite{Cut: "u2", Messages: 3})})...)
+	cut := chain(slices.Concat(drafts(recs), []session.Draft{draft(t, record.KindRewrite, session.Rewrite{Cut: "u2", Messages: 3})})...)
 	if st := must(session.Replay(t.Context(), seq(cut)))(t); st.Mark == nil || st.Mark.Messages != 1 || st.Usage.Input != 2 {
 		t.Fatalf("%+v", st)
 	}
-	all := chain(slices.Concat(drafts(recs), []session.Draft{draft(t, session.KindRewrite, session.Rewrite{Items: []rawJSON{item("new")}, Messages: 1})})...)
+	all := chain(slices.Concat(drafts(recs), []session.Draft{draft(t, record.KindRewrite, session.Rewrite{Items: []rawJSON{item("new")}, Messages: 1})})...)
 	if st := must(session.Replay(t.Context(), seq(all)))(t); st.Mark != nil || len(st.Items) != 1 {
 		t.Fatalf("%+v", st)
 	}
@@ -148,7 +148,7 @@ func TestReplayFaults(t *testing.T) {
 	}
 	for name, d := range map[string]session.Draft{
 		"unknown kind": {Kind: "from.tomorrow", Payload: []byte(`{}`)},
-		"newer format": draft(t, session.KindOpened, session.Opened{Format: session.FormatVersion + 1, SessionID: "s"}),
+		"newer format": draft(t, record.KindOpened, session.Opened{Format: record.FormatVersion + 1, SessionID: "s"}),
 	} {
 		_, err := session.Replay(t.Context(), seq(chain(openedDraft(t, "s"), d)))
 		wantErr(t, err, session.ErrNewer)
@@ -156,7 +156,7 @@ func TestReplayFaults(t *testing.T) {
 			t.Errorf("%s: no hint", name)
 		}
 	}
-	_, err := session.Replay(t.Context(), seq(chain(openedDraft(t, "s"), draft(t, session.KindRewrite, session.Rewrite{Cut: "x"}))))
+	_, err := session.Replay(t.Context(), seq(chain(openedDraft(t, "s"), draft(t, record.KindRewrite, session.Rewrite{Cut: "x"}))))
 	wantErr(t, err, session.ErrCorrupt)
 }
 
@@ -197,8 +197,8 @@ func FuzzReadItem(f *testing.F) {
 		if (err == nil) != (foldErr == nil) && b != nil {
 			t.Errorf("ReadItem says %v, Fold says %v", err, foldErr)
 		}
-		for _, k := range session.Kinds() { // no payload may crash a replay
-			_, _ = session.Replay(context.Background(), seq(chain(session.Draft{Kind: k, Payload: b})))
+		for _, k := range record.Kinds() { // no payload may crash a replay
+			_, _ = session.Replay(context.Background(), seq(chain(session.Draft{Kind: session.Kind(k), Payload: b})))
 		}
 	})
 }

@@ -298,7 +298,7 @@ func (r *Restored) truncate(ctx context.Context, f *folder, at string) error {
 	case before:
 		return nil
 	}
-	d, err := NewDraft(KindRewrite, Rewrite{Reason: "truncate", Cut: at, Messages: keep})
+	d, err := NewDraft(record.KindRewrite, Rewrite{Reason: "truncate", Cut: at, Messages: keep})
 	if err != nil {
 		return err
 	}

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/holdfast-dev/holdfast/internal/record"
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
@@ -45,7 +46,7 @@ func (s *Sessions) Rewrites(ctx context.Context, id string) ([]Rewritten, error)
 			return nil, err
 		}
 		m = m.Apply(d)
-		if r.Kind != KindRewrite || r.Payload == nil {
+		if r.Kind != record.KindRewrite || r.Payload == nil {
 			continue
 		}
 		var w Rewrite

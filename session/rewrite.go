@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"strings"
 
+	"github.com/holdfast-dev/holdfast/internal/record"
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
@@ -45,7 +46,7 @@ func (l *Log) rewriteDraft(ctx context.Context, w Rewrite) (Draft, error) {
 			return Draft{}, err
 		}
 		w.Messages = p.index + 1
-		return NewDraft(KindRewrite, w)
+		return NewDraft(record.KindRewrite, w)
 	}
 	var t transcript.Transcript
 	items := make([]json.RawMessage, len(w.Items))
@@ -60,7 +61,7 @@ func (l *Log) rewriteDraft(ctx context.Context, w Rewrite) (Draft, error) {
 		items[i] = e.JSON
 	}
 	w.Items, w.Messages = items, len(items)
-	return NewDraft(KindRewrite, w)
+	return NewDraft(record.KindRewrite, w)
 }
 
 // invalid is ErrInvalid with a cause.

@@ -78,7 +78,7 @@ func (s *Sessions) salvage(ctx context.Context, m Meta, l *Log) (kept, lost int,
 // recounted is the draft of a record that f has just taken: a cut says how many items are
 // left, which are fewer when some were lost.
 func (f *folder) recounted(r *Record) (Draft, error) {
-	if r.Kind != KindRewrite {
+	if r.Kind != record.KindRewrite {
 		return Draft{Kind: r.Kind, Payload: r.Payload}, nil
 	}
 	var w Rewrite
@@ -96,7 +96,7 @@ func (f *folder) recounted(r *Record) (Draft, error) {
 // understood. What names seqs, or a run, does not.
 func salvageable(r *Record) bool {
 	switch r.Kind {
-	case KindOpened, record.KindRedacted, record.KindRunEvent:
+	case record.KindOpened, record.KindRedacted, record.KindRunEvent:
 		return false
 	}
 	if r.Payload == nil || !json.Valid(r.Payload) {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/holdfast-dev/holdfast/internal/record"
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
@@ -91,7 +92,7 @@ func (s *Sessions) saveNew(ctx context.Context, id string, items []transcript.En
 	}
 	// The patch follows once more: an answer's model does not replace what was asked for.
 	if patch != nil && patch.Model != nil && len(drafts) > 0 {
-		d, err := NewDraft(KindMetaChanged, MetaPatch{Model: patch.Model})
+		d, err := NewDraft(record.KindMetaChanged, MetaPatch{Model: patch.Model})
 		if err != nil {
 			return nil, err
 		}
@@ -146,7 +147,7 @@ func (l *Log) save(ctx context.Context, given []transcript.Encoded, patch *MetaP
 		drafts, err = l.s.itemDrafts(given[same:])
 	case same == len(given) && same > 0 && stored[same-1].ID() != "":
 		var d Draft
-		d, err = NewDraft(KindRewrite, Rewrite{Reason: "truncate", By: "save", Cut: stored[same-1].ID(), Messages: same})
+		d, err = NewDraft(record.KindRewrite, Rewrite{Reason: "truncate", By: "save", Cut: stored[same-1].ID(), Messages: same})
 		drafts = append(drafts, d)
 	default:
 		var d Draft
@@ -187,7 +188,7 @@ func (l *Log) replacement(kept, added []transcript.Encoded) (Draft, error) {
 		}
 		w.Items = append(w.Items, e.JSON)
 	}
-	return NewDraft(KindRewrite, w)
+	return NewDraft(record.KindRewrite, w)
 }
 
 // sameItem reports whether a stored item is what is to be saved.

@@ -14,7 +14,7 @@ func (r *Record) Mask(mask func(json.RawMessage) json.RawMessage) (json.RawMessa
 	if r.Payload == nil || !r.shows(mask) {
 		return r.Payload, false
 	}
-	if r.Kind == KindOpened {
+	if r.Kind == record.KindOpened {
 		return maskedOpened(r.Payload, mask), true
 	}
 	instead := maskedPayload(r, mask)
@@ -33,7 +33,7 @@ func maskedOpened(payload json.RawMessage, mask func(json.RawMessage) json.RawMe
 	for _, f := range []*string{&o.Project, &o.CWD, &o.Model, &o.GitBranch, &o.Title, &o.Summary, &o.Tag, &o.Prompt, &o.User} {
 		*f = maskedText(*f, mask)
 	}
-	d, err := NewDraft(KindOpened, o)
+	d, err := NewDraft(record.KindOpened, o)
 	if err != nil {
 		return json.RawMessage(`{}`)
 	}

@@ -9,6 +9,8 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/oklog/ulid/v2"
+
+	"github.com/holdfast-dev/holdfast/internal/record"
 )
 
 // Options adjusts [New]. The zero value works.
@@ -102,7 +104,7 @@ func (s *Sessions) create(ctx context.Context, o Opened, more ...Draft) (*Log, e
 	if o.Created.IsZero() {
 		o.Created = s.opt.Clock()
 	}
-	o.Format, o.Base = FormatVersion, nil
+	o.Format, o.Base = record.FormatVersion, nil
 	o.Created = o.Created.UTC().Truncate(time.Millisecond)
 	opened, err := o.Drafts()
 	if err != nil {

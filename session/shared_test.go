@@ -120,7 +120,7 @@ func TestTakeIn(t *testing.T) {
 		t.Fatal("the log moved by itself")
 	}
 	recs := must(l.TakeIn(t.Context()))(t)
-	if len(recs) != 2 || recs[0].Kind != record.KindApprovalResolved || recs[1].Kind != session.KindMetaChanged || recs[0].Seq != 3 {
+	if len(recs) != 2 || recs[0].Kind != record.KindApprovalResolved || recs[1].Kind != record.KindMetaChanged || recs[0].Seq != 3 {
 		t.Fatalf("%+v", recs)
 	}
 	if m := l.Meta(); m.Head != 4 || m.Title != "title" || m.Questions != -1 {

@@ -5,12 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+
+	"github.com/holdfast-dev/holdfast/internal/record"
 )
 
 // remnant makes a session of which nothing is left but whose fork it is: forks of it
 // begin before its own first record. It is deleted as soon as they are there.
 func (s *shipping) remnant(ctx context.Context, l *Log, m Meta, r *Shipped) error {
-	o := Opened{Format: FormatVersion, SessionID: m.ID, Created: m.CreatedAt, Owner: m.Owner}
+	o := Opened{Format: record.FormatVersion, SessionID: m.ID, Created: m.CreatedAt, Owner: m.Owner}
 	if m.Parent != "" {
 		o.Base = &Base{Parent: m.Parent, Seq: m.ParentSeq}
 		for rec, err := range s.from.records(ctx, m, Range{After: m.ParentSeq - 1, Until: m.ParentSeq}) {
@@ -20,11 +22,11 @@ func (s *shipping) remnant(ctx context.Context, l *Log, m Meta, r *Shipped) erro
 			o.Base.Digest = rec.Digest
 		}
 	}
-	d, err := NewDraft(KindOpened, o)
+	d, err := NewDraft(record.KindOpened, o)
 	if err != nil {
 		return err
 	}
-	rec := Record{Seq: m.ParentSeq + 1, ID: "remnant-" + m.ID, Time: m.UpdatedAt, Kind: KindOpened, Payload: d.Payload}
+	rec := Record{Seq: m.ParentSeq + 1, ID: "remnant-" + m.ID, Time: m.UpdatedAt, Kind: record.KindOpened, Payload: d.Payload}
 	if o.Base != nil {
 		rec.Seal(o.Base.Digest)
 	} else {

@@ -27,11 +27,11 @@ const (
 )
 
 // kindTexts is the register of the records that hold text of a session: erasing a kind
-// that is not in it is refused, and a test fails when one of [Kinds] is missing.
+// that is not in it is refused, and a test fails when one of [record.Kinds] is missing.
 // docs/erasure.md lists it for people.
 func kindTexts() map[Kind]kindText {
 	return map[Kind]kindText{
-		KindOpened:                  {Holds: "folders, branch, model; title, summary, tag and first prompt in logs of older versions", Whole: whyOpened, Stays: whyOpened},
+		record.KindOpened:           {Holds: "folders, branch, model; title, summary, tag and first prompt in logs of older versions", Whole: whyOpened, Stays: whyOpened},
 		KindItem:                    {Holds: "all of it"},
 		record.KindTurnOpened:       {Holds: "cwd", Needs: []string{"turn", "budget"}, Whole: whyStructure},
 		record.KindTurnClosed:       {Holds: "error", Needs: []string{"turn", "reason", "cost_usd"}, Whole: whyStructure},
@@ -42,8 +42,8 @@ func kindTexts() map[Kind]kindText {
 		record.KindDecision:         {Holds: "requests, input", Needs: []string{"use_id"}},
 		record.KindPolicyChanged:    {Holds: "rules and patterns", Whole: whyPolicy, Stays: whyPolicy},
 		record.KindHookRan:          {Holds: "reason, message, context", Needs: []string{"use_id"}},
-		KindRewrite:                 {Holds: "items, notes", Needs: []string{"cut", "messages"}},
-		KindMetaChanged:             {Holds: "title, summary, tag, first prompt, folders"},
+		record.KindRewrite:          {Holds: "items, notes", Needs: []string{"cut", "messages"}},
+		record.KindMetaChanged:      {Holds: "title, summary, tag, first prompt, folders"},
 		record.KindVendorMapped:     {Holds: "reason, file", Needs: []string{"vendor", "session", "generation", "workspace", "workspace_id", "format"}, Whole: whyElsewhere},
 		record.KindWorkspaceEvent:   {Holds: "reason, stderr", Needs: []string{"event", "workspace", "workspace_id", "vendor", "session", "oom"}, Whole: whyElsewhere},
 		record.KindTaskChanged:      {Holds: "subject, description, active_form", Needs: []string{"by"}},

@@ -115,12 +115,12 @@ func TestRestoreWaits(t *testing.T) {
 		},
 		{
 			"it was cut back to the use", ask(useDraft("a", "c1", "c2"), resultDraft("r", "c1"), askDraft("q2", "c2"),
-				draft(t, session.KindRewrite, session.Rewrite{Reason: "truncate", Cut: "a", Messages: 2})),
+				draft(t, record.KindRewrite, session.Rewrite{Reason: "truncate", Cut: "a", Messages: 2})),
 			false, "", "", "", "item item approval.resolved turn.closed",
 		},
 		{
 			"an id comes again after a cut", ask(useDraft("a", "c1"), askDraft("q1", "c1"),
-				draft(t, session.KindRewrite, session.Rewrite{Reason: "truncate", Cut: "u", Messages: 1}),
+				draft(t, record.KindRewrite, session.Rewrite{Reason: "truncate", Cut: "u", Messages: 1}),
 				useDraft("b", "c1"), askDraft("q2", "c1")),
 			true, "c1", "q2", "", "approval.resolved",
 		},

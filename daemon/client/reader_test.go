@@ -32,7 +32,7 @@ func aRun(t *testing.T) (list []*Event) {
 	delta := func(e event.Event) {
 		list = append(list, &Event{Agent: "agent", Events: []event.Event{e}})
 	}
-	put(session.KindOpened, session.Opened{SessionID: "s"})
+	put(record.KindOpened, session.Opened{SessionID: "s"})
 	put(record.KindRunEvent, json.RawMessage(`{"event":"started","opened":{"type":"session_opened","id":"s","created":true}}`))
 	put(record.KindTurnOpened, record.TurnOpened{Turn: "turn-1"})
 	delta(event.ModelStarted{Model: "m"})

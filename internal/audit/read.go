@@ -112,7 +112,7 @@ func (r *reader) record(rec *session.Record) ([]Entry, error) {
 			Op: "read evidence", Seq: rec.Seq, Err: session.ErrCorrupt, Detail: string(rec.Kind) + ": " + err.Error(),
 		})
 	}
-	if rec.Kind == session.KindOpened {
+	if rec.Kind == record.KindOpened {
 		made := r.flush()
 		r.forget()
 		if e != nil {

@@ -13,7 +13,7 @@ import (
 
 // evidence says what a record of a kind is evidence of; the others are of nothing.
 var evidence = map[session.Kind]string{
-	session.KindOpened:          KindSession,
+	record.KindOpened:           KindSession,
 	record.KindDecision:         KindDecision,
 	record.KindToolStarted:      KindEffect,
 	record.KindToolFinished:     KindEffect,
@@ -54,7 +54,7 @@ func (r *reader) entry(rec *session.Record) (*Entry, error) {
 
 func (r *reader) fill(rec *session.Record, e *Entry) error {
 	switch rec.Kind {
-	case session.KindOpened:
+	case record.KindOpened:
 		return into(rec, func(o *session.Opened) { r.opened(o, e) })
 	case record.KindDecision:
 		return into(rec, func(d *policy.Decision) { r.decision(d, e) })
@@ -97,7 +97,7 @@ func into[T any](rec *session.Record, use func(*T)) error {
 func (r *reader) erased(k session.Kind, e *Entry) {
 	e.Erased, e.Action, e.Actor = true, actionErased, Actor{Kind: actorUnknown}
 	switch k {
-	case session.KindOpened:
+	case record.KindOpened:
 		r.user, e.OnBehalf = "", ""
 	case record.KindToolStarted, record.KindToolFinished:
 		e.Outcome = outcomeUnknown

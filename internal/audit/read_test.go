@@ -250,7 +250,7 @@ func TestEveryKindOfEvidence(t *testing.T) {
 		reply("q", approval.AllowSession, "bob", "websocket"),
 		decide("b", "Bash", "bob", policy.Allow, func(d *policy.Decision) { d.Asked = true }),
 		start("b", "Bash"),
-		draft{session.KindMetaChanged, session.MetaPatch{Title: &text}},
+		draft{record.KindMetaChanged, session.MetaPatch{Title: &text}},
 		decide("b", "WebFetch", "nobody", policy.Deny, func(d *policy.Decision) {
 			d.Touches = []policy.Touch{{Operation: policy.OpConnect, Resource: "evil.example:443"}}
 		}), // 17, while b runs

@@ -93,7 +93,7 @@ func (w *wanted) met(r *session.Record) bool {
 			w.at = r.Seq
 			return true
 		}
-	case session.KindRewrite:
+	case record.KindRewrite:
 		var list session.Rewrite
 		if w.turn >= 0 || json.Unmarshal(r.Payload, &list) != nil {
 			return false

@@ -12,8 +12,8 @@ import (
 
 	"github.com/holdfast-dev/holdfast/internal/cli/command"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
+	"github.com/holdfast-dev/holdfast/internal/record"
 	"github.com/holdfast-dev/holdfast/internal/version"
-	"github.com/holdfast-dev/holdfast/session"
 )
 
 // The zero Program but for its arguments works.
@@ -119,8 +119,8 @@ func TestOutputFails(t *testing.T) {
 
 // Package version cannot ask package session.
 func TestSessionFormat(t *testing.T) {
-	if version.SessionFormat != session.FormatVersion {
-		t.Errorf("version.SessionFormat is %d, session.FormatVersion %d", version.SessionFormat, session.FormatVersion)
+	if version.SessionFormat != record.FormatVersion {
+		t.Errorf("version.SessionFormat is %d, session.FormatVersion %d", version.SessionFormat, record.FormatVersion)
 	}
 }
 

@@ -106,12 +106,12 @@ func (c *contender) follow(ctx context.Context, o Order) Reply {
 		for n := 0; err == nil && (o.Times == 0 || n < o.Times); n++ {
 			var recs []session.Record
 			title := fmt.Sprint("batch ", n)
-			if recs, err = c.log.Append(ctx, draft(session.KindMetaChanged, session.MetaPatch{Summary: &title}), draft(record.KindTurnClosed, record.TurnClosed{Turn: title, Reason: "completed"})); err == nil {
+			if recs, err = c.log.Append(ctx, draft(record.KindMetaChanged, session.MetaPatch{Summary: &title}), draft(record.KindTurnClosed, record.TurnClosed{Turn: title, Reason: "completed"})); err == nil {
 				note(recs)
 			}
 		}
 	case "change":
-		recs := []session.Record{{ID: session.New(c.store, nil).NewID(), Seq: o.Head + 1, Time: time.Now(), Kind: session.KindMetaChanged, Payload: []byte(`{"title":"changed"}`)}}
+		recs := []session.Record{{ID: session.New(c.store, nil).NewID(), Seq: o.Head + 1, Time: time.Now(), Kind: record.KindMetaChanged, Payload: []byte(`{"title":"changed"}`)}}
 		recs[0].Seal(o.Digest)
 		var delta session.Delta
 		if delta, err = session.Fold(recs); err == nil {

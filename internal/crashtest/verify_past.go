@@ -9,6 +9,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/holdfast-dev/holdfast/internal/record"
 	"github.com/holdfast-dev/holdfast/session"
 )
 
@@ -126,7 +127,7 @@ func (p *Past) goOn(ctx context.Context, sessions *session.Sessions, id string) 
 	}
 	defer func() { err = errors.Join(err, l.Close()) }()
 	title := "went on"
-	recs, err := l.Append(ctx, draft(session.KindMetaChanged, session.MetaPatch{Title: &title}))
+	recs, err := l.Append(ctx, draft(record.KindMetaChanged, session.MetaPatch{Title: &title}))
 	for _, r := range recs {
 		p.Acked[id][r.Seq] = Ack{Session: id, Seq: r.Seq, ID: r.ID, Digest: r.Digest}
 	}

@@ -61,15 +61,11 @@ func kindsOf(s string) ([]session.Kind, error) {
 	}
 	var list []session.Kind
 	for part := range strings.SplitSeq(s, ",") {
-		k := session.Kind(strings.TrimSpace(part))
-		if !slices.Contains(session.Kinds(), k) {
-			var all []string
-			for _, k := range session.Kinds() {
-				all = append(all, string(k))
-			}
-			return nil, refuse(outcome.Usage, "there is no kind "+strconv.Quote(part), "one of "+strings.Join(all, ", "))
+		k := strings.TrimSpace(part)
+		if !slices.Contains(record.Kinds(), k) {
+			return nil, refuse(outcome.Usage, "there is no kind "+strconv.Quote(part), "one of "+strings.Join(record.Kinds(), ", "))
 		}
-		list = append(list, k)
+		list = append(list, session.Kind(k))
 	}
 	return list, nil
 }

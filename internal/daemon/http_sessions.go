@@ -8,6 +8,7 @@ import (
 
 	"github.com/holdfast-dev/holdfast/daemon/api"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
+	"github.com/holdfast-dev/holdfast/internal/record"
 	"github.com/holdfast-dev/holdfast/session"
 )
 
@@ -203,7 +204,7 @@ func (a *service) patch(c *call, id string, p session.MetaPatch) error {
 	if !only {
 		return a.o.Sessions.Patch(c.ctx(), id, p)
 	}
-	d, err := session.NewDraft(session.KindMetaChanged, p)
+	d, err := session.NewDraft(record.KindMetaChanged, p)
 	if err != nil {
 		return err
 	}

@@ -159,7 +159,7 @@ func TestStream(t *testing.T) {
 	e, _ := l.next()
 	var ev api.Record
 	must(t, json.Unmarshal([]byte(e.data), &ev))
-	if e.id != strconv.Itoa(head+1) || ev.Kind != session.KindMetaChanged || ev.Seq != int64(head+1) || ev.More || ev.Session != "" {
+	if e.id != strconv.Itoa(head+1) || ev.Kind != record.KindMetaChanged || ev.Seq != int64(head+1) || ev.More || ev.Session != "" {
 		t.Errorf("%+v", e)
 	}
 	e, _ = l.next()

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"sync"
 
+	"github.com/holdfast-dev/holdfast/internal/record"
 	"github.com/holdfast-dev/holdfast/session"
 )
 
@@ -179,7 +180,7 @@ func (b *bounds) admit(ctx context.Context, id string, batch session.Batch) erro
 			return err
 		}
 	}
-	if first := &batch.Records[0]; first.Kind == session.KindOpened {
+	if first := &batch.Records[0]; first.Kind == record.KindOpened {
 		if err := b.opens(ctx, id, first); err != nil {
 			return err
 		}
@@ -187,7 +188,7 @@ func (b *bounds) admit(ctx context.Context, id string, batch session.Batch) erro
 		return err
 	}
 	for i := range batch.Records {
-		if r := &batch.Records[i]; i > 0 || r.Kind != session.KindOpened {
+		if r := &batch.Records[i]; i > 0 || r.Kind != record.KindOpened {
 			if err := b.mayWrite(ctx, id, r); err != nil {
 				return err
 			}

@@ -162,7 +162,7 @@ func TestOthersAreRefused(t *testing.T) {
 			refusedTo("watch "+id, err)
 		}
 		title := "mine now"
-		refusedTo("rename "+id, forge(b, id, session.KindMetaChanged, session.MetaPatch{Title: &title}))
+		refusedTo("rename "+id, forge(b, id, record.KindMetaChanged, session.MetaPatch{Title: &title}))
 	}
 	for _, q := range []session.Query{{}, {Project: "p"}, {Owner: "x"}, {Asked: true}} {
 		_, err := b.c.List(ctx, q)
@@ -282,7 +282,7 @@ func TestForgedRecords(t *testing.T) {
 		{"a person's no", record.KindApprovalResolved, approval.Answer{Question: "q", Decision: approval.Deny, By: "ada"}, false},
 		{"a no at the terminal", record.KindApprovalResolved, approval.Answer{Question: "q", Decision: approval.Deny, By: "timeout", Via: "terminal"}, false},
 		{"a no to no question", record.KindApprovalResolved, approval.Answer{Question: "q", Decision: approval.Deny, By: "timeout"}, false},
-		{"another model", session.KindMetaChanged, session.MetaPatch{Model: &word}, false},
+		{"another model", record.KindMetaChanged, session.MetaPatch{Model: &word}, false},
 		{"a grant", record.KindPolicyChanged, grant(policy.Allow, ""), false},
 		{"a grant of an answer that is not there", record.KindPolicyChanged, grant(policy.Allow, "q"), false},
 		{"a denial", record.KindPolicyChanged, grant(policy.Deny, ""), true},
@@ -295,10 +295,10 @@ func TestForgedRecords(t *testing.T) {
 		{"auto", record.KindPolicyChanged, policy.Change{Mode: policy.ModeAuto}, false},
 		{"acceptEdits", record.KindPolicyChanged, policy.Change{Mode: policy.ModeAcceptEdits}, false},
 		{"plan", record.KindPolicyChanged, policy.Change{Mode: policy.ModePlan}, true},
-		{"a title", session.KindMetaChanged, session.MetaPatch{Title: &word}, true},
-		{"another project", session.KindMetaChanged, session.MetaPatch{Project: &word}, false},
-		{"another folder", session.KindMetaChanged, session.MetaPatch{CWD: &word}, false},
-		{"the trash", session.KindMetaChanged, session.MetaPatch{Trashed: &word}, false},
+		{"a title", record.KindMetaChanged, session.MetaPatch{Title: &word}, true},
+		{"another project", record.KindMetaChanged, session.MetaPatch{Project: &word}, false},
+		{"another folder", record.KindMetaChanged, session.MetaPatch{CWD: &word}, false},
+		{"the trash", record.KindMetaChanged, session.MetaPatch{Trashed: &word}, false},
 		{"a vendor's id", record.KindVendorMapped, map[string]string{"vendor": "claude"}, false},
 		{"an event of the workspace", record.KindWorkspaceEvent, map[string]string{"event": "deleted"}, false},
 		{"what a file was", record.KindFileSaved, record.FileSaved{Path: "/work/a", Digest: record.FileAbsent}, true},

@@ -21,7 +21,7 @@ func (b *bounds) mayWrite(ctx context.Context, id string, r *session.Record) err
 		return &session.Error{Op: "append", Session: id, Seq: r.Seq, Err: ErrRefused, Detail: string(r.Kind) + ": " + why}
 	}
 	switch r.Kind {
-	case session.KindItem, session.KindRewrite: // they are read when the list is told of them
+	case session.KindItem, record.KindRewrite: // they are read when the list is told of them
 		return nil
 	case record.KindTurnOpened:
 		return readable[record.TurnOpened](r)
@@ -41,7 +41,7 @@ func (b *bounds) mayWrite(ctx context.Context, id string, r *session.Record) err
 		return maySave(r, no)
 	case record.KindTaskChanged: // the host shows tasks and does nothing with them
 		return readable[tasks.Change](r)
-	case record.KindApprovalAsked, session.KindMetaChanged, record.KindApprovalResolved, record.KindPolicyChanged:
+	case record.KindApprovalAsked, record.KindMetaChanged, record.KindApprovalResolved, record.KindPolicyChanged:
 	default:
 		return no("records of this kind are the host's")
 	}

@@ -87,10 +87,10 @@ func TestUnsoundRecords(t *testing.T) {
 		kind          session.Kind
 		change        func(*session.Record)
 	}{
-		{"masked, to move the session", `{"masked":{"project":"elsewhere"}}`, session.KindMetaChanged, nil},
+		{"masked, to move the session", `{"masked":{"project":"elsewhere"}}`, record.KindMetaChanged, nil},
 		{"masked, to answer", `{"masked":{"id":"q","decision":"allow"}}`, record.KindApprovalResolved, nil},
 		{"masked, as an item", `{"masked":{}}`, session.KindItem, nil},
-		{"sealed, to move the session", `{"sealed":"","key":"k","delta":{"patch":{"project":"elsewhere"}}}`, session.KindMetaChanged, nil},
+		{"sealed, to move the session", `{"sealed":"","key":"k","delta":{"patch":{"project":"elsewhere"}}}`, record.KindMetaChanged, nil},
 		{"two lines", "{\"turn\":\"t\"}\n{\"seq\":9}", record.KindTurnOpened, nil},
 		{"a line break inside", "{\"turn\":\n\"t\"}", record.KindTurnOpened, nil},
 		{"no object", `["turn"]`, record.KindTurnOpened, nil},
@@ -109,7 +109,7 @@ func TestUnsoundRecords(t *testing.T) {
 		{"an id of a megabyte", turn, record.KindTurnOpened, func(r *session.Record) { r.ID = strings.Repeat("x", 1<<20) }},
 		{"a seq below the first", turn, record.KindTurnOpened, func(r *session.Record) { r.Seq = -5 }},
 		{"a seq without end", turn, record.KindTurnOpened, func(r *session.Record) { r.Seq = math.MaxInt64 }},
-		{"a key twice", `{"title":"a","title":"b"}`, session.KindMetaChanged, nil},
+		{"a key twice", `{"title":"a","title":"b"}`, record.KindMetaChanged, nil},
 		{"a key twice, in another case", `{"mode":"bypassPermissions","Mode":"plan"}`, record.KindPolicyChanged, nil},
 		{"a key twice, deeper", `{"id":"q","requests":[{"tool":"a","TOOL":"b"}]}`, record.KindApprovalAsked, nil},
 		{"a change that nobody can replay", `{"mode":"plan","later":1}`, record.KindPolicyChanged, nil},
@@ -157,7 +157,7 @@ func TestOpenedAgain(t *testing.T) {
 			}
 			opened := fmt.Sprintf(`{"format":1,"session_id":%q,"created":%q,"project":"p","owner":"s"}`, id, b.sessions.Now().UTC().Format(time.RFC3339))
 			for _, epoch := range []int64{0, 1, b.log.Lease().Epoch} {
-				batch := b.next(id, session.KindOpened, opened, nil)
+				batch := b.next(id, record.KindOpened, opened, nil)
 				batch.Epoch = epoch
 				more := session.Record{Seq: m.Head + 2, ID: "more", Time: b.sessions.Now(), Kind: session.KindItem, Payload: item("i", "do as I say").Payload}
 				more.Seal(batch.Records[0].Digest)
@@ -189,7 +189,7 @@ func TestNothingAfterTakeover(t *testing.T) {
 		defer taken.Close()
 		for _, epoch := range []int64{0, old, taken.Lease().Epoch} {
 			for kind, payload := range map[session.Kind]string{
-				session.KindMetaChanged: `{"title":"mine"}`, record.KindPolicyChanged: `{"ended":true}`, record.KindTurnOpened: `{"turn":"t"}`,
+				record.KindMetaChanged: `{"title":"mine"}`, record.KindPolicyChanged: `{"ended":true}`, record.KindTurnOpened: `{"turn":"t"}`,
 			} {
 				batch := b.next("s", kind, payload, nil)
 				batch.Epoch = epoch
@@ -220,7 +220,7 @@ func TestNoGapIsFilledLater(t *testing.T) {
 				if err != nil {
 					return
 				}
-				r := session.Record{Seq: m.Head + 2, ID: b.sessions.NewID(), Time: b.sessions.Now(), Kind: session.KindMetaChanged, Payload: json.RawMessage(`{"title":"x"}`)}
+				r := session.Record{Seq: m.Head + 2, ID: b.sessions.NewID(), Time: b.sessions.Now(), Kind: record.KindMetaChanged, Payload: json.RawMessage(`{"title":"x"}`)}
 				r.Seal(session.Sum([]byte("nothing")))
 				_ = b.c.Append(t.Context(), "s", session.Batch{Expect: m.Head + 1, Records: []session.Record{r}})
 			}
@@ -228,7 +228,7 @@ func TestNoGapIsFilledLater(t *testing.T) {
 	}
 	for i := range 300 {
 		title := fmt.Sprint(i)
-		if _, err := b.log.Append(t.Context(), draft(t, session.KindMetaChanged, session.MetaPatch{Title: &title})); err != nil {
+		if _, err := b.log.Append(t.Context(), draft(t, record.KindMetaChanged, session.MetaPatch{Title: &title})); err != nil {
 			t.Error(err)
 			break
 		}

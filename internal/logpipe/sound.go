@@ -113,7 +113,7 @@ func (b *bounds) spend(id string, records []session.Record) error {
 	for i := range records {
 		size += int64(len(records[i].Payload))
 	}
-	opens := records[0].Kind == session.KindOpened
+	opens := records[0].Kind == record.KindOpened
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	over := func(what string) error {

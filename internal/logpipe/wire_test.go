@@ -297,13 +297,13 @@ func FuzzRecord(f *testing.F) {
 		`{"turn":"t"}`, `{"masked":{"project":"x"}}`, `{"title":"x"}`, `{"mode":"plan"}`, `{"id":"q","requests":[],"digest":""}`,
 		`{"item":{"role":"user","id":"a","parts":[{"type":"text","text":"x"}]}}`, `{"reason":"compaction","items":[],"messages":0}`,
 	} {
-		for i := range session.Kinds() {
+		for i := range record.Kinds() {
 			f.Add(uint8(i), []byte(text))
 		}
 	}
 	f.Fuzz(func(t *testing.T, kind uint8, payload []byte) {
 		b := newBound(t, ServeOptions{})
-		k := session.Kinds()[int(kind)%len(session.Kinds())]
+		k := session.Kind(record.Kinds()[int(kind)%len(record.Kinds())])
 		err := b.c.Append(t.Context(), "s", b.next("s", k, string(payload), nil))
 		m, failed := b.sessions.Get(t.Context(), "s")
 		if failed != nil || m.Project != "p" || m.Trashed != "" || m.Tag != "" || m.CWD != "" || (m.Head == 2) != (err == nil) {

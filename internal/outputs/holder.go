@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/holdfast-dev/holdfast/internal/record"
 	"github.com/holdfast-dev/holdfast/session"
 )
 
@@ -137,7 +138,7 @@ func (h *Holder) of(id string, records iter.Seq[session.Record]) ([]file, error)
 		return list, nil
 	}
 	for r := range records {
-		if r.Kind != session.KindItem && r.Kind != session.KindRewrite || !bytes.Contains(r.Payload, []byte("/output-")) {
+		if r.Kind != session.KindItem && r.Kind != record.KindRewrite || !bytes.Contains(r.Payload, []byte("/output-")) {
 			continue
 		}
 		for name, path := range old {

@@ -1,8 +1,15 @@
 package record
 
-// Kinds of records whose payloads only this project writes, and the payload of each. Package
-// session has the others, and the closed set.
+// FormatVersion is the version of the record format that package session writes. Logs with a
+// greater one are refused.
+const FormatVersion = 1
+
+// The kinds of records, and the payload of each.
 const (
+	KindOpened           = "session.opened"    // session.Opened, always the first record of a log
+	KindItem             = "item"              // an item, see session.ReadItem
+	KindRewrite          = "rewrite"           // session.Rewrite
+	KindMetaChanged      = "meta.changed"      // session.MetaPatch
 	KindTurnOpened       = "turn.opened"       // TurnOpened
 	KindTurnClosed       = "turn.closed"       // TurnClosed
 	KindToolStarted      = "tool.started"      // ToolStarted
@@ -21,3 +28,13 @@ const (
 	KindRedacted         = "redacted"          // Redacted
 	KindAccess           = "access"            // audit.Access, in a log of its own
 )
+
+// Kinds lists the closed set.
+func Kinds() []string {
+	return []string{
+		KindOpened, KindItem, KindTurnOpened, KindTurnClosed, KindToolStarted, KindToolFinished,
+		KindApprovalAsked, KindApprovalResolved, KindDecision, KindPolicyChanged, KindHookRan,
+		KindRewrite, KindMetaChanged, KindVendorMapped, KindWorkspaceEvent, KindTaskChanged, KindFileSaved, KindModelCalled, KindRedacted, KindRunEvent,
+		KindAccess,
+	}
+}

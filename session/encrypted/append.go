@@ -85,7 +85,7 @@ func (k *dataKey) record(b *box, id string, r session.Record) (session.Record, e
 		return refuse(err.Error(), "")
 	}
 	switch r.Kind {
-	case session.KindOpened:
+	case record.KindOpened:
 		box.Wrapped, box.Mark = k.wrapped, k.mark
 	case record.KindRedacted:
 		if !masked {

@@ -45,7 +45,7 @@ func (o *opener) open(r *session.Record) error {
 		return nil
 	}
 	if !record.IsSealed(r.Payload) {
-		if r.Kind == session.KindOpened {
+		if r.Kind == record.KindOpened {
 			_, err := first(o.id, r)
 			return err
 		}
@@ -75,7 +75,7 @@ func (o *opener) find(r *session.Record, sealed *record.Sealed) error {
 	var err error
 	switch {
 	case k != nil:
-	case r.Kind == session.KindOpened:
+	case r.Kind == record.KindOpened:
 		k, err = o.s.ring.open(sealed)
 	default:
 		o.s.ring.forget(o.id)

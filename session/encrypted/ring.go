@@ -199,7 +199,7 @@ func first(id string, rec *session.Record) (*record.Sealed, error) {
 		}
 	}
 	box, err := record.ReadSealed(rec.Payload)
-	if err == nil && (rec.Kind != session.KindOpened || len(box.Wrapped) == 0) {
+	if err == nil && (rec.Kind != record.KindOpened || len(box.Wrapped) == 0) {
 		err = errors.New("the first record has no data key")
 	}
 	if err != nil {

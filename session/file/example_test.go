@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/holdfast-dev/holdfast/internal/record"
 	"github.com/holdfast-dev/holdfast/session"
 	"github.com/holdfast-dev/holdfast/session/file"
 )
@@ -27,8 +28,8 @@ func ExampleOpen() {
 	}
 	defer store.Close()
 
-	payload, _ := json.Marshal(session.Opened{Format: session.FormatVersion, SessionID: "first", Title: "hello"})
-	r := session.Record{Seq: 1, ID: "r1", Time: time.Date(2026, 1, 2, 15, 4, 5, 0, time.UTC), Kind: session.KindOpened, Payload: payload}
+	payload, _ := json.Marshal(session.Opened{Format: record.FormatVersion, SessionID: "first", Title: "hello"})
+	r := session.Record{Seq: 1, ID: "r1", Time: time.Date(2026, 1, 2, 15, 4, 5, 0, time.UTC), Kind: record.KindOpened, Payload: payload}
 	r.Seal(session.Digest{})
 	delta, _ := session.Fold([]session.Record{r})
 	if err := store.Append(context.Background(), "first", session.Batch{Records: []session.Record{r}, Delta: delta}); err != nil {

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/holdfast-dev/holdfast/internal/record"
 	"github.com/holdfast-dev/holdfast/session"
 )
 
@@ -22,7 +23,7 @@ func TestLineRoundTrip(t *testing.T) {
 	for name, r := range map[string]session.Record{
 		"item":         sealed(session.Record{Seq: 7, ID: "01J", Time: day, Kind: session.KindItem, Payload: json.RawMessage(`{"item":{"id":"a"}}`)}),
 		"erased":       {Seq: 7, ID: "x", Time: day, Kind: session.KindItem, Body: session.Sum([]byte("gone"))},
-		"quotes in id": sealed(session.Record{Seq: 1, ID: `a"\<b>`, Time: day, Kind: session.KindMetaChanged, Payload: json.RawMessage(`{}`)}),
+		"quotes in id": sealed(session.Record{Seq: 1, ID: `a"\<b>`, Time: day, Kind: record.KindMetaChanged, Payload: json.RawMessage(`{}`)}),
 		"no id":        sealed(session.Record{Seq: 1, Time: day, Kind: "of.the.future", Payload: json.RawMessage(`{"a":"\"}"}`)}),
 		"odd payload":  sealed(session.Record{Seq: 1, Time: day, Kind: session.KindItem, Payload: json.RawMessage(`{"prev":"x","body":"y","digest":"z"}`)}),
 		"long ago":     sealed(session.Record{Seq: 1, Time: time.Date(-44, 3, 15, 0, 0, 0, 0, time.UTC), Kind: session.KindItem, Payload: json.RawMessage(`{}`)}),

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/holdfast-dev/holdfast/internal/record"
 	"github.com/holdfast-dev/holdfast/session"
 	"github.com/holdfast-dev/holdfast/transcript"
 )
@@ -36,8 +37,8 @@ func (a *author) opened(base *session.Base) session.Record {
 	if base != nil {
 		a.seq, a.prev = base.Seq, base.Digest
 	}
-	b, _ := json.Marshal(session.Opened{Format: session.FormatVersion, SessionID: a.id, Created: day, Base: base})
-	return a.record(session.KindOpened, b)
+	b, _ := json.Marshal(session.Opened{Format: record.FormatVersion, SessionID: a.id, Created: day, Base: base})
+	return a.record(record.KindOpened, b)
 }
 
 func (a *author) item(text string) session.Record {
@@ -58,7 +59,7 @@ func (a *author) items(n, size int) []session.Record {
 
 func (a *author) rename(title string) session.Record {
 	b, _ := json.Marshal(session.MetaPatch{Title: &title})
-	return a.record(session.KindMetaChanged, b)
+	return a.record(record.KindMetaChanged, b)
 }
 
 func batchOf(epoch int64, rs ...session.Record) session.Batch {

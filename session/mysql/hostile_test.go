@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/holdfast-dev/holdfast/internal/record"
 	"github.com/holdfast-dev/holdfast/session"
 	"github.com/holdfast-dev/holdfast/session/mysql"
 )
@@ -37,7 +38,7 @@ func many(t *testing.T, m session.Meta, n int) session.Batch {
 	for i := range n {
 		r := session.Record{
 			Seq: m.Head + int64(i) + 1, ID: fmt.Sprintf("%s%d", strings.Repeat("'", 900), i), Time: time.UnixMilli(1_700_000_000_000).UTC(),
-			Kind: session.KindMetaChanged, Payload: []byte(`{}`),
+			Kind: record.KindMetaChanged, Payload: []byte(`{}`),
 		}
 		r.Seal(prev)
 		prev = r.Digest
@@ -206,13 +207,13 @@ func TestCloseWaits(t *testing.T) {
 // A session that begins where it would itself be cannot be read to its beginning.
 func TestForkOfItself(t *testing.T) {
 	s := open(t, database(t), nil)
-	d, err := session.NewDraft(session.KindOpened, session.Opened{
+	d, err := session.NewDraft(record.KindOpened, session.Opened{
 		Format: 1, SessionID: "s", Created: time.UnixMilli(1_700_000_000_000), Base: &session.Base{Parent: "s", Seq: 5},
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := session.Record{Seq: 6, ID: "r", Time: time.UnixMilli(1_700_000_000_000).UTC(), Kind: session.KindOpened, Payload: d.Payload}
+	r := session.Record{Seq: 6, ID: "r", Time: time.UnixMilli(1_700_000_000_000).UTC(), Kind: record.KindOpened, Payload: d.Payload}
 	r.Seal(session.Sum(nil))
 	b := session.Batch{Expect: 5, Records: []session.Record{r}}
 	if b.Delta, err = session.Fold(b.Records); err != nil {

@@ -36,8 +36,8 @@ func (a *author) opened(base *session.Base) session.Record {
 	if base != nil {
 		a.head, a.last = base.Seq, base.Digest
 	}
-	return a.next(session.KindOpened, session.Opened{
-		Format: session.FormatVersion, SessionID: a.id, Created: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), Base: base,
+	return a.next(record.KindOpened, session.Opened{
+		Format: record.FormatVersion, SessionID: a.id, Created: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), Base: base,
 	})
 }
 

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/holdfast-dev/holdfast/internal/record"
 	"github.com/holdfast-dev/holdfast/session"
 	"github.com/holdfast-dev/holdfast/session/postgres"
 )
@@ -45,7 +46,7 @@ func race(at string) error {
 			return err
 		}
 		title := fmt.Sprintf("by %d", os.Getpid())
-		r := a.seal(session.KindMetaChanged, session.MetaPatch{Title: &title})
+		r := a.seal(record.KindMetaChanged, session.MetaPatch{Title: &title})
 		switch err := a.append(r); {
 		case err == nil:
 			won++

@@ -13,6 +13,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/holdfast-dev/holdfast/internal/missing"
+	"github.com/holdfast-dev/holdfast/internal/record"
 	"github.com/holdfast-dev/holdfast/session"
 	"github.com/holdfast-dev/holdfast/session/postgres"
 	"github.com/holdfast-dev/holdfast/session/sessiontest"
@@ -175,7 +176,7 @@ func (a *author) append(records ...session.Record) error {
 // begin makes a session and takes its lease.
 func begin(s *postgres.Store, id string) (*author, error) {
 	a := &author{store: s, id: id}
-	if err := a.append(a.seal(session.KindOpened, session.Opened{Format: 1, SessionID: id, Created: time.UnixMilli(1_700_000_000_000)})); err != nil {
+	if err := a.append(a.seal(record.KindOpened, session.Opened{Format: 1, SessionID: id, Created: time.UnixMilli(1_700_000_000_000)})); err != nil {
 		return nil, err
 	}
 	return a, a.take()

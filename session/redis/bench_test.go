@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/holdfast-dev/holdfast/internal/record"
 	"github.com/holdfast-dev/holdfast/session"
 )
 
@@ -134,7 +135,7 @@ func BenchmarkLongSession(b *testing.B) {
 			all = append(all, read(session.Range{}))
 		}
 		f := &author{t: b, store: s, id: fmt.Sprint("fork-", i), head: a.head, last: a.last}
-		batch := f.batch(f.seal(session.KindOpened, session.Opened{
+		batch := f.batch(f.seal(record.KindOpened, session.Opened{
 			Format: 1, SessionID: f.id, Created: begin, Base: &session.Base{Parent: "a", Seq: a.head, Digest: a.last},
 		}))
 		begun := time.Now()
@@ -165,7 +166,7 @@ func BenchmarkListNewest(b *testing.B) {
 				if i%2 == 0 {
 					o.Project = fmt.Sprint("project-", i%1000)
 				}
-				r := a.seal(session.KindOpened, o)
+				r := a.seal(record.KindOpened, o)
 				r.Time = begin.Add(time.Duration(i*7919%n) * time.Second)
 				r.Seal(session.Digest{})
 				a.add(r)

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/holdfast-dev/holdfast/internal/record"
 	"github.com/holdfast-dev/holdfast/session"
 )
 
@@ -20,7 +21,7 @@ func TestWatchOfASessionMadeAnew(t *testing.T) {
 			}
 			a := &author{t: t, store: s, id: "s"}
 			o := session.Opened{Format: 1, SessionID: "s", Created: begin.Add(time.Hour)}
-			a.add(a.seal(session.KindOpened, o), a.note("x"))
+			a.add(a.seal(record.KindOpened, o), a.note("x"))
 			continue
 		}
 		if !errors.Is(err, session.ErrNotFound) {

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/holdfast-dev/holdfast/internal/record"
 	"github.com/holdfast-dev/holdfast/session"
 )
 
@@ -33,7 +34,7 @@ func TestFull(t *testing.T) {
 		t.Fatalf("append to a full server: %v", err)
 	}
 	n := author{t: t, store: s, id: "new"}
-	first := n.batch(n.seal(session.KindOpened, session.Opened{Format: 1, SessionID: "new", Created: begin}))
+	first := n.batch(n.seal(record.KindOpened, session.Opened{Format: 1, SessionID: "new", Created: begin}))
 	if err := s.Append(ctx, "new", first); !errors.Is(err, session.ErrFull) {
 		t.Errorf("create on a full server: %v", err)
 	}
@@ -110,7 +111,7 @@ func TestLongLists(t *testing.T) {
 		if i < 900 {
 			o.CWD = "/old"
 		}
-		r := a.seal(session.KindOpened, o)
+		r := a.seal(record.KindOpened, o)
 		r.Time = begin.AddDate(0, 0, i/7)
 		r.Seal(session.Digest{})
 		a.add(r)

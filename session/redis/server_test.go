@@ -187,7 +187,7 @@ func create(t testing.TB, s session.Store, o session.Opened) *author {
 	}
 	a.epoch = l.Epoch
 	o.Format, o.Created = 1, begin
-	a.add(a.seal(session.KindOpened, o))
+	a.add(a.seal(record.KindOpened, o))
 	return a
 }
 

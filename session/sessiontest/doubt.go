@@ -38,7 +38,7 @@ func testDoubt(e *env) {
 	}
 	var want []string
 	draft := func(title string) session.Draft {
-		d, err := session.NewDraft(session.KindMetaChanged, session.MetaPatch{Title: &title})
+		d, err := session.NewDraft(record.KindMetaChanged, session.MetaPatch{Title: &title})
 		if err != nil {
 			e.Fatal(err)
 		}
@@ -87,7 +87,7 @@ func testDoubt(e *env) {
 	}
 	var got []string
 	for _, r := range e.read(e.store, "s", session.Range{}) {
-		if r.Kind == session.KindMetaChanged {
+		if r.Kind == record.KindMetaChanged {
 			got = append(got, r.ID)
 		}
 	}

@@ -152,7 +152,7 @@ func testErasePrompt(e *env) {
 	w := e.create("s")
 	e.append(w, w.item("a prompt to be forgotten"), w.rename("a title"))
 	title := ""
-	patch, err := session.NewDraft(session.KindMetaChanged, session.MetaPatch{Title: &title})
+	patch, err := session.NewDraft(record.KindMetaChanged, session.MetaPatch{Title: &title})
 	if err != nil {
 		e.Fatalf("%v", err)
 	}

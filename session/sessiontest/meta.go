@@ -1,6 +1,7 @@
 package sessiontest
 
 import (
+	"github.com/holdfast-dev/holdfast/internal/record"
 	"github.com/holdfast-dev/holdfast/session"
 	"github.com/holdfast-dev/holdfast/transcript"
 )
@@ -26,7 +27,7 @@ func testMeta(e *env) {
 		{w.item("the first prompt"), w.item("the second")},
 		{w.next(session.KindItem, session.ItemDraft(transcript.MustEncode(answer), false, nil).Payload)},
 		{w.rename("new title")},
-		{w.payload(session.KindRewrite, session.Rewrite{Reason: "truncate", Cut: "item-2", Messages: 1}), w.item("after the cut")},
+		{w.payload(record.KindRewrite, session.Rewrite{Reason: "truncate", Cut: "item-2", Messages: 1}), w.item("after the cut")},
 		{w.next(session.KindItem, session.ItemDraft(transcript.MustEncode(answer), true, nil).Payload)},
 		{w.rename("")},
 	} {

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/holdfast-dev/holdfast/internal/record"
 	"github.com/holdfast-dev/holdfast/session"
 )
 
@@ -168,7 +169,7 @@ func racer(ctx context.Context, dial Dial, name, at string) error {
 		defer c.Close()
 	}
 	w := &writer{id: raced, now: time.Now().UTC().Truncate(time.Millisecond)}
-	opened := w.payload(session.KindOpened, session.Opened{Format: session.FormatVersion, SessionID: raced, Created: w.now, Title: name})
+	opened := w.payload(record.KindOpened, session.Opened{Format: record.FormatVersion, SessionID: raced, Created: w.now, Title: name})
 	switch err := s.Append(ctx, raced, batch(0, opened)); {
 	case err == nil:
 		fmt.Println(opened.Seq)
@@ -184,7 +185,7 @@ func racer(ctx context.Context, dial Dial, name, at string) error {
 			return errors.New("the session is not in the list")
 		}
 		w.seq, w.prev, w.all = p.Sessions[0].Head, p.Sessions[0].HeadDigest, nil
-		r := w.payload(session.KindMetaChanged, session.MetaPatch{Title: &name})
+		r := w.payload(record.KindMetaChanged, session.MetaPatch{Title: &name})
 		switch err := s.Append(ctx, raced, batch(0, r)); {
 		case err == nil:
 			won++

@@ -28,7 +28,7 @@ func testRun(e *env) {
 		{false, []session.Record{w.run("")}, "running"},
 		{true, []session.Record{w.item("b"), w.run("waiting"), w.run("")}, "waiting"},
 		{true, []session.Record{w.rename("t"), w.run("running"), w.run("failed"), w.ask("q")}, "failed"},
-		{true, []session.Record{w.payload(session.KindRewrite, session.Rewrite{Reason: "truncate", Cut: "item-2", Messages: 1})}, "failed"},
+		{true, []session.Record{w.payload(record.KindRewrite, session.Rewrite{Reason: "truncate", Cut: "item-2", Messages: 1})}, "failed"},
 	} {
 		b := batch(w.epoch, c.recs...)
 		if !c.lease {

@@ -364,7 +364,7 @@ func testSearchForks(f *finder) {
 	f.said(w, "needle one", "needle two", "needle three")
 	k := f.fork(w, "fork", 3)
 	f.said(k, "needle of the fork")
-	f.append(w, w.payload(session.KindRewrite, session.Rewrite{Reason: "truncate", Cut: "item-2", Messages: 1}))
+	f.append(w, w.payload(record.KindRewrite, session.Rewrite{Reason: "truncate", Cut: "item-2", Messages: 1}))
 	f.index()
 	f.finds(session.Search{Words: "needle", Session: "fork"}, "fork:5")
 	got := f.find(session.Search{Words: "needle"})

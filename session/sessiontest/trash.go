@@ -6,12 +6,13 @@ import (
 	"slices"
 	"time"
 
+	"github.com/holdfast-dev/holdfast/internal/record"
 	"github.com/holdfast-dev/holdfast/session"
 )
 
 // trash makes the record that puts a session into the trash, or with "" takes it out.
 func (w *writer) trash(at string) session.Record {
-	return w.payload(session.KindMetaChanged, session.MetaPatch{Trashed: &at})
+	return w.payload(record.KindMetaChanged, session.MetaPatch{Trashed: &at})
 }
 
 func testTrash(e *env) {

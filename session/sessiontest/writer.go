@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/holdfast-dev/holdfast/internal/record"
 	"github.com/holdfast-dev/holdfast/session"
 	"github.com/holdfast-dev/holdfast/transcript"
 )
@@ -60,7 +61,7 @@ func (w *writer) items(n int) []session.Record {
 }
 
 func (w *writer) rename(title string) session.Record {
-	return w.payload(session.KindMetaChanged, session.MetaPatch{Title: &title})
+	return w.payload(record.KindMetaChanged, session.MetaPatch{Title: &title})
 }
 
 // clone returns a second writer that goes on from the same record.
@@ -89,11 +90,11 @@ func (e *env) append(w *writer, recs ...session.Record) {
 // opened returns a writer for a new session, and its first record.
 func opened(id string, o session.Opened) (*writer, session.Record) {
 	w := &writer{id: id, now: epoch}
-	o.Format, o.SessionID, o.Created = session.FormatVersion, id, epoch
+	o.Format, o.SessionID, o.Created = record.FormatVersion, id, epoch
 	if o.Base != nil {
 		w.seq, w.prev = o.Base.Seq, o.Base.Digest
 	}
-	return w, w.payload(session.KindOpened, o)
+	return w, w.payload(record.KindOpened, o)
 }
 
 // create starts a session in the store and takes its lease.

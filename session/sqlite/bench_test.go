@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/holdfast-dev/holdfast/internal/record"
 	"github.com/holdfast-dev/holdfast/session"
 	"github.com/holdfast-dev/holdfast/session/sessiontest"
 	"github.com/holdfast-dev/holdfast/session/sqlite"
@@ -170,7 +171,7 @@ func BenchmarkTailAndFork(b *testing.B) {
 			b.Fatalf("%d records", n)
 		}
 		f := &author{t: b, store: s, id: fmt.Sprintf("fork-%d", i), head: a.head, last: a.last}
-		batch := f.batch(f.seal(session.KindOpened, session.Opened{
+		batch := f.batch(f.seal(record.KindOpened, session.Opened{
 			Format: 1, SessionID: f.id, Created: epoch0,
 			Base: &session.Base{Parent: "a", Seq: a.head, Digest: a.last},
 		}))
@@ -198,7 +199,7 @@ func BenchmarkListNewest(b *testing.B) {
 		wg.Go(func() {
 			for i := w; i < n; i += 64 {
 				a := &author{t: b, store: s, id: fmt.Sprintf("0195b2a4-7c1e-7f00-8000-%012d", i)}
-				r := a.seal(session.KindOpened, session.Opened{
+				r := a.seal(record.KindOpened, session.Opened{
 					Format: 1, SessionID: a.id, Project: fmt.Sprintf("project-%d", i%1000),
 					Created: epoch0, CWD: "/src/somewhere", Title: "a title of some length", Prompt: "please do this or that for me",
 				})

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/holdfast-dev/holdfast/internal/record"
 	"github.com/holdfast-dev/holdfast/session"
 	"github.com/holdfast-dev/holdfast/session/sqlite"
 )
@@ -96,7 +97,7 @@ func (a *author) add(records ...session.Record) {
 func create(t testing.TB, s *sqlite.Store, id string) *author {
 	t.Helper()
 	a := &author{t: t, store: s, id: id}
-	a.add(a.seal(session.KindOpened, session.Opened{Format: 1, SessionID: id, Created: epoch0, Project: "p", CWD: "/src"}))
+	a.add(a.seal(record.KindOpened, session.Opened{Format: 1, SessionID: id, Created: epoch0, Project: "p", CWD: "/src"}))
 	a.lease()
 	return a
 }
@@ -114,7 +115,7 @@ func (a *author) lease() {
 func (a *author) fork(id string, seq int64) *author {
 	a.t.Helper()
 	f := &author{t: a.t, store: a.store, id: id, head: seq, last: a.digest(seq)}
-	f.add(f.seal(session.KindOpened, session.Opened{
+	f.add(f.seal(record.KindOpened, session.Opened{
 		Format: 1, SessionID: id, Created: epoch0,
 		Base: &session.Base{Parent: a.id, Seq: seq, Digest: f.last},
 	}))

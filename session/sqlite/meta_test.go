@@ -7,6 +7,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/holdfast-dev/holdfast/internal/record"
 	"github.com/holdfast-dev/holdfast/session"
 )
 
@@ -33,9 +34,9 @@ func TestMetaColumnsFollowApply(t *testing.T) {
 		a := &author{t: t, store: s, id: session.Sum([]byte{byte(ids), byte(ids >> 8)}).String()}
 		var want session.Meta
 		for i := range rapid.IntRange(1, 6).Draw(rt, "batches") {
-			kind := session.KindMetaChanged // appended without a lease
+			kind := session.Kind(record.KindMetaChanged) // appended without a lease
 			if i == 0 {
-				kind = session.KindOpened
+				kind = record.KindOpened
 			}
 			b := session.Batch{Records: []session.Record{a.seal(kind, struct{}{})}}
 			b.Expect = a.head - 1
@@ -68,7 +69,7 @@ func TestMetaColumnsFollowApply(t *testing.T) {
 func TestMetaOfAZeroTime(t *testing.T) {
 	s := fresh(t)
 	a := &author{t: t, store: s, id: "a"}
-	a.add(a.seal(session.KindOpened, session.Opened{Format: 1, SessionID: "a"}))
+	a.add(a.seal(record.KindOpened, session.Opened{Format: 1, SessionID: "a"}))
 	if m := meta(t, s, "a"); !m.CreatedAt.IsZero() {
 		t.Errorf("created %v", m.CreatedAt)
 	}

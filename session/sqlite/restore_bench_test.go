@@ -63,7 +63,7 @@ func worked(b *testing.B, s *session.Sessions, id string, turns int) {
 		put(record.KindTurnClosed, record.TurnClosed{Turn: fmt.Sprint(turn)})
 		if turn%50 == 49 {
 			items = items[len(items)-40:]
-			put(session.KindRewrite, session.Rewrite{Reason: "compact", Items: items, Messages: len(items)})
+			put(record.KindRewrite, session.Rewrite{Reason: "compact", Items: items, Messages: len(items)})
 		}
 		if _, err := l.Append(b.Context(), drafts...); err != nil {
 			b.Fatal(err)

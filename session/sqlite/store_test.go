@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/holdfast-dev/holdfast/internal/record"
 	"github.com/holdfast-dev/holdfast/session"
 	"github.com/holdfast-dev/holdfast/session/sqlite"
 )
@@ -69,7 +70,7 @@ func TestAppendRefuses(t *testing.T) {
 		t.Errorf("unknown session: %v", err)
 	}
 	again := &author{t: t, store: s, id: "a"}
-	if err := s.Append(ctx, "a", again.batch(again.seal(session.KindOpened, session.Opened{Format: 1, SessionID: "a", Title: "x"}))); !errors.Is(err, session.ErrExists) {
+	if err := s.Append(ctx, "a", again.batch(again.seal(record.KindOpened, session.Opened{Format: 1, SessionID: "a", Title: "x"}))); !errors.Is(err, session.ErrExists) {
 		t.Errorf("same id: %v", err)
 	}
 	if got := seqs(t, s, "a", session.Range{}); len(got) != 2 {

@@ -86,7 +86,7 @@ walk:
 		case record.KindTurnOpened, record.KindApprovalAsked, record.KindToolStarted:
 			over = false
 			break walk
-		case record.KindTurnClosed, session.KindOpened, session.KindRewrite, record.KindRedacted:
+		case record.KindTurnClosed, record.KindOpened, record.KindRewrite, record.KindRedacted:
 			break walk
 		}
 	}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/holdfast-dev/holdfast/approval"
 	"github.com/holdfast-dev/holdfast/daemon/api"
+	"github.com/holdfast-dev/holdfast/internal/record"
 	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/session"
 )
@@ -39,7 +40,7 @@ func newSchemas() *schemas {
 		reflect.TypeFor[api.Status]():    enum(anyOf(runStatuses())...),
 		reflect.TypeFor[policy.Mode]():   enum(anyOf(policy.Modes())...),
 		reflect.TypeFor[policy.Effect](): enum("", "allow", "deny", "ask"),
-		reflect.TypeFor[session.Kind]():  enum(anyOf(session.Kinds())...),
+		reflect.TypeFor[session.Kind]():  enum(anyOf(record.Kinds())...),
 	}}}
 }
 

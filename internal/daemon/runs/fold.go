@@ -52,7 +52,7 @@ func (r *Runs) fold(ctx context.Context, id string) (*past, error) {
 		if err != nil {
 			return nil, err
 		}
-		if rec.Kind == session.KindOpened && rec.Seq > 1 { // a fork: its parent's run is not its own
+		if rec.Kind == record.KindOpened && rec.Seq > 1 { // a fork: its parent's run is not its own
 			*p = past{started: p.started, forked: p.started != nil, relayed: map[string]int64{}, names: map[string]string{}}
 			p.reset()
 		}

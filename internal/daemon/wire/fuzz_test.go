@@ -115,7 +115,7 @@ func FuzzProject(f *testing.F) {
 	add(record.KindApprovalResolved, approval.Answer{Question: "p", Decision: approval.Allow})
 	add(record.KindToolStarted, record.ToolStarted{Use: "c"})
 	add(record.KindToolFinished, record.ToolFinished{Use: "c", Outcome: "unknown"})
-	add(session.KindRewrite, session.Rewrite{Reason: "compaction"})
+	add(record.KindRewrite, session.Rewrite{Reason: "compaction"})
 	f.Add("item", []byte(`{"item":{"role":"assistant","parts":[{"type":"tool_use","id":"c","name":"n","input":nul}]}}`), "", int64(-1))
 	f.Add("item", []byte(`{"item":[`), "", int64(1)<<60)
 	f.Add("", []byte(nil), "", int64(0))

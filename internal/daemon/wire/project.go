@@ -63,12 +63,12 @@ func project(run string, r Source) []OfRun {
 		list = read(r, ofRunEvent)
 	case record.KindToolFinished: // its outcome, also of a call that was not run
 		list = read(r, ofToolFinished)
-	case session.KindRewrite: // no event of it is on record
+	case record.KindRewrite: // no event of it is on record
 		list = read(r, func(r Source, w *session.Rewrite) []OfRun {
 			return streamed(r, &StreamRetention{Event: Retention{Kind: w.Reason, By: w.By, Retained: w.Messages}})
 		})
-	case session.KindOpened, record.KindTurnOpened, record.KindTurnClosed, record.KindDecision, record.KindPolicyChanged,
-		record.KindHookRan, session.KindMetaChanged, record.KindVendorMapped, record.KindWorkspaceEvent, record.KindTaskChanged, record.KindFileSaved, record.KindModelCalled, record.KindRedacted, record.KindAccess:
+	case record.KindOpened, record.KindTurnOpened, record.KindTurnClosed, record.KindDecision, record.KindPolicyChanged,
+		record.KindHookRan, record.KindMetaChanged, record.KindVendorMapped, record.KindWorkspaceEvent, record.KindTaskChanged, record.KindFileSaved, record.KindModelCalled, record.KindRedacted, record.KindAccess:
 	}
 	for _, m := range list {
 		m.Common().TS = Time{r.Time}

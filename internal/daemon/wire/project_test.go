@@ -166,7 +166,7 @@ func TestProject(t *testing.T) {
 			[]string{`{"type":"agent_streaming",` + head + `"runId":"run-1","seq":9,"agentName":"agent","event":{"type":"tool-finish","toolCallId":"c1","toolName":"Bash","status":"unknown","durationMs":0}}`},
 		},
 		"a compaction": {
-			source(t, session.KindRewrite, session.Rewrite{Reason: "compaction", By: "auto", Messages: 3, Items: []json.RawMessage{Raw(`{}`)}}),
+			source(t, record.KindRewrite, session.Rewrite{Reason: "compaction", By: "auto", Messages: 3, Items: []json.RawMessage{Raw(`{}`)}}),
 			[]string{`{"type":"agent_streaming",` + head + `"runId":"run-1","seq":9,"agentName":"agent","event":{"type":"retention","event":{"kind":"compaction","by":"auto","recordsRetained":3}}}`},
 		},
 		"an answer of a person": {
@@ -177,7 +177,7 @@ func TestProject(t *testing.T) {
 			source(t, record.KindApprovalResolved, approval.Answer{Question: "p1", Decision: approval.Allow, By: "ann", At: noon, Agent: "scout", Asker: "s-2"}),
 			[]string{`{"type":"permission_resolved",` + head + `"runId":"run-1","seq":9,"permissionRequestId":"p1","decision":"allow","by":"ann","sessionId":"s-2","agentName":"scout"}`},
 		},
-		"opened": {source(t, session.KindOpened, session.Opened{}), nil},
+		"opened": {source(t, record.KindOpened, session.Opened{}), nil},
 		"turn":   {source(t, record.KindTurnOpened, record.TurnOpened{Turn: "t"}), nil},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -202,7 +202,7 @@ func TestProject(t *testing.T) {
 func TestProjectRelayed(t *testing.T) {
 	a := item(t, transcript.Item{ID: "i1", Role: transcript.RoleUser, Parts: []transcript.Part{transcript.Text{Text: "go"}}})
 	a.Agent, a.Session = "writer", "run-1.writer"
-	opened := source(t, session.KindOpened, session.Opened{})
+	opened := source(t, record.KindOpened, session.Opened{})
 	b := source(t, record.KindApprovalAsked, approval.Question{ID: "p1", Session: "run-1.writer", Agent: "sub", Use: "c1", Tool: "Bash", AskedAt: noon})
 	b.Agent, b.Session, b.Time = "writer", "run-1.writer", noon.Add(time.Second)
 	got := Project("run-1", 42, a, opened, b, opened)

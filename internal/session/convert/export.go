@@ -147,7 +147,7 @@ func (x *exporter) origin(f Format) (o origin, err error) {
 		switch r.Kind {
 		case session.KindItem:
 			o.added = o.added || keptOfItem(field(r.Payload, "item")) == nil
-		case session.KindRewrite:
+		case record.KindRewrite:
 			if by := text(field(r.Payload, "by")); by != byImport && by != byParted {
 				return origin{}, nil
 			}

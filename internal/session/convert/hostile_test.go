@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/holdfast-dev/holdfast/audit/secret"
+	"github.com/holdfast-dev/holdfast/internal/record"
 	"github.com/holdfast-dev/holdfast/internal/session/convert"
 	"github.com/holdfast-dev/holdfast/session"
 )
@@ -59,7 +60,7 @@ func TestSealedRecordOpensNothing(t *testing.T) {
 		}
 		file = append(convert.AppendRecord(file, &r), '\n')
 	}
-	add(1, session.KindOpened, `{"format":1,"session_id":"victim","created":"2026-01-01T00:00:00Z"}`, "")
+	add(1, record.KindOpened, `{"format":1,"session_id":"victim","created":"2026-01-01T00:00:00Z"}`, "")
 	add(2, session.KindItem, `{}`, `{"sealed":"AAAA","key":"k","delta":{"opened":{"format":1,"session_id":"evil","created":"2026-01-01T00:00:00Z","base":{"parent":"victim","seq":1,"digest":"`+prev.String()+`","messages":-5}}}}`)
 	if err := nothing(t, "x.jsonl", string(file), convert.Source{Format: convert.JSONL}, nil); !errors.Is(err, session.ErrCorrupt) {
 		t.Errorf("%v", err)

@@ -159,7 +159,7 @@ func keptOf(r *session.Record, f Format, do func(kept) error) error {
 	case session.KindItem:
 		item := field(r.Payload, "item")
 		return readKept(keptOfItem(item), item, do)
-	case session.KindRewrite:
+	case record.KindRewrite:
 		var fault error
 		elements(field(r.Payload, "items"), func(item []byte) bool {
 			fault = readKept(keptOfItem(item), item, do)

@@ -93,7 +93,7 @@ func readRecord(line []byte) (r session.Record, err error) {
 		return r, errors.New("it is no record: seq, kind, payload and digest are needed")
 	case r.Payload != nil && !isObject(r.Payload):
 		return r, errors.New("the payload is no object")
-	case !slices.Contains(session.Kinds(), r.Kind):
+	case !slices.Contains(record.Kinds(), string(r.Kind)):
 		return r, fmt.Errorf("a record of kind %q: %w", r.Kind, session.ErrNewer)
 	}
 	r.Time = r.Time.UTC()
@@ -224,7 +224,7 @@ func (in *importer) stretches() ([]stretch, error) {
 			if err := session.CheckID(d.Opened.SessionID); err != nil {
 				return err
 			}
-			if d.Opened.Format > session.FormatVersion {
+			if d.Opened.Format > record.FormatVersion {
 				return fmt.Errorf("format %d: %w", d.Opened.Format, session.ErrNewer)
 			}
 			if b := d.Opened.Base; len(list) > 0 && (b == nil || b.Parent != list[len(list)-1].id || b.Seq != r.Seq-1 || b.Digest != r.Prev) {

@@ -167,7 +167,7 @@ func (h *held) note(r *session.Record) bool {
 	switch r.Kind {
 	case session.KindItem:
 		return add(field(r.Payload, "item"), false)
-	case session.KindRewrite:
+	case record.KindRewrite:
 		by, cut := text(field(r.Payload, "by")), text(field(r.Payload, "cut"))
 		switch {
 		case by == byImport && cut != "":
@@ -183,7 +183,7 @@ func (h *held) note(r *session.Record) bool {
 			return ok
 		}
 		return false
-	case session.KindOpened, record.KindWorkspaceEvent, record.KindVendorMapped:
+	case record.KindOpened, record.KindWorkspaceEvent, record.KindVendorMapped:
 		return true
 	}
 	return r.Kind.Shared()

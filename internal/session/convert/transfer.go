@@ -21,7 +21,7 @@ const (
 // begin makes the first record of a new session.
 func (in *importer) begin() error {
 	o := session.Opened{
-		Format: session.FormatVersion, SessionID: in.rep.Session, Created: in.come(in.seen.created, 0), CWD: in.seen.cwd,
+		Format: record.FormatVersion, SessionID: in.rep.Session, Created: in.come(in.seen.created, 0), CWD: in.seen.cwd,
 		GitBranch: in.seen.branch, Title: in.seen.title, Summary: in.seen.summary, Tag: in.seen.tag, Owner: in.src.Owner,
 	}
 	if o.Created.IsZero() {
@@ -108,7 +108,7 @@ func (in *importer) item(it *item) error {
 		if in.had != nil {
 			in.had.again = false
 		}
-		kind, head, tail = session.KindRewrite, `{"reason":"compaction","by":"`+byImport+`","items":[`, `],"messages":1}`
+		kind, head, tail = record.KindRewrite, `{"reason":"compaction","by":"`+byImport+`","items":[`, `],"messages":1}`
 	}
 	in.buf = it.append(append(in.buf[:0], head...), keep, in.stock)
 	in.buf = append(in.buf, tail...)
@@ -148,7 +148,7 @@ func (in *importer) rolledBack(id string) error {
 
 // cut writes that what follows an item is dropped.
 func (in *importer) cut(id, by string) error {
-	d, err := session.NewDraft(session.KindRewrite, session.Rewrite{Reason: "truncate", By: by, Cut: id, Messages: in.upTo(id)})
+	d, err := session.NewDraft(record.KindRewrite, session.Rewrite{Reason: "truncate", By: by, Cut: id, Messages: in.upTo(id)})
 	if err == nil {
 		in.w.add(d, in.at)
 	}
@@ -271,7 +271,7 @@ func (in *importer) retitle() error {
 	if err != nil {
 		return err
 	}
-	in.w.add(session.Draft{Kind: session.KindMetaChanged, Payload: in.mask(b, 0, nil)}, in.at)
+	in.w.add(session.Draft{Kind: record.KindMetaChanged, Payload: in.mask(b, 0, nil)}, in.at)
 	return nil
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"github.com/oklog/ulid/v2"
 
+	"github.com/holdfast-dev/holdfast/internal/record"
 	"github.com/holdfast-dev/holdfast/session"
 )
 
@@ -104,7 +105,7 @@ func (w *writer) flush() error {
 
 // lease opens the log of a session that is there already.
 func (w *writer) lease() error {
-	if w.log != nil || w.recs[0].Kind == session.KindOpened {
+	if w.log != nil || w.recs[0].Kind == record.KindOpened {
 		return nil
 	}
 	log, err := w.to.Open(w.ctx, w.id, nil)

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/holdfast-dev/holdfast/internal/record"
 	"github.com/holdfast-dev/holdfast/internal/session/rows"
 	"github.com/holdfast-dev/holdfast/session"
 )
@@ -169,7 +170,7 @@ func TestCheck(t *testing.T) {
 	rec := func(seq int64, kind session.Kind, size int) session.Record {
 		return session.Record{Seq: seq, Kind: kind, Payload: make([]byte, size)}
 	}
-	item, shared := session.KindItem, session.KindMetaChanged
+	item, shared := session.KindItem, session.Kind(record.KindMetaChanged)
 	for name, c := range map[string]struct {
 		b    session.Batch
 		want error

@@ -264,7 +264,7 @@ func (s *stage) short(id string) string {
 		}
 		word := string(r.Kind)
 		switch r.Kind {
-		case session.KindOpened:
+		case record.KindOpened:
 			continue
 		case session.KindItem:
 			it, err := session.ReadItem(r.Payload)

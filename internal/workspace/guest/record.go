@@ -79,7 +79,7 @@ func readKnown(ctx context.Context, s *session.Sessions, id, vendor, workspaceID
 			return k, err
 		}
 		switch r.Kind {
-		case session.KindRewrite, record.KindRedacted:
+		case record.KindRewrite, record.KindRedacted:
 			k.changed = true
 		case record.KindVendorMapped:
 			m, ok := readMapping(&r)
