@@ -1,6 +1,7 @@
 package agent_test
 
 import (
+	"crypto/sha256"
 	"encoding/json"
 	"os"
 	"path/filepath"
@@ -83,9 +84,9 @@ func TestFilesAreSavedInTheLog(t *testing.T) {
 	if len(list) != 5 {
 		t.Fatalf("%d are saved", len(list))
 	}
-	one := session.Sum([]byte("one")).String()
+	one := session.Digest(sha256.Sum256([]byte("one"))).String()
 	if f := list[0]; f.Use != "w1" || f.Path != filepath.Join(dir, "a") || f.Digest != one || f.Mode != "640" || f.Size != 3 || f.Data == "" ||
-		f.After != session.Sum([]byte("two")).String() {
+		f.After != session.Digest(sha256.Sum256([]byte("two"))).String() {
 		t.Errorf("the first: %+v", f)
 	}
 	if content, err := list[0].Data.Content(one); err != nil || string(content) != "one" {

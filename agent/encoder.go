@@ -181,7 +181,7 @@ func newOffer(system string, tools *tool.Registry) (*offer, error) {
 		System string
 		Tools  []model.ToolSpec
 	}{system, o.specs})
-	o.digest = session.Sum(b)
+	o.digest = session.Digest(sha256.Sum256(b))
 	return o, err
 }
 

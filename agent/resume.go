@@ -290,7 +290,7 @@ func (l *loop) closeOrphans(ctx context.Context) error {
 			return err
 		}
 		open = slices.DeleteFunc(open, func(q approval.Question) bool {
-			return !slices.ContainsFunc(begun, func(b session.Begun) bool { return b.Meta.ID == q.Asker })
+			return !slices.ContainsFunc(begun, func(m session.Meta) bool { return m.ID == q.Asker })
 		})
 	}
 	for _, q := range open {

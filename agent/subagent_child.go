@@ -257,7 +257,7 @@ func (a *Agent) childSession(ctx context.Context, b birth) (session.RestoreOptio
 	if err != nil {
 		return r, fmt.Errorf("resume: %w", err)
 	}
-	begun, err := a.opt.Sessions.BegunBy(ctx, m)
+	caller, _, err := a.opt.Sessions.BegunBy(ctx, m)
 	if err != nil {
 		return r, fmt.Errorf("resume: %w", err)
 	}
@@ -265,8 +265,8 @@ func (a *Agent) childSession(ctx context.Context, b birth) (session.RestoreOptio
 	if r.Opened.CWD != "" { // the parent was given a folder, and so was it
 		r.Opened.CWD = cmp.Or(m.CWD, r.Opened.CWD)
 	}
-	for at := a.SessionID(); at != "" && begun.Caller != ""; {
-		if at == begun.Caller {
+	for at := a.SessionID(); at != "" && caller != ""; {
+		if at == caller {
 			r.Fork = at != a.SessionID()
 			return r, nil
 		}

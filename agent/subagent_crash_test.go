@@ -158,7 +158,7 @@ func TestATakeoverTakesSubagentsAlong(t *testing.T) {
 			t.Errorf("begun %+v: %v", begun, err)
 			return
 		}
-		taken = begun[0].Meta.ID
+		taken = begun[0].ID
 		b := newHouse(t, second, []step{{uses: []transcript.ToolUse{delegate("c2", "scout", "go on", `,"resume":"`+taken+`"`)}}, {text: "so"}},
 			map[string]*fake{"scout": play(t, step{text: "mine now"})}, kind("scout"))
 		prompt(t, b.parent, "go on")

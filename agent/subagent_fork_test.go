@@ -74,7 +74,11 @@ func TestAForkOfASessionWhoseSubagentsWork(t *testing.T) {
 		t.Fatalf("%+v %v", begun, err)
 	}
 	for _, b := range begun {
-		worker[b.Use] = b.Meta.ID
+		_, use, err := h.sessions.BegunBy(t.Context(), b)
+		if err != nil {
+			t.Fatal(err)
+		}
+		worker[use] = b.ID
 	}
 	o := agent.Options{Sessions: h.sessions, Session: session.RestoreOptions{SessionID: h.parent.SessionID(), Fork: true}}
 	for range 2 { // and when it is gone on with it is told nothing again

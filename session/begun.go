@@ -9,15 +9,24 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/record"
 )
 
-// Begun is a session that a call has begun.
-type Begun struct {
-	Meta        Meta
-	Caller, Use string // see [Opened]
+// begun is a session that a call has begun.
+type begun struct {
+	Meta
+	use string // see [Opened]
 }
 
 // Begun lists the sessions that calls of this one have begun, oldest first. What cannot be
 // read is left out.
-func (s *Sessions) Begun(ctx context.Context, id string) ([]Begun, error) {
+func (s *Sessions) Begun(ctx context.Context, id string) ([]Meta, error) {
+	list, err := s.begun(ctx, id)
+	metas := make([]Meta, len(list))
+	for i, b := range list {
+		metas[i] = b.Meta
+	}
+	return metas, err
+}
+
+func (s *Sessions) begun(ctx context.Context, id string) ([]begun, error) {
 	m, err := s.Get(ctx, id)
 	if err != nil {
 		return nil, err
@@ -26,27 +35,27 @@ func (s *Sessions) Begun(ctx context.Context, id string) ([]Begun, error) {
 	if err != nil {
 		return nil, err
 	}
-	var list []Begun
+	var list []begun
 	for _, m := range page.Sessions {
-		if b, err := s.BegunBy(ctx, m); err == nil && b.Caller == id {
-			list = append(list, b)
+		if caller, use, err := s.BegunBy(ctx, m); err == nil && caller == id {
+			list = append(list, begun{m, use})
 		}
 	}
-	slices.SortStableFunc(list, func(a, b Begun) int { return a.Meta.CreatedAt.Compare(b.Meta.CreatedAt) })
+	slices.SortStableFunc(list, func(a, b begun) int { return a.CreatedAt.Compare(b.CreatedAt) })
 	return list, nil
 }
 
-// BegunBy is which call has begun a session; Caller is "" when none has.
-func (s *Sessions) BegunBy(ctx context.Context, m Meta) (Begun, error) {
-	b := Begun{Meta: m}
+// BegunBy is which call has begun a session: the session of the caller and its tool use, both
+// "" when none has.
+func (s *Sessions) BegunBy(ctx context.Context, m Meta) (caller, use string, err error) {
 	for rec, err := range s.Records(ctx, m.ID, Range{After: m.ParentSeq, Limit: 1}) {
 		if err != nil {
-			return b, err
+			return "", "", err
 		}
 		var o Opened
 		if rec.Kind == record.KindOpened && rec.Payload != nil && json.Unmarshal(rec.Payload, &o) == nil {
-			b.Caller, b.Use = o.Caller, o.Use
+			caller, use = o.Caller, o.Use
 		}
 	}
-	return b, nil
+	return caller, use, nil
 }

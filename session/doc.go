@@ -13,7 +13,7 @@
 //
 // A session is one append-only log of [Record] values. Everything else is a
 // view of it: the transcript is its items after the last rewrite, a restart is
-// [Replay], a fork is a new log that begins at a record of another, and the
+// [Sessions.StateAt], a fork is a new log that begins at a record of another, and the
 // [Meta] of a list is folded from the records by the store in the transaction
 // that appends them. Nothing is ever overwritten; a compaction, a repair and a
 // truncation are records too, and what was there before stays readable.

@@ -179,9 +179,9 @@ func ExampleSessions_Rebuild() {
 	// Output: 3
 }
 
-func ExampleReplay() {
+func ExampleSessions_StateAt() {
 	sessions := exampleSession()
-	state, err := session.Replay(ctx, sessions.Records(ctx, "s", session.Range{}))
+	state, err := sessions.StateAt(ctx, "s", 4)
 	check(err)
 	fmt.Println(state.SessionID, state.Head, len(state.Items))
 	// Output: s 4 3

@@ -13,13 +13,13 @@ import (
 type Lease struct {
 	Epoch   int64         `json:"epoch"`
 	Holder  Holder        `json:"holder"`
-	Since   time.Time     `json:"since"`
-	Expires time.Time     `json:"expires"`       // by the holder's clock; another value after each renewal
-	TTL     time.Duration `json:"ttl,omitempty"` // 0: written by a version that went by Expires
+	Since   time.Time     `json:"since,omitzero"`
+	Expires time.Time     `json:"expires,omitzero"` // by the holder's clock; another value after each renewal
+	TTL     time.Duration `json:"ttl,omitempty"`    // 0: written by a version that went by Expires
 
 	// Former is whom the lease was taken from, until that one has given it back: see
-	// [Leaser].Release.
-	Former *Former `json:"former,omitempty"`
+	// [Leaser].Release. It has an Epoch and a Holder.
+	Former *Lease `json:"former,omitempty"`
 
 	// Renewed is when the store stored it, in milliseconds of the store's own clock; 0 in
 	// stores without one. Only stores write and read it.
@@ -31,15 +31,9 @@ type Lease struct {
 	Left *time.Duration `json:"left,omitempty"`
 }
 
-// Former is the holder that a lease was taken from.
-type Former struct {
-	Epoch  int64  `json:"epoch"`
-	Holder Holder `json:"holder"`
-}
-
 // From returns l as taken from another: with who that was.
 func (l Lease) From(held Lease) Lease {
-	l.Former = &Former{Epoch: held.Epoch, Holder: held.Holder}
+	l.Former = &Lease{Epoch: held.Epoch, Holder: held.Holder}
 	return l
 }
 

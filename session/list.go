@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"slices"
 	"strings"
+	"time"
 )
 
 // What a list shows of the trash, see [Query.Trash].
@@ -37,34 +38,42 @@ func (q *Query) Matches(m *Meta) bool {
 // when it is asked to. Case does not matter: some file systems do not tell it.
 func internal(id string) bool { return len(id) >= 3 && strings.EqualFold(id[:3], "wt-") }
 
-// Place is the place of a session in the order of a list. Its text form is a cursor,
+// listPlace is the place of a session in the order of a list. Its text form is a cursor,
 // for stores that have no better one.
-type Place struct {
+type listPlace struct {
 	Updated int64  `json:"u"` // nanoseconds since 1970
 	Created int64  `json:"c"` // nanoseconds since 1970
 	ID      string `json:"i"`
 }
 
 // placeOfMeta is the place of m.
-func placeOfMeta(m *Meta) Place {
-	return Place{m.UpdatedAt.UnixNano(), m.CreatedAt.UnixNano(), m.ID}
+func placeOfMeta(m *Meta) listPlace {
+	return listPlace{m.UpdatedAt.UnixNano(), m.CreatedAt.UnixNano(), m.ID}
 }
 
-// Compare orders sessions for a list: updated last first, then created last, then by
+// compare orders sessions for a list: updated last first, then created last, then by
 // id downwards.
-func (p Place) Compare(o Place) int {
+func (p listPlace) compare(o listPlace) int {
 	return cmp.Or(cmp.Compare(o.Updated, p.Updated), cmp.Compare(o.Created, p.Created), strings.Compare(o.ID, p.ID))
 }
 
 // String is the cursor.
-func (p Place) String() string {
+func (p listPlace) String() string {
 	b, _ := json.Marshal(p) // numbers and a string cannot fail
 	return base64.RawURLEncoding.EncodeToString(b)
 }
 
-// Place is the place after which the page begins. At the first session there is none:
-// found is false. ErrInvalid when q.After is no place.
-func (q *Query) Place() (p Place, found bool, err error) {
+// Place is the session after which the page begins: its ID, CreatedAt and UpdatedAt. At the
+// first page there is none: found is false. ErrInvalid when q.After is no place.
+func (q *Query) Place() (m Meta, found bool, err error) {
+	p, found, err := q.place()
+	if !found {
+		return m, false, err
+	}
+	return Meta{ID: p.ID, CreatedAt: time.Unix(0, p.Created), UpdatedAt: time.Unix(0, p.Updated)}, true, nil
+}
+
+func (q *Query) place() (p listPlace, found bool, err error) {
 	if q.After == "" {
 		return p, false, nil
 	}
@@ -84,17 +93,17 @@ func (q *Query) Place() (p Place, found bool, err error) {
 // Select makes the page that q asks for out of any sessions. It is for stores that look
 // at all of them; their cursors are places.
 func (q *Query) Select(all []Meta) (Page, error) {
-	after, begun, err := q.Place()
+	after, begun, err := q.place()
 	if err != nil {
 		return Page{}, err
 	}
 	var p Page
 	for i := range all {
-		if m := &all[i]; q.Matches(m) && (!begun || placeOfMeta(m).Compare(after) > 0) {
+		if m := &all[i]; q.Matches(m) && (!begun || placeOfMeta(m).compare(after) > 0) {
 			p.Sessions = append(p.Sessions, *m)
 		}
 	}
-	slices.SortFunc(p.Sessions, func(a, b Meta) int { return placeOfMeta(&a).Compare(placeOfMeta(&b)) })
+	slices.SortFunc(p.Sessions, func(a, b Meta) int { return placeOfMeta(&a).compare(placeOfMeta(&b)) })
 	if q.Limit > 0 && len(p.Sessions) > q.Limit {
 		p.Sessions = slices.Clone(p.Sessions[:q.Limit])
 		p.Next = placeOfMeta(&p.Sessions[q.Limit-1]).String()

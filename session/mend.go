@@ -61,13 +61,13 @@ type mending struct {
 func (s *Sessions) workers(ctx context.Context, m Meta) (map[string]string, error) {
 	list := map[string]string{}
 	for !m.Deleted { // with those that worked for it
-		begun, err := s.Begun(ctx, m.ID)
+		begun, err := s.begun(ctx, m.ID)
 		if err != nil {
 			return nil, err
 		}
 		for _, b := range begun {
-			if list[b.Use] == "" {
-				list[b.Use] = b.Meta.ID
+			if list[b.use] == "" {
+				list[b.use] = b.ID
 			}
 		}
 		if m.Parent == "" {

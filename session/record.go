@@ -14,9 +14,6 @@ import (
 // Digest is a SHA-256 sum. Its text form is 64 hexadecimal digits.
 type Digest [sha256.Size]byte
 
-// Sum returns the digest of b.
-func Sum(b []byte) Digest { return sha256.Sum256(b) }
-
 // IsZero reports whether d is all zeros, as the Prev of a first record is.
 func (d Digest) IsZero() bool { return d == Digest{} }
 
@@ -60,7 +57,7 @@ type Record struct {
 func (r *Record) Seal(prev Digest) {
 	r.Time = r.Time.UTC().Truncate(time.Millisecond)
 	r.Prev = prev
-	r.Body = Sum(r.Payload)
+	r.Body = sha256.Sum256(r.Payload)
 	r.Digest = r.chain()
 }
 
@@ -68,7 +65,7 @@ func (r *Record) Seal(prev Digest) {
 // digests fit its content. An erased payload is no fault, nor is a masked one. When
 // the payload is sealed and all else fits, the error wraps [ErrSealed].
 func (r *Record) Check() error {
-	fits := r.Payload == nil || r.Masked || Sum(r.Payload) == r.Body
+	fits := r.Payload == nil || r.Masked || sha256.Sum256(r.Payload) == r.Body
 	sealed := !fits && record.IsSealed(r.Payload)
 	if !fits && !sealed {
 		return &Error{Op: "check record", Seq: r.Seq, Err: ErrCorrupt, Detail: "the payload does not match its digest"}
@@ -107,5 +104,5 @@ func (r *Record) chain() Digest {
 	b = append(b, '\n')
 	b = hex.AppendEncode(b, r.Body[:])
 	b = append(b, '\n')
-	return Sum(b)
+	return sha256.Sum256(b)
 }

@@ -1,6 +1,7 @@
 package session_test
 
 import (
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -16,7 +17,7 @@ import (
 )
 
 func TestDigestText(t *testing.T) {
-	d := session.Sum([]byte("x"))
+	d := session.Digest(sha256.Sum256([]byte("x")))
 	b := must(json.Marshal(d))(t)
 	var back session.Digest
 	if err := json.Unmarshal(b, &back); err != nil || back != d || d.IsZero() || !(session.Digest{}).IsZero() {
@@ -32,11 +33,11 @@ func TestDigestText(t *testing.T) {
 // TestDigestIsPinned keeps the format: logs of this version must stay verifiable.
 func TestDigestIsPinned(t *testing.T) {
 	r := session.Record{Seq: 2, ID: "01J", Time: time.Date(2026, 1, 2, 3, 4, 5, 6_999_999, time.UTC), Kind: record.KindTurnOpened, Payload: []byte(`{"turn":"t"}`)}
-	r.Seal(session.Sum([]byte("before")))
+	r.Seal(session.Digest(sha256.Sum256([]byte("before"))))
 	if r.Time.Nanosecond() != 6_000_000 {
 		t.Error("times are cut to milliseconds")
 	}
-	sum := session.Sum(fmt.Appendf(nil, "holdfast record 1\n%s\n2\n\"01J\"\n1767323045006\nturn.opened\n%s\n", session.Sum([]byte("before")), r.Body))
+	sum := session.Digest(sha256.Sum256(fmt.Appendf(nil, "holdfast record 1\n%s\n2\n\"01J\"\n1767323045006\nturn.opened\n%s\n", session.Digest(sha256.Sum256([]byte("before"))), r.Body)))
 	if r.Digest != sum {
 		t.Errorf("digest %s, want %s", r.Digest, sum)
 	}
@@ -50,7 +51,7 @@ func TestEveryFieldIsCovered(t *testing.T) {
 			Time: time.UnixMilli(rapid.Int64Range(-1e12, 1e13).Draw(t, "time")), Kind: session.Kind(rapid.SampledFrom(record.Kinds()).Draw(t, "kind")),
 			Payload: []byte(`{"x":1}`),
 		}
-		r.Seal(session.Sum([]byte("prev")))
+		r.Seal(session.Digest(sha256.Sum256([]byte("prev"))))
 		if err := r.Check(); err != nil {
 			t.Fatal(err)
 		}

@@ -32,22 +32,20 @@ type RedactOptions struct {
 type Redaction struct {
 	Erased []Erasure  // the session's own first, then those of others; oldest first
 	Copies []HeldCopy // beside the logs: removed, or left where Stays says why
-	Left   []Leftover // what should have gone, and stays
+	Left   []Erasure  // what should have gone, and stays; the record has a Seq and a Kind
 }
 
-// Erasure is a record that is erased.
+// Erasure is a record that is erased, or that has what was to be erased and keeps it.
 type Erasure struct {
 	Session string          // whose record it is
-	Record  Record          // as it was read before
+	Record  Record          // as it was read before; of one that is left without a Seq: the whole session
 	Instead json.RawMessage // what is read from now on; nil: nothing
+	Why     string          // why it is left
 }
 
-// Leftover is a record that has what was to be erased and keeps it.
-type Leftover struct {
-	Session string
-	Seq     int64 // 0: the whole session
-	Kind    Kind
-	Why     string
+// leftover is a record that keeps what was to be erased.
+func leftover(session string, r *Record, why string) Erasure {
+	return Erasure{Session: session, Record: Record{Seq: r.Seq, Kind: r.Kind}, Why: why}
 }
 
 // Redact erases content of a session for good: in the log, in what lists show, on the
@@ -175,7 +173,7 @@ func (p *redactionPlan) listed() (Meta, error) {
 func (p *redactionPlan) erasures() (list []Erasure) {
 	for _, rec := range p.own {
 		if instead, ok := p.targets[rec.Seq]; ok && !p.carried[rec.Seq] {
-			list = append(list, Erasure{p.meta.ID, rec, instead})
+			list = append(list, Erasure{Session: p.meta.ID, Record: rec, Instead: instead})
 		}
 	}
 	return list

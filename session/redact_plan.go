@@ -21,7 +21,7 @@ type redactionPlan struct {
 	carried map[int64]bool            // of those: erased before, and not read otherwise than before
 	open    map[int64]bool            // questions without an answer, and answers that nobody acted on
 	shares  map[string]int64          // by a session that it was forked from: the last record that it shares
-	left    []Leftover
+	left    []Erasure
 	busy    string // why nothing can be erased here now; "" when it can
 
 	unfinished []int64
@@ -121,7 +121,7 @@ func (p *redactionPlan) whole(n *named) error {
 		why, hint := p.mayNot(seq, r)
 		switch {
 		case why != "" && p.o.Skip && r != nil:
-			p.left = append(p.left, Leftover{p.meta.ID, seq, r.Kind, why})
+			p.left = append(p.left, leftover(p.meta.ID, r, why))
 		case why != "":
 			return p.refuse(seq, why, hint)
 		default:
@@ -230,7 +230,7 @@ func (p *redactionPlan) repeats(n *named, main bool) error {
 			again = n.tells(textsIn(withoutStrategy(r)))
 		case record.KindOpened:
 			if n.tells(textsIn(r.Payload)) {
-				p.left = append(p.left, Leftover{p.meta.ID, r.Seq, r.Kind, whyOpened + ": delete the session to be rid of what it repeats"})
+				p.left = append(p.left, leftover(p.meta.ID, r, whyOpened+": delete the session to be rid of what it repeats"))
 			}
 		}
 		switch {
@@ -238,7 +238,7 @@ func (p *redactionPlan) repeats(n *named, main bool) error {
 		case p.open[r.Seq] && main:
 			return p.refuse(r.Seq, "it asks about a tool use of what is to be erased, and is open", "holdfast approvals list")
 		case p.open[r.Seq]:
-			p.left = append(p.left, Leftover{p.meta.ID, r.Seq, r.Kind, whyOpen})
+			p.left = append(p.left, leftover(p.meta.ID, r, whyOpen))
 		default:
 			p.targets[r.Seq] = emptied(r, nil)
 		}
@@ -322,7 +322,7 @@ func (p *redactionPlan) masked() {
 			why = whyOpen
 		}
 		if why != "" {
-			p.left = append(p.left, Leftover{p.meta.ID, r.Seq, r.Kind, why})
+			p.left = append(p.left, leftover(p.meta.ID, r, why))
 			continue
 		}
 		p.targets[r.Seq] = maskedPayload(r, p.o.Mask)

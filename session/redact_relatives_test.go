@@ -70,8 +70,8 @@ func TestRedactReachesEveryKind(t *testing.T) {
 		l.Close()
 		did := must(s.Redact(t.Context(), "s", session.RedactOptions{Mask: mask(t)}))(t)
 		for _, left := range did.Left {
-			if !stays[left.Kind] {
-				t.Errorf("%s stays: %s", left.Kind, left.Why)
+			if !stays[left.Record.Kind] {
+				t.Errorf("%s stays: %s", left.Record.Kind, left.Why)
 			}
 		}
 		for r, err := range s.Records(t.Context(), "s", session.Range{}) {
@@ -104,7 +104,7 @@ func TestRedactedTitleDoesNotReturn(t *testing.T) {
 		must(l.Append(t.Context(), userDraft("a", "one more")))(t)
 		l.Close()
 		did := must(s.Redact(t.Context(), "s", session.RedactOptions{Mask: mask(t)}))(t)
-		if len(did.Left) != 1 || did.Left[0].Kind != record.KindOpened {
+		if len(did.Left) != 1 || did.Left[0].Record.Kind != record.KindOpened {
 			t.Errorf("nobody was told that the first record keeps it: %+v", did.Left)
 		}
 		must(s.Redact(t.Context(), "s", session.RedactOptions{Seqs: []int64{2}}))(t)

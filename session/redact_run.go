@@ -73,7 +73,7 @@ func (r *redaction) plan(ctx context.Context) error {
 			p, err := r.read(ctx, m, nil)
 			switch {
 			case m.ID != r.meta.ID && (errors.Is(err, ErrCorrupt) || errors.Is(err, ErrSealed) || errors.Is(err, ErrNotFound)):
-				r.found.Left = append(r.found.Left, Leftover{m.ID, 0, "", "it cannot be read: " + err.Error()})
+				r.found.Left = append(r.found.Left, Erasure{Session: m.ID, Why: "it cannot be read: " + err.Error()})
 				continue
 			case err != nil:
 				return err
@@ -140,7 +140,7 @@ func (r *redaction) tell(ctx context.Context, relatives []Meta) error {
 		r.found.Left = append(r.found.Left, p.left...)
 		if p.busy != "" {
 			for _, e := range p.erasures() {
-				r.found.Left = append(r.found.Left, Leftover{e.Session, e.Record.Seq, e.Record.Kind, p.busy})
+				r.found.Left = append(r.found.Left, leftover(e.Session, &e.Record, p.busy))
 			}
 			continue
 		}

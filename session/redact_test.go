@@ -270,7 +270,7 @@ func TestRedactLeavesOpenQuestions(t *testing.T) {
 	must(l.Append(t.Context(), useDraft("b", "u"), asked))(t)
 	l.Close()
 	did := must(s.Redact(t.Context(), "s", session.RedactOptions{Mask: mask(t)}))(t)
-	if len(did.Erased) != 0 || len(did.Left) != 1 || did.Left[0].Seq != 4 || !strings.Contains(did.Left[0].Why, "open") {
+	if len(did.Erased) != 0 || len(did.Left) != 1 || did.Left[0].Record.Seq != 4 || !strings.Contains(did.Left[0].Why, "open") {
 		t.Errorf("%+v", did)
 	}
 	if all := everything(t, s, "s"); !strings.Contains(all, private) {
@@ -308,7 +308,7 @@ func TestRedactRefuses(t *testing.T) {
 		}
 	}
 	some := must(s.Redact(t.Context(), "s", session.RedactOptions{Seqs: []int64{1, 8, 9, 10, 11}, Skip: true, DryRun: true}))(t)
-	if len(some.Erased) != 2 || len(some.Left) != 3 || some.Left[0].Seq != 1 || some.Left[0].Why == "" {
+	if len(some.Erased) != 2 || len(some.Left) != 3 || some.Left[0].Record.Seq != 1 || some.Left[0].Why == "" {
 		t.Errorf("skipping: %+v", some)
 	}
 	_, err := s.Redact(t.Context(), "s", session.RedactOptions{})

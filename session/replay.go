@@ -19,7 +19,7 @@ const (
 	replayBytes = 1 << 20
 )
 
-// Replay folds a log's records, from the first on, into where the session
+// replayAll folds a log's records, from the first on, into where the session
 // stands. It checks every digest and that the records form one chain; a fault
 // is an [Error] that wraps ErrCorrupt and names session and seq. A kind or a
 // format that is not known here is ErrNewer.
@@ -28,7 +28,7 @@ const (
 // a later record has in their place.
 //
 // The state's items share memory with the records' payloads.
-func Replay(ctx context.Context, records iter.Seq2[Record, error]) (*State, error) {
+func replayAll(ctx context.Context, records iter.Seq2[Record, error]) (*State, error) {
 	f, err := replayErased(ctx, records, Meta{}, nil)
 	if err != nil {
 		return nil, err
@@ -36,7 +36,7 @@ func Replay(ctx context.Context, records iter.Seq2[Record, error]) (*State, erro
 	return f.state(), nil
 }
 
-// replay is Replay for who goes on folding. Checking runs beside indexing. m
+// replay is replayAll for who goes on folding. Checking runs beside indexing. m
 // tells how many items to make room for, and whose they are, should the first
 // record be damaged.
 func replay(ctx context.Context, records iter.Seq2[Record, error], m Meta, known erased) (*folder, error) {

@@ -2,6 +2,7 @@ package session_test
 
 import (
 	"context"
+	"crypto/sha256"
 	"iter"
 	"slices"
 	"testing"
@@ -48,7 +49,7 @@ func TestReplay(t *testing.T) {
 			ID: id, Role: transcript.RoleAssistant, Usage: &transcript.Usage{Input: 1, Output: 2, CacheRead: 3, CacheWrite: 4, Reasoning: 5},
 			Parts: []transcript.Part{transcript.Text{Text: `"usage":{"input":100}`}},
 		}
-		return session.ItemDraft(transcript.MustEncode(it), false, &session.RequestMark{API: "x", Messages: messages, Prefix: session.Sum([]byte(id))})
+		return session.ItemDraft(transcript.MustEncode(it), false, &session.RequestMark{API: "x", Messages: messages, Prefix: session.Digest(sha256.Sum256([]byte(id)))})
 	}
 	calls := transcript.Item{ID: "a3", Role: transcript.RoleAssistant, Parts: []transcript.Part{transcript.ToolUse{ID: "c0", Name: "Bash"}}}
 	recs := chain(
@@ -74,7 +75,7 @@ func TestReplay(t *testing.T) {
 	st := must(session.Replay(t.Context(), seq(recs)))(t)
 	want := &session.State{
 		SessionID: "s", Head: 20, Running: []record.ToolStarted{{Use: "c2", Tool: "B"}}, OpenTurn: "t2", Turns: 2, Mode: "plan", ModeSeq: 6,
-		Mark:  &session.RequestMark{API: "x", Messages: 3, Prefix: session.Sum([]byte("a2"))},
+		Mark:  &session.RequestMark{API: "x", Messages: 3, Prefix: session.Digest(sha256.Sum256([]byte("a2")))},
 		Usage: transcript.Usage{Input: 2, Output: 4, CacheRead: 6, CacheWrite: 8, Reasoning: 10}, CostUSD: 0.5, Tokens: 20,
 		Asked: []record.Question{{Seq: 13, ID: "q2", Payload: []byte(`{"id":"q2"}`)}},
 		Answered: []record.AnsweredQuestion{{

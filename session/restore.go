@@ -115,14 +115,14 @@ func (r *Restored) takeAlong(ctx context.Context) error {
 		return err
 	}
 	for _, b := range begun {
-		held, err := s.holds(ctx, b.Meta.ID)
+		held, err := s.holds(ctx, b.ID)
 		if err != nil {
 			return err
 		}
 		if held == nil {
 			continue
 		}
-		l, err := s.Open(ctx, b.Meta.ID, &OpenOptions{Takeover: true})
+		l, err := s.Open(ctx, b.ID, &OpenOptions{Takeover: true})
 		if err != nil {
 			return err
 		}
@@ -136,7 +136,7 @@ func (r *Restored) takeAlong(ctx context.Context) error {
 		if err := l.Close(); err != nil {
 			return err
 		}
-		r.notice("%s, which works for this session, was still open in %s: it was taken over, too", b.Meta.ID, held.Holder)
+		r.notice("%s, which works for this session, was still open in %s: it was taken over, too", b.ID, held.Holder)
 	}
 	return nil
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"crypto/rand"
+	"crypto/sha256"
 	"encoding/json"
 	"strings"
 	"testing"
@@ -21,7 +22,7 @@ func savedFile(t *testing.T, use, path, content, after string) session.Draft {
 	}
 	f := record.FileSaved{
 		Use: use, Path: path, Existed: true, Mode: "644", Size: int64(len(content)),
-		Digest: session.Sum([]byte(content)).String(), After: session.Sum([]byte(after)).String(), Data: data,
+		Digest: session.Digest(sha256.Sum256([]byte(content))).String(), After: session.Digest(sha256.Sum256([]byte(after))).String(), Data: data,
 	}
 	payload, err := f.Payload()
 	if err != nil {
@@ -38,7 +39,7 @@ func TestSavedDataIsWhatItWas(t *testing.T) {
 		if !ok {
 			t.Fatalf("%d bytes are not saved", len(content))
 		}
-		got, err := d.Content(session.Sum(content).String())
+		got, err := d.Content(session.Digest(sha256.Sum256(content)).String())
 		if err != nil || !bytes.Equal(got, content) {
 			t.Errorf("%d bytes came back as %d: %v", len(content), len(got), err)
 		}
@@ -47,7 +48,7 @@ func TestSavedDataIsWhatItWas(t *testing.T) {
 		t.Error("a content beyond the bound was taken")
 	}
 	for name, d := range map[string]record.SavedData{"no base64": "%%", "no gzip": "aGFsbG8=", "another content": "H4sIAAAAAAAE/wMAAAAAAAAAAAA="} {
-		if _, err := d.Content(session.Sum([]byte("x")).String()); err == nil {
+		if _, err := d.Content(session.Digest(sha256.Sum256([]byte("x"))).String()); err == nil {
 			t.Errorf("%s was taken", name)
 		}
 	}

@@ -29,23 +29,18 @@ func (s *Sessions) Watch(ctx context.Context, id string, after int64) iter.Seq2[
 	if w, ok := As[Watcher](s.store); ok {
 		return w.Watch(ctx, id, after)
 	}
-	return poll(ctx, s.store, id, after, watchPoll, s.growth.watch)
+	return s.poll(ctx, id, after)
 }
 
-// Poll is a [Watcher] for any store: it looks at the head each time a pause is over.
-func Poll(ctx context.Context, s Store, id string, after int64, pause time.Duration) iter.Seq2[int64, error] {
-	return poll(ctx, s, id, after, pause, func(string) (<-chan struct{}, func()) { return nil, func() {} })
-}
-
-func poll(ctx context.Context, s Store, id string, after int64, pause time.Duration, watch func(id string) (wake <-chan struct{}, leave func())) iter.Seq2[int64, error] {
+func (s *Sessions) poll(ctx context.Context, id string, after int64) iter.Seq2[int64, error] {
 	return func(yield func(int64, error) bool) {
 		after := after // ranging again begins again
-		wake, leave := watch(id)
+		wake, leave := s.growth.watch(id)
 		defer leave()
-		tick := time.NewTicker(pause)
+		tick := time.NewTicker(watchPoll)
 		defer tick.Stop()
 		for {
-			p, err := s.List(ctx, Query{ID: id})
+			p, err := s.store.List(ctx, Query{ID: id})
 			switch {
 			case err != nil:
 			case len(p.Sessions) == 0 || p.Sessions[0].Deleted:

@@ -2,6 +2,7 @@ package audit
 
 import (
 	"context"
+	"crypto/sha256"
 	"fmt"
 	"iter"
 	"slices"
@@ -189,7 +190,7 @@ func (e *Entry) sum() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return session.Sum(text).String(), nil
+	return session.Digest(sha256.Sum256(text)).String(), nil
 }
 
 // CheckAfter reports whether the entry's digest fits its content and the entry follows

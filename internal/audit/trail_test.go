@@ -3,6 +3,7 @@ package audit
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"os"
@@ -29,7 +30,7 @@ func openTrail(t testing.TB, dir string) *Trail {
 }
 
 func head(seq int64) session.Record {
-	return session.Record{Seq: seq, Digest: session.Sum(fmt.Append(nil, seq))}
+	return session.Record{Seq: seq, Digest: session.Digest(sha256.Sum256(fmt.Append(nil, seq)))}
 }
 
 func told(t testing.TB, trail *Trail, id string, seqs ...int64) {

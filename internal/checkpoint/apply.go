@@ -3,6 +3,7 @@ package checkpoint
 import (
 	"cmp"
 	"context"
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -185,7 +186,7 @@ func (f *File) read() ([]byte, error) {
 	}
 	defer file.Close()
 	content, err := io.ReadAll(io.LimitReader(file, record.MaxSaved+1))
-	if err == nil && session.Sum(content).String() != f.now {
+	if err == nil && session.Digest(sha256.Sum256(content)).String() != f.now {
 		err = ErrChanged
 	}
 	return content, err

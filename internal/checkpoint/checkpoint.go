@@ -19,6 +19,7 @@ package checkpoint
 
 import (
 	"context"
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -195,7 +196,7 @@ func (p *Plan) Head() int64 { return p.head }
 // Digest identifies exactly what a person was shown: the point, each file with what is to
 // be done and what it is now, and how far the session had gone.
 func (p *Plan) Digest() string {
-	return session.Sum(fmt.Appendf(nil, "%s %d %d %v %v %v %v\n%s", p.Session, p.To, p.head, p.o.Transcript, p.o.Fork, p.o.Grants, p.o.Force, p.print())).String()
+	return session.Digest(sha256.Sum256(fmt.Appendf(nil, "%s %d %d %v %v %v %v\n%s", p.Session, p.To, p.head, p.o.Transcript, p.o.Fork, p.o.Grants, p.o.Force, p.print()))).String()
 }
 
 // Ready says with a [*BlockedError] why the plan cannot be carried out.

@@ -1,6 +1,7 @@
 package checkpoint
 
 import (
+	"crypto/sha256"
 	"errors"
 	"os"
 	"strings"
@@ -57,7 +58,7 @@ func TestAllOrNothing(t *testing.T) {
 		}, Options{Force: true}},
 		{"a mode that is none", "mode", func(d *desk, h *hand) {
 			data, _ := record.PackContent([]byte("x"))
-			h.saved(&record.FileSaved{Path: d.path("a"), Existed: true, Mode: "4755", Digest: session.Sum([]byte("x")).String(), Data: data})
+			h.saved(&record.FileSaved{Path: d.path("a"), Existed: true, Mode: "4755", Digest: session.Digest(sha256.Sum256([]byte("x"))).String(), Data: data})
 		}, Options{Force: true}},
 		{"the same as one that is none", "not in the log", func(d *desk, h *hand) {
 			h.saved(&record.FileSaved{Path: d.path("a"), Existed: true, Mode: "644", Digest: strings.Repeat("0", 64), SameAs: 1})
@@ -123,7 +124,7 @@ func TestACrashInTheMiddle(t *testing.T) {
 	start := h.says("i")
 	h.edits("a", "a2")
 	data, _ := record.PackContent([]byte("a2"))
-	h.saved(&record.FileSaved{Path: d.path("a"), Existed: true, Mode: "644", Digest: session.Sum([]byte("a2")).String(), Data: data, After: session.Sum([]byte("a3")).String()})
+	h.saved(&record.FileSaved{Path: d.path("a"), Existed: true, Mode: "644", Digest: session.Digest(sha256.Sum256([]byte("a2"))).String(), Data: data, After: session.Digest(sha256.Sum256([]byte("a3"))).String()})
 	d.apply(h.ends(), Options{To: start})
 	d.is("a=a1")
 }

@@ -1,6 +1,7 @@
 package checkpoint
 
 import (
+	"crypto/sha256"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -115,7 +116,7 @@ func (h *hand) edits(name, content string) int64 {
 	h.t.Helper()
 	p, err := h.folders.Locate(name)
 	h.must(err)
-	f := record.FileSaved{Use: fmt.Sprint("u", h.n), Path: p.Abs, Digest: record.FileAbsent, After: session.Sum([]byte(content)).String(), Folders: p.Missing()}
+	f := record.FileSaved{Use: fmt.Sprint("u", h.n), Path: p.Abs, Digest: record.FileAbsent, After: session.Digest(sha256.Sum256([]byte(content))).String(), Folders: p.Missing()}
 	h.n++
 	for _, a := range h.above {
 		f.Above = append(f.Above, record.LogHead{Session: a.ID(), Seq: a.Head()})
@@ -125,7 +126,7 @@ func (h *hand) edits(name, content string) int64 {
 	if info != nil {
 		was, err := os.ReadFile(p.Abs)
 		h.must(err)
-		f.Describe(info.Mode(), info.Size(), session.Sum(was).String())
+		f.Describe(info.Mode(), info.Size(), session.Digest(sha256.Sum256(was)).String())
 		f.Keep(was, h.at)
 	}
 	h.saved(&f)

@@ -2,6 +2,7 @@ package checkpoint_test
 
 import (
 	"context"
+	"crypto/sha256"
 	"fmt"
 	"log"
 	"os"
@@ -35,7 +36,7 @@ func ExampleNew() {
 		log.Fatal(err)
 	}
 	saved := record.FileSaved{
-		Path: filepath.Join(folders.Roots()[0], "notes.txt"), Digest: record.FileAbsent, After: session.Sum([]byte("hello")).String(),
+		Path: filepath.Join(folders.Roots()[0], "notes.txt"), Digest: record.FileAbsent, After: session.Digest(sha256.Sum256([]byte("hello"))).String(),
 	}
 	payload, err := saved.Payload()
 	if err != nil {

@@ -196,7 +196,7 @@ func (s *site) tell() {
 	begun, err := session.New(store, nil).Begun(context.Background(), "lead")
 	ids := []string{"lead"}
 	for _, b := range begun {
-		ids = append(ids, b.Meta.ID)
+		ids = append(ids, b.ID)
 	}
 	for _, id := range ids {
 		cmd := exec.Command("holdfast", "sessions", "show", id)
@@ -307,7 +307,7 @@ func (s *site) check(all *session.Sessions) {
 	}
 	ids := []string{"lead"}
 	for _, b := range begun {
-		ids = append(ids, b.Meta.ID)
+		ids = append(ids, b.ID)
 	}
 	sent, got := map[string]int{}, map[string]int{}
 	for _, id := range ids {

@@ -307,7 +307,7 @@ func (a *service) itemAt(ctx context.Context, m session.Meta, seq int64) (string
 	if seq < 1 || seq > m.Head {
 		return "", refuse(outcome.Usage, "there is no record "+strconv.FormatInt(seq, 10), "they go from 1 to "+strconv.FormatInt(m.Head, 10))
 	}
-	state, err := session.Replay(ctx, a.o.Sessions.Records(ctx, m.ID, session.Range{Until: seq}))
+	state, err := a.o.Sessions.StateAt(ctx, m.ID, seq)
 	if err != nil {
 		return "", err
 	}

@@ -1,6 +1,7 @@
 package logpipe
 
 import (
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"strings"
@@ -359,7 +360,7 @@ func TestRecordsThatDoNotFit(t *testing.T) {
 	good.Seal(m.HeadDigest)
 	for name, change := range map[string]func(*session.Record){
 		"another payload": func(r *session.Record) { r.Payload = item("a", "y").Payload },
-		"another chain":   func(r *session.Record) { r.Seal(session.Sum([]byte("elsewhere"))) },
+		"another chain":   func(r *session.Record) { r.Seal(session.Digest(sha256.Sum256([]byte("elsewhere")))) },
 		"another seq":     func(r *session.Record) { r.Seq = 3; r.Seal(m.HeadDigest) },
 		"no kind":         func(r *session.Record) { r.Kind = "no.kind"; r.Seal(m.HeadDigest) },
 		"no payload":      func(r *session.Record) { r.Kind, r.Payload = record.KindPolicyChanged, nil },

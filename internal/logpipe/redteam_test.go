@@ -1,6 +1,7 @@
 package logpipe
 
 import (
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -221,7 +222,7 @@ func TestNoGapIsFilledLater(t *testing.T) {
 					return
 				}
 				r := session.Record{Seq: m.Head + 2, ID: b.sessions.NewID(), Time: b.sessions.Now(), Kind: record.KindMetaChanged, Payload: json.RawMessage(`{"title":"x"}`)}
-				r.Seal(session.Sum([]byte("nothing")))
+				r.Seal(session.Digest(sha256.Sum256([]byte("nothing"))))
 				_ = b.c.Append(t.Context(), "s", session.Batch{Expect: m.Head + 1, Records: []session.Record{r}})
 			}
 		})

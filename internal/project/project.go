@@ -3,6 +3,7 @@ package project
 
 import (
 	"crypto/rand"
+	"crypto/sha256"
 	"encoding/hex"
 	"errors"
 	"io/fs"
@@ -70,7 +71,7 @@ func canonical(dir string) (string, error) {
 
 // pathID is the id of a folder in which none can be kept.
 func pathID(dir string) string {
-	d := session.Sum([]byte("holdfast project\n" + dir))
+	d := session.Digest(sha256.Sum256([]byte("holdfast project\n" + dir)))
 	return hex.EncodeToString(d[:16])
 }
 

@@ -219,7 +219,7 @@ func (w *world) redact(t *rapid.T) {
 		w.fatal("redacting %s: %v", said.run.id, err)
 	}
 	for _, left := range done.Left {
-		w.fatal("redacting %s leaves record %d (%s) of %s: %s", said.run.id, left.Seq, left.Kind, left.Session, left.Why)
+		w.fatal("redacting %s leaves record %d (%s) of %s: %s", said.run.id, left.Record.Seq, left.Record.Kind, left.Session, left.Why)
 	}
 	w.erased = append(w.erased, said.word)
 	w.spoken = slices.DeleteFunc(w.spoken, func(s spoken) bool { return s.word == said.word })

@@ -336,7 +336,11 @@ func (a *own) Snapshot() agent.Snapshot {
 	if s.SessionID == "" {
 		return s
 	}
-	state, err := session.Replay(ctx, a.o.Sessions.Records(ctx, s.SessionID, session.Range{}))
+	m, err := a.o.Sessions.Get(ctx, s.SessionID)
+	if err != nil {
+		return s
+	}
+	state, err := a.o.Sessions.StateAt(ctx, s.SessionID, m.Head)
 	if err != nil {
 		return s
 	}

@@ -242,7 +242,11 @@ func (h *house) run(ctx context.Context, a *own, text string, look func(event.Ev
 // items are the transcript's, as far as the log says, one line each.
 func (h *house) items() []string {
 	h.t.Helper()
-	state, err := session.Replay(h.t.Context(), h.sessions.Records(h.t.Context(), "s", session.Range{}))
+	m, err := h.sessions.Get(h.t.Context(), "s")
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	state, err := h.sessions.StateAt(h.t.Context(), "s", m.Head)
 	if err != nil {
 		h.t.Fatal(err)
 	}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"crypto/rand"
+	"crypto/sha256"
 	"encoding/hex"
 	"errors"
 	"io"
@@ -32,7 +33,7 @@ func newDataKey() *dataKey {
 
 // keyID names a data key and tells nothing of it.
 func keyID(secret []byte) string {
-	sum := session.Sum(append([]byte("holdfast data key\n"), secret...))
+	sum := session.Digest(sha256.Sum256(append([]byte("holdfast data key\n"), secret...)))
 	return hex.EncodeToString(sum[:8])
 }
 

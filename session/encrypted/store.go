@@ -7,6 +7,7 @@ import (
 	"iter"
 	"sync"
 
+	"github.com/holdfast-dev/holdfast/internal/session/heads"
 	"github.com/holdfast-dev/holdfast/session"
 )
 
@@ -185,7 +186,7 @@ func (s *Store) PutMeta(ctx context.Context, m session.Meta) error {
 
 // Watch implements [session.Watcher].
 func (s *Store) Watch(ctx context.Context, id string, after int64) iter.Seq2[int64, error] {
-	return session.WatchUntil(ctx, s.life, s.inner, id, after)
+	return heads.Until(ctx, s.life, s.inner, id, after)
 }
 
 // Index implements [session.Searcher] with [Options.Search].

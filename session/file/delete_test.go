@@ -3,6 +3,7 @@
 package file
 
 import (
+	"crypto/sha256"
 	"errors"
 	"io/fs"
 	"os"
@@ -269,7 +270,7 @@ func TestRefusedBatches(t *testing.T) {
 		}
 	}
 	wrong := good
-	wrong.Prev = session.Sum(nil)
+	wrong.Prev = session.Digest(sha256.Sum256(nil))
 	err := s.Append(t.Context(), "s", session.Batch{Expect: 1, Epoch: l.Epoch, Records: []session.Record{wrong}})
 	if !errors.Is(err, session.ErrConflict) {
 		t.Errorf("another chain: %v", err)

@@ -2,6 +2,7 @@ package file
 
 import (
 	"bytes"
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"hash/crc32"
@@ -15,14 +16,14 @@ import (
 )
 
 func sealed(r session.Record) session.Record {
-	r.Seal(session.Sum([]byte("before")))
+	r.Seal(session.Digest(sha256.Sum256([]byte("before"))))
 	return r
 }
 
 func TestLineRoundTrip(t *testing.T) {
 	for name, r := range map[string]session.Record{
 		"item":         sealed(session.Record{Seq: 7, ID: "01J", Time: day, Kind: session.KindItem, Payload: json.RawMessage(`{"item":{"id":"a"}}`)}),
-		"erased":       {Seq: 7, ID: "x", Time: day, Kind: session.KindItem, Body: session.Sum([]byte("gone"))},
+		"erased":       {Seq: 7, ID: "x", Time: day, Kind: session.KindItem, Body: session.Digest(sha256.Sum256([]byte("gone")))},
 		"quotes in id": sealed(session.Record{Seq: 1, ID: `a"\<b>`, Time: day, Kind: record.KindMetaChanged, Payload: json.RawMessage(`{}`)}),
 		"no id":        sealed(session.Record{Seq: 1, Time: day, Kind: "of.the.future", Payload: json.RawMessage(`{"a":"\"}"}`)}),
 		"odd payload":  sealed(session.Record{Seq: 1, Time: day, Kind: session.KindItem, Payload: json.RawMessage(`{"prev":"x","body":"y","digest":"z"}`)}),

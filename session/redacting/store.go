@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"github.com/holdfast-dev/holdfast/internal/record"
+	"github.com/holdfast-dev/holdfast/internal/session/heads"
 	"github.com/holdfast-dev/holdfast/session"
 )
 
@@ -156,7 +157,7 @@ func closed(op, id string) error {
 
 // Watch implements [session.Watcher].
 func (s *Store) Watch(ctx context.Context, id string, after int64) iter.Seq2[int64, error] {
-	return session.WatchUntil(ctx, s.life, s.inner, id, after)
+	return heads.Until(ctx, s.life, s.inner, id, after)
 }
 
 // PutMeta implements [session.Rebuilder]: the texts of m are masked.

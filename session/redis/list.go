@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"strconv"
-	"time"
 
 	"github.com/redis/go-redis/v9"
 
@@ -78,7 +77,7 @@ func sets(q *session.Query) []any {
 
 // list finds what follows a place in one index: one more than the page has, to tell
 // whether there is another.
-func (s *Store) list(ctx context.Context, index string, q *session.Query, after session.Place, begun bool) ([]session.Meta, error) {
+func (s *Store) list(ctx context.Context, index string, q *session.Query, after session.Meta, begun bool) ([]session.Meta, error) {
 	limit, metas := 0, false
 	if q.Limit > 0 {
 		limit = q.Limit + 1
@@ -86,8 +85,8 @@ func (s *Store) list(ctx context.Context, index string, q *session.Query, after 
 	}
 	score, member := "", ""
 	if begun {
-		score = strconv.FormatInt(time.Unix(0, after.Updated).UnixMilli(), 10)
-		member = at(time.Unix(0, after.Created)) + after.ID
+		score = strconv.FormatInt(after.UpdatedAt.UnixMilli(), 10)
+		member = at(after.CreatedAt) + after.ID
 	}
 	out, err := s.run(ctx, "list", "", listScript, append([]any{index, limit, score, member, q.Worktrees, metas, q.Unowned}, sets(q)...)...)
 	if err != nil {

@@ -2,6 +2,7 @@ package redis
 
 import (
 	"bytes"
+	"crypto/sha256"
 	"encoding/json"
 	"math"
 	"reflect"
@@ -14,7 +15,7 @@ import (
 
 func sample(payload json.RawMessage) session.Record {
 	r := session.Record{Seq: 1<<53 - 1, ID: "01J", Kind: session.KindItem, Payload: payload, Time: time.UnixMilli(-5)}
-	r.Seal(session.Sum([]byte("before")))
+	r.Seal(session.Digest(sha256.Sum256([]byte("before"))))
 	return r
 }
 

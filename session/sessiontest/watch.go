@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/holdfast-dev/holdfast/internal/record"
+	board "github.com/holdfast-dev/holdfast/internal/session/heads"
 	"github.com/holdfast-dev/holdfast/session"
 )
 
@@ -34,7 +35,19 @@ func heads(ctx context.Context, s session.Store, id string, after int64) iter.Se
 	if w, ok := session.As[session.Watcher](s); ok {
 		return w.Watch(ctx, id, after)
 	}
-	return session.Poll(ctx, s, id, after, 5*time.Millisecond)
+	return func(yield func(int64, error) bool) {
+		ctx, stop := context.WithCancel(ctx)
+		defer stop()
+		board := board.New(s, nil)
+		defer board.Close()
+		go func() {
+			for ctx.Err() == nil {
+				board.Tell(id)
+				time.Sleep(5 * time.Millisecond)
+			}
+		}()
+		board.Watch(ctx, id, after)(yield)
+	}
 }
 
 // watch begins to watch. The subtest's end waits for it.

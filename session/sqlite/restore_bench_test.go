@@ -1,6 +1,7 @@
 package sqlite_test
 
 import (
+	"crypto/sha256"
 	"encoding/json"
 	"fmt"
 	"path/filepath"
@@ -49,7 +50,7 @@ func worked(b *testing.B, s *session.Sessions, id string, turns int) {
 				content[j] = byte(turn*j*j>>3 + i)
 			}
 			saved := record.FileSaved{Use: use, Path: "/src/file.go"}
-			saved.Describe(0o644, int64(len(content)), session.Sum(content).String())
+			saved.Describe(0o644, int64(len(content)), session.Digest(sha256.Sum256(content)).String())
 			saved.Keep(content, nil)
 			payload, err := saved.Payload()
 			if err != nil {

@@ -303,7 +303,7 @@ func (c *redactCmd) tell(p *command.Program, id string, r *session.Redaction, wh
 		}
 		d.Copies = r.Copies
 		for _, l := range r.Left {
-			d.Left = append(d.Left, leftDoc(l))
+			d.Left = append(d.Left, leftDoc{l.Session, l.Record.Seq, l.Record.Kind, l.Why})
 		}
 		return p.Out.JSON(d, false)
 	}
@@ -322,14 +322,14 @@ func (c *redactCmd) tell(p *command.Program, id string, r *session.Redaction, wh
 	}
 	for _, l := range r.Left {
 		if len(c.Seq) > 0 && l.Session == id { // within a range
-			p.Err.Line("record %d (%s) stays: %s", l.Seq, l.Kind, l.Why)
+			p.Err.Line("record %d (%s) stays: %s", l.Record.Seq, l.Record.Kind, l.Why)
 			continue
 		}
-		if l.Seq == 0 {
+		if l.Record.Seq == 0 {
 			p.Warn("session %s: %s", l.Session, l.Why)
 			continue
 		}
-		p.Warn("session %s, record %d (%s) has it and keeps it: %s", l.Session, l.Seq, l.Kind, l.Why)
+		p.Warn("session %s, record %d (%s) has it and keeps it: %s", l.Session, l.Record.Seq, l.Record.Kind, l.Why)
 	}
 	return nil
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"crypto/rand"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"os"
@@ -98,7 +99,7 @@ func ownName(ctx context.Context, kind string) string {
 	if name := kind + "-" + id; len(id) <= 16 && worktree.CheckName(name) == nil {
 		return name
 	}
-	return kind + "-" + session.Sum([]byte(id)).String()[:12]
+	return kind + "-" + session.Digest(sha256.Sum256([]byte(id))).String()[:12]
 }
 
 // LeaveApart removes the worktree that the agent has worked in, where nothing would be lost by

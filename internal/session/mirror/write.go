@@ -4,6 +4,7 @@ import (
 	"context"
 	"iter"
 
+	"github.com/holdfast-dev/holdfast/internal/session/heads"
 	"github.com/holdfast-dev/holdfast/session"
 )
 
@@ -45,7 +46,7 @@ func (s *Store) List(ctx context.Context, q session.Query) (session.Page, error)
 
 // Watch implements [session.Watcher].
 func (s *Store) Watch(ctx context.Context, id string, after int64) iter.Seq2[int64, error] {
-	return session.WatchUntil(ctx, s.life, s.primary, id, after)
+	return heads.Until(ctx, s.life, s.primary, id, after)
 }
 
 func (s *Store) isClosed() bool {

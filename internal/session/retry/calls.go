@@ -6,6 +6,7 @@ import (
 	"iter"
 	"time"
 
+	"github.com/holdfast-dev/holdfast/internal/session/heads"
 	"github.com/holdfast-dev/holdfast/session"
 )
 
@@ -123,7 +124,7 @@ func (s *Store) watchOnce(c *call, after int64, yield func(int64, error) bool) (
 		ctx, stop = context.WithTimeoutCause(ctx, d, errSlow)
 	}
 	defer stop()
-	for h, err := range session.WatchUntil(ctx, s.life, s.inner, c.id, after) {
+	for h, err := range heads.Until(ctx, s.life, s.inner, c.id, after) {
 		switch {
 		case s.away(err, false):
 			return head, err, true

@@ -1,6 +1,7 @@
 package rows_test
 
 import (
+	"crypto/sha256"
 	"errors"
 	"reflect"
 	"strings"
@@ -40,7 +41,7 @@ func full(t *testing.T) session.Meta {
 	}
 	m.CreatedAt = time.Unix(1_700_000_000, 123_456_789).UTC()
 	m.UpdatedAt = time.UnixMilli(1_700_000_001_234).UTC()
-	m.HeadDigest = session.Sum([]byte("head"))
+	m.HeadDigest = session.Digest(sha256.Sum256([]byte("head")))
 	return m
 }
 
@@ -193,7 +194,7 @@ func TestCheck(t *testing.T) {
 
 func TestRecordGoesBothWays(t *testing.T) {
 	want := session.Record{Seq: 7, ID: "r", Time: time.UnixMilli(1234), Kind: session.KindItem, Payload: []byte(`{}`)}
-	want.Seal(session.Sum(nil))
+	want.Seal(session.Digest(sha256.Sum256(nil)))
 	got, err := rows.Record("s", want.Seq, want.ID, want.Time.UnixMilli(), string(want.Kind), rows.Chain(&want), rows.Payload(&want).([]byte))
 	if err != nil || !reflect.DeepEqual(got, want) {
 		t.Errorf("%+v, %v, want %+v", got, err, want)

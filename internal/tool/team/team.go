@@ -257,9 +257,9 @@ func (t *Team) Resume(ctx context.Context, s *agent.Subagents) []string {
 		return []string{"the teammates of this session are not there: " + err.Error()}
 	}
 	names := map[string]string{leadName: lead.SessionID()}
-	for _, b := range begun {
-		if who, ok := parse(b.Meta.Tag); ok {
-			names[who.name] = b.Meta.ID
+	for _, at := range begun {
+		if who, ok := parse(at.Tag); ok {
+			names[who.name] = at.ID
 		}
 	}
 	if len(names) == 1 {
@@ -269,8 +269,7 @@ func (t *Team) Resume(ctx context.Context, s *agent.Subagents) []string {
 	if err := t.doubts(ctx, lead, names); err != nil {
 		notices = append(notices, "it is not known what became of messages: "+err.Error())
 	}
-	for _, b := range begun {
-		at := b.Meta
+	for _, at := range begun {
 		who, ok := parse(at.Tag)
 		if !ok {
 			continue
