@@ -90,17 +90,17 @@ var floors = map[string]int{
 	"sandbox":                       2,
 	"runspec":                       2, // what a run is, as data
 	"internal/session/convert":      2,
-	"session/encrypted":             2,
 	"internal/session/heads":        2,
 	"internal/session/rows":         2,
 	"internal/session/searchtext":   2,
-	"internal/session/mirror":       2,
-	"session/redacting":             2,
-	"internal/session/retry":        2,
-	"session/sessiontest":           2,
 	"tool":                          2,
 
 	// stores, models, tools, hooks, evidence
+	"session/encrypted":                3,
+	"internal/session/mirror":          3,
+	"session/redacting":                3,
+	"internal/session/retry":           3,
+	"session/sessiontest":              3,
 	"internal/audit":                   3, // it reads what the floors below have recorded
 	"bench/spawn":                      3,
 	"internal/checkpoint":              3,
