@@ -10,47 +10,41 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/record"
 )
 
-// CopyOptions adjusts [Copy].
+// CopyOptions adjusts [Sessions.CopyTo].
 type CopyOptions struct {
 	DryRun   bool             // only say what would be copied
 	Progress func(CopyReport) // is called after each session; Faults and Last are not to be kept
 }
 
-// CopyReport is what [Copy] did, or has done so far.
+// CopyReport is what [Sessions.CopyTo] did, or has done so far.
 type CopyReport struct {
-	Sessions int         // in from, without those that it keeps for forks only
-	Done     int         // of those: looked at
-	Changed  int         // of those: shipped to, or to be
-	Records  int64       // that were appended, or are to be
-	Bytes    int64       // of their payloads
-	Erased   int64       // payloads that were erased
-	Verified int64       // records that were read again and compared
-	Faults   []CopyFault // sessions that are not as in from
-	Last     string      // the session that was looked at last
+	Sessions int     // in the store, without those that it keeps for forks only
+	Done     int     // of those: looked at
+	Changed  int     // of those: shipped to, or to be
+	Records  int64   // that were appended, or are to be
+	Bytes    int64   // of their payloads
+	Erased   int64   // payloads that were erased
+	Verified int64   // records that were read again and compared
+	Faults   []Error // sessions that could not be copied, or whose copy is not the same
+	Last     string  // the session that was looked at last
 }
 
-// CopyFault is a session that could not be copied, or whose copy is not the same.
-type CopyFault struct {
-	Session string
-	Err     error
-}
-
-// OK reports whether to holds all that from holds.
+// OK reports whether the copy is whole.
 func (r *CopyReport) OK() bool { return len(r.Faults) == 0 && r.Done == r.Sessions }
 
-// Copy ships every session of a store into another one, parents first, see [Ship], and
+// CopyTo ships every session into another store, parents first, see [Sessions.Ship], and
 // then reads each again and compares it record by record: digests, and what was erased.
-// What to has besides stays. A second Copy ships only news; one that was interrupted
-// goes on where it stopped.
+// What the other store has besides stays. A second CopyTo ships only what is new; one that
+// was interrupted continues where it stopped.
 //
 // A session that cannot be copied is among the Faults, and the others are copied. The
-// error is for what kept Copy from going on; the report says how far it came.
-func Copy(ctx context.Context, from, to Store, o *CopyOptions) (*CopyReport, error) {
-	c := copying{shipping: newShipping(from, to), r: &CopyReport{}}
+// error is for what kept CopyTo from continuing; the report says how far it came.
+func (s *Sessions) CopyTo(ctx context.Context, to Store, o *CopyOptions) (*CopyReport, error) {
+	c := copying{shipping: s.shipping(to), r: &CopyReport{}}
 	if o != nil {
 		c.o = *o
 	}
-	p, err := from.List(ctx, Query{Worktrees: true, Trash: TrashToo})
+	p, err := s.store.List(ctx, Query{Worktrees: true, Trash: TrashToo})
 	if err != nil {
 		return c.r, err
 	}
@@ -87,7 +81,7 @@ func (c *copying) deletions(ctx context.Context) error {
 			c.deleted = append(c.deleted, id)
 		}
 	}
-	return c.deleteParents(ctx, forks, &Shipped{})
+	return c.deleteParents(ctx, forks, &shipped{})
 }
 
 type copying struct {
@@ -99,7 +93,7 @@ type copying struct {
 // one copies a session. The error ends the copying.
 func (c *copying) one(ctx context.Context, m Meta) error {
 	var (
-		did Shipped
+		did shipped
 		err error
 	)
 	if c.o.DryRun {
@@ -133,13 +127,13 @@ func (c *copying) one(ctx context.Context, m Meta) error {
 	if gone, look := c.from.lookup(ctx, m.ID); errors.Is(look, ErrNotFound) || look == nil && gone.Deleted {
 		return nil // it was deleted meanwhile
 	}
-	c.r.Faults = append(c.r.Faults, CopyFault{m.ID, err})
+	c.r.Faults = append(c.r.Faults, Error{Op: "copy", Session: m.ID, Err: err})
 	return nil
 }
 
 // missing counts what shipping would append.
-func (c *copying) missing(ctx context.Context, m Meta) (Shipped, error) {
-	r := Shipped{Session: m.ID}
+func (c *copying) missing(ctx context.Context, m Meta) (shipped, error) {
+	r := shipped{Session: m.ID}
 	after := m.ParentSeq
 	there, err := c.to.lookup(ctx, m.ID)
 	switch {

@@ -1,5 +1,7 @@
 package session
 
+import "context"
+
 // ThisProcess is for the tests of what tells whether a process lives.
 var ThisProcess = thisProcess
 
@@ -8,3 +10,11 @@ var KindTexts = kindTexts
 
 // Replay is for the tests of what a state is folded from.
 var Replay = replayAll
+
+// Shipped is for the tests of what is shipped.
+type Shipped = shipped
+
+// Ship is [Sessions.Ship] with all that it did.
+func Ship(ctx context.Context, from, to Store, id string) (Shipped, error) {
+	return New(from, nil).ship(ctx, to, id)
+}

@@ -74,7 +74,3 @@ func (r *Record) sealedError() error {
 	}
 	return e
 }
-
-// Masker is a store that keeps records without their secrets, and those that came to it
-// so: [Record.Masked] ones (package redacting).
-type Masker interface{ Masks() bool }

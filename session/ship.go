@@ -9,14 +9,14 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/record"
 )
 
-// Shipped is what [Ship] did to one session.
-type Shipped struct {
-	Session string `json:"session"`
-	Records int64  `json:"records"`           // that were appended
-	Bytes   int64  `json:"bytes"`             // of their payloads
-	Erased  int64  `json:"erased,omitempty"`  // payloads that were erased there as they are here
-	Created bool   `json:"created,omitempty"` // the session was not there
-	Deleted bool   `json:"deleted,omitempty"` // it was deleted there as it is here
+// shipped is what [Sessions.Ship] did to one session.
+type shipped struct {
+	Session string
+	Records int64 // that were appended
+	Bytes   int64 // of their payloads
+	Erased  int64 // payloads that were erased there as they are here
+	Created bool  // the session was not there
+	Deleted bool  // it was deleted there as it is here
 }
 
 // The sizes of a batch that is shipped.
@@ -25,45 +25,54 @@ const (
 	shipBytes   = 1 << 20
 )
 
-// Ship brings the log of a session in to to the state that it has in from: it appends
-// what is missing, with the same seqs, ids, times, payload bytes and digests. What was
-// erased in from is erased in to; a session that from keeps for its forks only is kept
-// so in to once all its forks are there, and what is deleted in from while it is shipped
-// for the first time is not left in to. The parents of a fork are shipped first.
-// Ship goes on where it stopped and may be called again at any time. It takes the
-// lease of to and gives it back.
+// Ship brings the log of a session in another store to the state that it has in this one,
+// and returns how many records it appended: it appends what is missing, with the same seqs,
+// ids, times, payload bytes and digests. What was erased here is erased there; a session
+// that is kept for its forks only is kept so there once all its forks are there, and what
+// is deleted while it is shipped for the first time is not left there. The parents of a
+// fork are shipped first. Ship continues where it stopped and may be called again at any
+// time. It takes the lease in the other store and gives it back.
 //
-// Errors: ErrConflict when the two logs have diverged, or to is ahead; ErrNotFound when
-// from has no such session; ErrExists when it is deleted in to and not in from; ErrBusy
-// when somebody writes it in to; ErrCorrupt for a record that is damaged in from,
-// what comes before it is shipped. ErrSealed is none: what is sealed is shipped as it
+// Errors: ErrConflict when the two logs have diverged, or the other one is ahead;
+// ErrNotFound when there is no such session; ErrExists when it is deleted there and not
+// here; ErrBusy when somebody writes it there; ErrCorrupt for a record that is damaged
+// here, what comes before it is shipped. ErrSealed is none: what is sealed is shipped as it
 // is, but for masked records, which only a store that masks can take.
-func Ship(ctx context.Context, from, to Store, id string) (Shipped, error) {
+func (s *Sessions) Ship(ctx context.Context, to Store, id string) (records int64, err error) {
+	r, err := s.ship(ctx, to, id)
+	return r.Records, err
+}
+
+func (s *Sessions) ship(ctx context.Context, to Store, id string) (shipped, error) {
 	if err := CheckID(id); err != nil {
-		return Shipped{}, err
+		return shipped{}, err
 	}
-	s := newShipping(from, to)
-	r, err := s.ship(ctx, id, 0)
+	way := s.shipping(to)
+	r, err := way.ship(ctx, id, 0)
 	if err != nil {
 		return r, err
 	}
-	return r, s.settle(ctx, &r)
+	return r, way.settle(ctx, &r)
 }
+
+// masker is a store that keeps records without their secrets, and those that came to it
+// so: [Record.Masked] ones (package redacting).
+type masker interface{ Masks() bool }
 
 // shipping is the way from one store to another.
 type shipping struct {
 	from, to *Sessions
 	deleted  []string  // kept in from for forks only, and met on the way
-	parents  []Shipped // shipped before their forks
+	parents  []shipped // shipped before their forks
 }
 
-func newShipping(from, to Store) *shipping {
-	return &shipping{from: New(from, nil), to: New(to, nil)}
+func (s *Sessions) shipping(to Store) *shipping {
+	return &shipping{from: New(s.store, nil), to: New(to, nil)}
 }
 
 // ship ships the session, behind its parents.
-func (s *shipping) ship(ctx context.Context, id string, depth int) (Shipped, error) {
-	r := Shipped{Session: id}
+func (s *shipping) ship(ctx context.Context, id string, depth int) (shipped, error) {
+	r := shipped{Session: id}
 	m, err := s.from.lookup(ctx, id)
 	if err != nil {
 		return r, err
@@ -103,7 +112,7 @@ func (s *shipping) ship(ctx context.Context, id string, depth int) (Shipped, err
 }
 
 // log ships one log, with the lease of its copy.
-func (s *shipping) log(ctx context.Context, m Meta, r *Shipped) (err error) {
+func (s *shipping) log(ctx context.Context, m Meta, r *shipped) (err error) {
 	l := s.to.newLog(m.ID)
 	if err := l.acquire(ctx, false); err != nil {
 		return err
@@ -185,7 +194,7 @@ func (s *shipping) common(ctx context.Context, m, there Meta) (Record, error) {
 // parcel is a batch on its way.
 type parcel struct {
 	l     *Log // of the copy
-	r     *Shipped
+	r     *shipped
 	from  Meta
 	prev  Record // the last that was taken in
 	batch []Record
@@ -213,7 +222,7 @@ func (p *parcel) add(ctx context.Context, r Record) error {
 		return err
 	}
 	if r.Masked {
-		if m, ok := p.l.s.store.(Masker); !ok || !m.Masks() {
+		if m, ok := p.l.s.store.(masker); !ok || !m.Masks() {
 			return &Error{
 				Op: "ship", Session: p.from.ID, Seq: r.Seq, Err: ErrSealed, Detail: "it has been masked, and the store that it goes to keeps no masked records",
 				Hint: "open that store with package session/redacting",
@@ -256,7 +265,7 @@ func (p *parcel) send(ctx context.Context) error {
 }
 
 // erase erases in the copy what a redacted record names, before it is appended: when
-// something comes between, the copy ends before that record, and the next Ship erases
+// something comes between, the copy ends before that record, and the next shipping erases
 // again.
 func (p *parcel) erase(ctx context.Context, r Record) error {
 	seqs, err := redactedSeqs(&r)

@@ -11,7 +11,7 @@ import (
 
 // remnant makes a session of which nothing is left but whose fork it is: forks of it
 // begin before its own first record. It is deleted as soon as they are there.
-func (s *shipping) remnant(ctx context.Context, l *Log, m Meta, r *Shipped) error {
+func (s *shipping) remnant(ctx context.Context, l *Log, m Meta, r *shipped) error {
 	o := Opened{Format: record.FormatVersion, SessionID: m.ID, Created: m.CreatedAt, Owner: m.Owner}
 	if m.Parent != "" {
 		o.Base = &Base{Parent: m.Parent, Seq: m.ParentSeq}
@@ -50,7 +50,7 @@ func (s *shipping) still(ctx context.Context, m Meta) error {
 }
 
 // settle deletes in to what from keeps for its forks only, once all of these are there.
-func (s *shipping) settle(ctx context.Context, r *Shipped) error {
+func (s *shipping) settle(ctx context.Context, r *shipped) error {
 	if len(s.deleted) == 0 {
 		return nil
 	}
@@ -61,7 +61,7 @@ func (s *shipping) settle(ctx context.Context, r *Shipped) error {
 	return s.deleteParents(ctx, forks, r)
 }
 
-func (s *shipping) deleteParents(ctx context.Context, forks map[string][]string, r *Shipped) error {
+func (s *shipping) deleteParents(ctx context.Context, forks map[string][]string, r *shipped) error {
 	for _, id := range s.deleted {
 		there, err := s.to.lookup(ctx, id)
 		if errors.Is(err, ErrNotFound) || err == nil && there.Deleted {

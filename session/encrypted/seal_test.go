@@ -185,12 +185,12 @@ func TestSameBytesAgain(t *testing.T) {
 	a, b, key := memory.New(), memory.New(), newKey(t)
 	sa := open(t, a, key)
 	write(t, sa, "a", "p")
-	if _, err := session.Ship(t.Context(), a, b, "a"); err != nil { // sealed as it is
+	if _, err := session.New(a, nil).Ship(t.Context(), b, "a"); err != nil { // sealed as it is
 		t.Fatal(err)
 	}
 	sb := open(t, b, key) // with the data key that came along
 	write(t, sa, "x", "p")
-	if _, err := session.Ship(t.Context(), sa, sb, "x"); err != nil {
+	if _, err := session.New(sa, nil).Ship(t.Context(), sb, "x"); err != nil {
 		t.Fatal(err)
 	}
 	want, got := records(t, a, "x"), records(t, b, "x")
@@ -397,7 +397,7 @@ func TestPlantedDataKey(t *testing.T) {
 		t.Fatal(err)
 	}
 	write(t, other, "theirs", "p")
-	if _, err := session.Ship(t.Context(), other.Unwrap(), inner, "theirs"); err != nil {
+	if _, err := session.New(other.Unwrap(), nil).Ship(t.Context(), inner, "theirs"); err != nil {
 		t.Fatal(err)
 	}
 	write(t, open(t, inner, key), "later", "p")

@@ -7,7 +7,7 @@
 // The shortest use is a copy for who may not see the secrets:
 //
 //	clean, err := redacting.New(secondary, masker, nil)
-//	store, err := mirror.New(primary, clean, nil)    // or session.Copy(ctx, primary, clean, nil)
+//	report, err := session.New(primary, nil).CopyTo(ctx, clean, nil)
 //
 // The records keep their seqs, ids, times and digests, so the copy is the same log: it
 // can be compared with the original and goes on from any seq, and its chain verifies.

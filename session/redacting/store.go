@@ -54,13 +54,12 @@ var (
 	_ session.Rebuilder = (*Store)(nil)
 	_ session.Watcher   = (*Store)(nil)
 	_ session.Searcher  = (*Store)(nil)
-	_ session.Masker    = (*Store)(nil)
 )
 
 // Unwrap returns the inner store.
 func (s *Store) Unwrap() session.Store { return s.inner }
 
-// Masks implements [session.Masker].
+// Masks tells [session.Sessions.Ship] that the store takes records without their secrets.
 func (s *Store) Masks() bool { return true }
 
 // Close closes the inner store. Closing twice does nothing.

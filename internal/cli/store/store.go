@@ -107,7 +107,7 @@ func (c *copyCmd) copy(ctx context.Context, p *command.Program, from, to session
 		line.Show("")
 		line.Detail(nil)
 	}()
-	return session.Copy(ctx, from, to, &session.CopyOptions{DryRun: c.DryRun, Progress: func(r session.CopyReport) {
+	return session.New(from, nil).CopyTo(ctx, to, &session.CopyOptions{DryRun: c.DryRun, Progress: func(r session.CopyReport) {
 		r.Faults = nil
 		done.Store(&r)
 	}})

@@ -2,7 +2,7 @@
 //
 //	append ──► primary ──► acknowledged
 //	              │
-//	              └─ what is new ─► one goroutine ─ session.Ship ─► secondary
+//	              └─ what is new ─► one goroutine ─ Sessions.Ship ─► secondary
 //	                                 ▲ again, later, when that failed
 //
 // The shortest use:
@@ -23,6 +23,6 @@
 // looks the same as one from which they were deleted.
 //
 // The secondary is a store like any other: open it, read it, and when the primary is
-// lost go on with it, or copy it back (session.Copy). It is not read through the
+// lost go on with it, or copy it back (Sessions.CopyTo). It is not read through the
 // mirror.
 package mirror

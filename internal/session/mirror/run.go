@@ -186,7 +186,7 @@ func (s *Store) do(ctx context.Context, id string, round int64) error {
 	shipped, err := s.ship(ctx, id, deleted, erase)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.status.Shipped += shipped.Records
+	s.status.Shipped += shipped
 	t.tried = round + 1
 	switch {
 	case err == nil && t.version == version:
@@ -211,13 +211,13 @@ func (s *Store) do(ctx context.Context, id string, round int64) error {
 }
 
 // ship does what there is to do for a session.
-func (s *Store) ship(ctx context.Context, id string, deleted bool, erase []int64) (session.Shipped, error) {
+func (s *Store) ship(ctx context.Context, id string, deleted bool, erase []int64) (records int64, err error) {
 	if deleted {
 		if err := s.delete(ctx, id); err != nil {
-			return session.Shipped{}, err
+			return 0, err
 		}
 	}
-	r, err := session.Ship(ctx, s.primary, s.secondary, id)
+	r, err := session.New(s.primary, nil).Ship(ctx, s.secondary, id)
 	if errors.Is(err, session.ErrNotFound) { // gone meanwhile: then there is a task for that, or it is an orphan
 		gone, look := s.find(ctx, s.primary, id)
 		switch {
@@ -254,7 +254,7 @@ func (s *Store) kept(ctx context.Context, id string) error {
 }
 
 // delete deletes a session in the secondary that the primary does not have any more.
-// What the primary keeps for forks is left to [session.Ship].
+// What the primary keeps for forks is left to [session.Sessions.Ship].
 func (s *Store) delete(ctx context.Context, id string) error {
 	there, err := s.find(ctx, s.primary, id)
 	if err != nil || there != nil && there.Deleted {
