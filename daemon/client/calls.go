@@ -11,31 +11,36 @@ import (
 	"github.com/holdfast-dev/holdfast/policy"
 )
 
-// SessionQuery filters [Client.Sessions].
-type SessionQuery struct {
-	Limit   int
-	Cursor  string
-	Text    string // looked for in id, title, first prompt, summary, tag, folder
-	Cwd     string
-	Project string
-	Tag     string
-	Run     string // a run's status, or "*"
-	Owner   string
-	Asked   bool // only those with open questions
-	Agents  bool // also those that work for a run; with Owner or Asked they are there anyway
+// Query filters a list. The daemon refuses a field that the list does not have.
+type Query struct {
+	Limit  int
+	Cursor string // Next of the page before
+
+	Text    string // sessions: looked for in id, title, first prompt, summary, tag, folder
+	Cwd     string // sessions and runs
+	Project string // sessions
+	Tag     string // sessions
+	Run     string // sessions: a run's status, or "*"
+	Owner   string // sessions
+	Asked   bool   // sessions: only those with open questions
+	Agents  bool   // sessions: also those that work for a run; with Owner or Asked they are there anyway
+
+	Status  api.Status // runs
+	State   string     // approvals: pending (the default) or all
+	Session string     // approvals and audit
+	Kind    string     // audit
+}
+
+func (q *Query) params() string {
+	yes := map[bool]string{true: "true"}
+	return query("limit", number(int64(q.Limit)), "cursor", q.Cursor, "q", q.Text, "cwd", q.Cwd, "project", q.Project, "tag", q.Tag,
+		"run", q.Run, "owner", q.Owner, "asked", yes[q.Asked], "agents", yes[q.Agents],
+		"status", string(q.Status), "state", q.State, "session", q.Session, "kind", q.Kind)
 }
 
 // Sessions lists sessions, newest first.
-func (c *Client) Sessions(ctx context.Context, q SessionQuery) (*api.Page[api.Session], error) {
-	asked, agents := "", ""
-	if q.Asked {
-		asked = "true"
-	}
-	if q.Agents {
-		agents = "true"
-	}
-	return do[api.Page[api.Session]](ctx, c, request{op: "listSessions", query: query("limit", number(int64(q.Limit)), "cursor", q.Cursor, "q", q.Text,
-		"cwd", q.Cwd, "project", q.Project, "tag", q.Tag, "run", q.Run, "owner", q.Owner, "asked", asked, "agents", agents)})
+func (c *Client) Sessions(ctx context.Context, q Query) (*api.Page[api.Session], error) {
+	return do[api.Page[api.Session]](ctx, c, request{op: "listSessions", query: q.params()})
 }
 
 // Session returns one session.
@@ -80,19 +85,9 @@ func (c *Client) Export(ctx context.Context, id, format string) (io.ReadCloser, 
 	return resp.Body, nil
 }
 
-// RunQuery filters [Client.Runs].
-type RunQuery struct {
-	Limit  int
-	Cursor string
-	Status api.Status
-	Cwd    string
-}
-
 // Runs lists runs, newest first.
-func (c *Client) Runs(ctx context.Context, q RunQuery) (*api.Page[api.RunInfo], error) {
-	return do[api.Page[api.RunInfo]](ctx, c, request{
-		op: "listRuns", query: query("limit", number(int64(q.Limit)), "cursor", q.Cursor, "status", string(q.Status), "cwd", q.Cwd),
-	})
+func (c *Client) Runs(ctx context.Context, q Query) (*api.Page[api.RunInfo], error) {
+	return do[api.Page[api.RunInfo]](ctx, c, request{op: "listRuns", query: q.params()})
 }
 
 // Run returns one run.
@@ -140,19 +135,9 @@ func (c *Client) run(ctx context.Context, op, id string, body any) (*api.RunInfo
 	return do[api.RunInfo](ctx, c, request{op: op, path: []string{id}, body: body})
 }
 
-// ApprovalQuery filters [Client.Approvals].
-type ApprovalQuery struct {
-	State   string // pending (the default) or all
-	Session string
-	Limit   int
-	Cursor  string
-}
-
 // Approvals lists questions; those that wait are the oldest first.
-func (c *Client) Approvals(ctx context.Context, q ApprovalQuery) (*api.Page[api.Approval], error) {
-	return do[api.Page[api.Approval]](ctx, c, request{
-		op: "listApprovals", query: query("state", q.State, "session", q.Session, "limit", number(int64(q.Limit)), "cursor", q.Cursor),
-	})
+func (c *Client) Approvals(ctx context.Context, q Query) (*api.Page[api.Approval], error) {
+	return do[api.Page[api.Approval]](ctx, c, request{op: "listApprovals", query: q.params()})
 }
 
 // Approval returns one question.

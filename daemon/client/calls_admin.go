@@ -20,19 +20,9 @@ func (c *Client) TestPolicy(ctx context.Context, t api.PolicyTest) (json.RawMess
 	return raw(ctx, c, request{op: "testPolicy", body: t})
 }
 
-// AuditQuery filters [Client.Audit].
-type AuditQuery struct {
-	Session string
-	Kind    string
-	Limit   int
-	Cursor  string
-}
-
 // Audit lists evidence: as `holdfast audit show --json`.
-func (c *Client) Audit(ctx context.Context, q AuditQuery) (*api.Page[json.RawMessage], error) {
-	return do[api.Page[json.RawMessage]](ctx, c, request{
-		op: "listAudit", query: query("session", q.Session, "kind", q.Kind, "limit", number(int64(q.Limit)), "cursor", q.Cursor),
-	})
+func (c *Client) Audit(ctx context.Context, q Query) (*api.Page[json.RawMessage], error) {
+	return do[api.Page[json.RawMessage]](ctx, c, request{op: "listAudit", query: q.params()})
 }
 
 // Search finds words in transcripts: as `holdfast sessions search`. The words are in q.

@@ -65,7 +65,7 @@ func TestAnsweredElsewhere(t *testing.T) {
 	d, _ := serve(t, dir, env)
 	c := sit(t, env, dir, "run", "--session-id", "s", "go")
 	c.expect(`no, and stop: $`)
-	page, err := d.Approvals(t.Context(), client.ApprovalQuery{Session: "s"})
+	page, err := d.Approvals(t.Context(), client.Query{Session: "s"})
 	if err != nil || len(page.Items) != 1 {
 		t.Fatalf("%+v: %v", page, err)
 	}
@@ -121,7 +121,7 @@ func TestEveryCall(t *testing.T) {
 	run, err = d.StartRun(ctx, run.RunID, "go")
 	must("start", err)
 	waitFor(t, func() bool { r, err := d.Run(ctx, "s"); return err == nil && r.Status == api.StatusWaiting })
-	page, err := d.Approvals(ctx, client.ApprovalQuery{State: "pending", Session: "s", Limit: 5})
+	page, err := d.Approvals(ctx, client.Query{State: "pending", Session: "s", Limit: 5})
 	if err != nil || len(page.Items) != 1 {
 		t.Fatalf("%+v, %v", page, err)
 	}
@@ -141,7 +141,7 @@ func TestEveryCall(t *testing.T) {
 	if p, ok := errors.AsType[*api.Problem](err); !ok || p.Status != 409 {
 		t.Errorf("steer: %v", err)
 	}
-	_, err = d.Sessions(ctx, client.SessionQuery{Run: "*", Text: "work", Limit: 1})
+	_, err = d.Sessions(ctx, client.Query{Run: "*", Text: "work", Limit: 1})
 	must("sessions", err)
 	title := "other"
 	if s, err := d.PatchSession(ctx, "s", api.SessionPatch{Title: &title}); err != nil || s.Title != title {
@@ -207,7 +207,7 @@ func everyDocument(t *testing.T, d *client.Client, dir string) {
 	}
 	seen, cursor := 0, ""
 	for {
-		page, err := d.Audit(ctx, client.AuditQuery{Limit: 2, Cursor: cursor})
+		page, err := d.Audit(ctx, client.Query{Limit: 2, Cursor: cursor})
 		if err != nil || len(page.Items) > 2 {
 			t.Fatalf("audit: %+v, %v", page, err)
 		}
@@ -216,7 +216,7 @@ func everyDocument(t *testing.T, d *client.Client, dir string) {
 			break
 		}
 	}
-	if all, err := d.Audit(ctx, client.AuditQuery{Session: "s", Limit: 100}); err != nil || len(all.Items) != seen || seen < 3 {
+	if all, err := d.Audit(ctx, client.Query{Session: "s", Limit: 100}); err != nil || len(all.Items) != seen || seen < 3 {
 		t.Errorf("%d entries in pages, %d at once: %v", seen, len(all.Items), err)
 	}
 	if err := d.Ready(ctx); err != nil {

@@ -235,7 +235,7 @@ func TestGoingOnThere(t *testing.T) {
 			t.Errorf("%v: exit code %d\n%s\n%s", tt.args, code, out, errs)
 		}
 	}
-	page, err := c.Runs(t.Context(), client.RunQuery{})
+	page, err := c.Runs(t.Context(), client.Query{})
 	if err != nil || len(page.Items) != 3 { // s, its fork and "here"; that of the other store is none
 		t.Errorf("%d runs: %v", len(page.Items), err)
 	}

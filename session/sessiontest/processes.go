@@ -24,12 +24,10 @@ const racerEnv = "HOLDFAST_TEST_RACER"
 // How many processes race, and how often each of them must win.
 const racers, wins = 3, 40
 
-// dialer opens the store at a place: a path or a URL.
-type dialer = func(ctx context.Context, at string) (session.Store, error)
-
 // Main is what TestMain of a package calls that calls [RunProcesses]: it runs the tests,
-// or is one of the processes. It ends the program.
-func Main(m *testing.M, dial dialer) {
+// or is one of the processes. It ends the program. dial opens the store at a place: a path or
+// a URL.
+func Main(m *testing.M, dial func(ctx context.Context, at string) (session.Store, error)) {
 	name, at, ok := strings.Cut(os.Getenv(racerEnv), " ")
 	if !ok {
 		os.Exit(m.Run())
@@ -45,7 +43,7 @@ func Main(m *testing.M, dial dialer) {
 // be begun yet, create the same session and append to it, each at whatever head it sees.
 // Exactly one creates it, each seq has one winner, nothing else is there, and the chain
 // and the meta are right. The processes are the test binary itself, see [Main].
-func RunProcesses(t *testing.T, at string, dial dialer) {
+func RunProcesses(t *testing.T, at string, dial func(ctx context.Context, at string) (session.Store, error)) {
 	t.Helper()
 	exe, err := os.Executable()
 	if err != nil {
@@ -156,7 +154,7 @@ func startRacer(t *testing.T, exe, name, at string) *process {
 }
 
 // racer is the life of one of the processes.
-func racer(ctx context.Context, dial dialer, name, at string) error {
+func racer(ctx context.Context, dial func(ctx context.Context, at string) (session.Store, error), name, at string) error {
 	fmt.Println("ready")
 	if _, err := bufio.NewReader(os.Stdin).ReadString('\n'); err != nil {
 		return err

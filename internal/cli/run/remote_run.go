@@ -126,7 +126,7 @@ func (r *remoteRun) caughtUp(ctx context.Context, told <-chan toldEvent) error {
 // openQuestions takes up what was asked before the run goes on: those questions are
 // not asked anew.
 func (r *remoteRun) openQuestions(ctx context.Context) error {
-	page, err := r.d.Approvals(ctx, client.ApprovalQuery{Limit: 500})
+	page, err := r.d.Approvals(ctx, client.Query{Limit: 500})
 	if err != nil {
 		return err
 	}
