@@ -10,8 +10,8 @@ import (
 
 	"github.com/holdfast-dev/holdfast/event"
 	"github.com/holdfast-dev/holdfast/hook"
+	"github.com/holdfast-dev/holdfast/internal/record"
 	"github.com/holdfast-dev/holdfast/model"
-	"github.com/holdfast-dev/holdfast/session"
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
@@ -143,7 +143,7 @@ func (l *loop) encoder() *encoder {
 
 // answer calls the model, again after retryable errors, and the fallback when
 // the model stays unavailable.
-func (l *loop) answer(ctx context.Context) (transcript.Item, session.RequestMark, error) {
+func (l *loop) answer(ctx context.Context) (transcript.Item, record.RequestMark, error) {
 	for {
 		it, mark, err := l.answerFrom(ctx, l.encoder())
 		if err == nil || ctx.Err() != nil || l.turn.fell || l.fallback == nil || !fallsBack(err) {
@@ -164,9 +164,9 @@ func fallsBack(err error) bool {
 	return ok && (me.Unavailable() || me.Kind == model.ErrorNotFound)
 }
 
-func (l *loop) answerFrom(ctx context.Context, enc *encoder) (transcript.Item, session.RequestMark, error) {
+func (l *loop) answerFrom(ctx context.Context, enc *encoder) (transcript.Item, record.RequestMark, error) {
 	if err := enc.encode(l.t.Items()); err != nil {
-		return transcript.Item{}, session.RequestMark{}, err
+		return transcript.Item{}, record.RequestMark{}, err
 	}
 	marked := enc.mark(l.offer.digest, l.mark)
 	l.mark = nil

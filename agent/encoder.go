@@ -11,6 +11,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/holdfast-dev/holdfast/internal/record"
 	"github.com/holdfast-dev/holdfast/model"
 	"github.com/holdfast-dev/holdfast/session"
 	"github.com/holdfast-dev/holdfast/tool"
@@ -107,27 +108,27 @@ func (c *encoder) encodeFrom(from int, items []transcript.Encoded) error {
 // waits for the result: the request's mark and, when before is a mark of this
 // API, whether the bytes up to there are the same. Digesting a long transcript
 // thus runs beside sending it.
-func (c *encoder) mark(head session.Digest, before *session.RequestMark) func() (session.RequestMark, bool) {
+func (c *encoder) mark(head session.Digest, before *record.RequestMark) func() (record.RequestMark, bool) {
 	var (
-		m    session.RequestMark
+		m    record.RequestMark
 		same bool
 	)
 	if len(c.wires)-c.summed < encodeBatch {
 		m, same = c.digest(head, before)
-		return func() (session.RequestMark, bool) { return m, same }
+		return func() (record.RequestMark, bool) { return m, same }
 	}
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
 		m, same = c.digest(head, before)
 	}()
-	return func() (session.RequestMark, bool) {
+	return func() (record.RequestMark, bool) {
 		<-done
 		return m, same
 	}
 }
 
-func (c *encoder) digest(head session.Digest, before *session.RequestMark) (m session.RequestMark, same bool) {
+func (c *encoder) digest(head session.Digest, before *record.RequestMark) (m record.RequestMark, same bool) {
 	if c.sum == nil || head != c.head {
 		c.head, c.sum, c.summed = head, sha256.New(), 0
 		c.sum.Write(head[:])
@@ -135,10 +136,10 @@ func (c *encoder) digest(head session.Digest, before *session.RequestMark) (m se
 	same = true
 	for ; ; c.summed++ {
 		if before != nil && before.API == c.api && before.Messages == c.summed {
-			same = c.now() == before.Prefix
+			same = c.now().String() == before.Prefix
 		}
 		if c.summed == len(c.wires) {
-			return session.RequestMark{API: c.api, Messages: c.summed, Prefix: c.now()}, same
+			return record.RequestMark{API: c.api, Messages: c.summed, Prefix: c.now().String()}, same
 		}
 		c.sum.Write(fingerprint(c.wires[c.summed]))
 	}

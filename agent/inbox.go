@@ -7,6 +7,7 @@ import (
 	"reflect"
 	"slices"
 
+	"github.com/holdfast-dev/holdfast/internal/record"
 	"github.com/holdfast-dev/holdfast/session"
 	"github.com/holdfast-dev/holdfast/transcript"
 )
@@ -95,7 +96,7 @@ func (a *Agent) push(items []transcript.Encoded) {
 // takeBack queues an item of the agent's own that is on record although its append was told
 // as failed.
 func (a *Agent) takeBack(payload json.RawMessage) error {
-	it, err := session.ReadItem(payload)
+	it, err := record.ReadItem(payload)
 	if err != nil || !it.Queued {
 		return err
 	}

@@ -18,7 +18,7 @@ type entry struct {
 	then  func()             // called once it is durable, or nil
 } // without a draft there is only something to tell
 
-func itemEntry(e transcript.Encoded, mark *session.RequestMark) entry {
+func itemEntry(e transcript.Encoded, mark *record.RequestMark) entry {
 	return entry{draft: session.ItemDraft(e, false, mark), item: e}
 }
 

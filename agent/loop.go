@@ -30,9 +30,9 @@ type loop struct {
 	runLog *session.Log // that of the run: another one of a sub-agent
 	opened event.SessionOpened
 	t      *transcript.Transcript
-	used   map[string]bool      // ids that the log has and the transcript does not show: see [session.State]
-	mark   *session.RequestMark // from before the restart, until it was compared
-	broken error                // what stopped the agent for good
+	used   map[string]bool     // ids that the log has and the transcript does not show: see [session.State]
+	mark   *record.RequestMark // from before the restart, until it was compared
+	broken error               // what stopped the agent for good
 
 	primary, fallback *encoder
 	offer             *offer

@@ -140,7 +140,7 @@ func (s *State) ended(p record.ToolFinished) Event {
 }
 
 func (s *State) item(r *session.Record, finished *ToolFinished) ([]Event, error) {
-	stored, err := session.ReadItem(r.Payload)
+	stored, err := record.ReadItem(r.Payload)
 	if err != nil || stored.Queued {
 		return nil, err
 	}

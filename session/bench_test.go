@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/holdfast-dev/holdfast/internal/record"
 	"github.com/holdfast-dev/holdfast/session"
 	"github.com/holdfast-dev/holdfast/session/memory"
 	"github.com/holdfast-dev/holdfast/transcript"
@@ -26,7 +27,7 @@ func longSession(tb testing.TB, s *session.Sessions, id string, n int) {
 		var drafts []session.Draft
 		for range min(200, n-i) {
 			it := transcript.Item{ID: fmt.Sprintf("item-%06d", i)}
-			var mark *session.RequestMark
+			var mark *record.RequestMark
 			switch i % 3 {
 			case 0:
 				it.Role, it.Parts = transcript.RoleUser, []transcript.Part{transcript.Text{Text: text}}
@@ -36,7 +37,7 @@ func longSession(tb testing.TB, s *session.Sessions, id string, n int) {
 				it.Parts = []transcript.Part{transcript.Text{Text: text[:600]}, transcript.ToolUse{
 					ID: fmt.Sprint("use-", i), Name: "Bash", Input: []byte(`{"command":"go test ./...","description":"run the tests"}`),
 				}}
-				mark = &session.RequestMark{API: "test", Messages: i}
+				mark = &record.RequestMark{API: "test", Messages: i}
 			case 2:
 				it = transcript.ResultItem(transcript.ToolResult{UseID: fmt.Sprint("use-", i-1), Content: []transcript.Part{transcript.Text{Text: text}}})
 				it.ID = fmt.Sprintf("item-%06d", i)

@@ -27,7 +27,7 @@ func answerOf(t *testing.T, id string, tokens int64) transcript.Encoded {
 // What a run cost is what its calls cost as they were made, whether their turn was closed or
 // not; logs of older versions count by the turns that were closed. A fork begins at zero.
 func TestStateCountsWhatARunCost(t *testing.T) {
-	mark := &session.RequestMark{API: "a", Messages: 1}
+	mark := &record.RequestMark{API: "a", Messages: 1}
 	open := draft(t, record.KindTurnOpened, record.TurnOpened{Turn: "t1", Budget: &record.Budget{USD: 5}})
 	item := session.ItemDraft(answerOf(t, "i1", 10), false, mark).Costing(1.5)
 	called := draft(t, record.KindModelCalled, record.ModelCalled{For: "aside", Usage: transcript.Usage{Input: 3}, Cost: 0.5})
@@ -63,7 +63,7 @@ func TestStateCountsWhatARunCost(t *testing.T) {
 				t.Errorf("%v USD and %d tokens, want %v and %d (%v)", st.CostUSD, st.Tokens, tt.usd, tt.tokens, err)
 			}
 			for i, r := range recs {
-				if it, err := session.ReadItem(r.Payload); err == nil && r.Kind == session.KindItem {
+				if it, err := record.ReadItem(r.Payload); err == nil && r.Kind == session.KindItem {
 					want := 0.0
 					if string(tt.drafts[i].Payload) == string(item.Payload) {
 						want = 1.5

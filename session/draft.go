@@ -29,7 +29,7 @@ func NewDraft(k Kind, payload any) (Draft, error) {
 }
 
 // ItemDraft makes an item record without unpacking the item.
-func ItemDraft(e transcript.Encoded, queued bool, mark *RequestMark) Draft {
+func ItemDraft(e transcript.Encoded, queued bool, mark *record.RequestMark) Draft {
 	b := make([]byte, 0, len(e.JSON)+160)
 	b = append(b, `{"item":`...)
 	b = append(b, e.JSON...)
@@ -45,15 +45,12 @@ func ItemDraft(e transcript.Encoded, queued bool, mark *RequestMark) Draft {
 	return Draft{Kind: KindItem, Payload: b}
 }
 
-// costField is the last member of an item record that says what it cost.
-const costField = `,"cost_usd":`
-
 // Costing returns the draft of an item with what its model call cost, in US dollars.
 func (d Draft) Costing(usd float64) Draft {
 	if usd <= 0 || d.Kind != KindItem {
 		return d
 	}
-	p := append(d.Payload[:len(d.Payload)-1:len(d.Payload)-1], costField...)
+	p := append(d.Payload[:len(d.Payload)-1:len(d.Payload)-1], record.CostField...)
 	d.Payload = append(strconv.AppendFloat(p, usd, 'g', -1, 64), '}')
 	return d
 }

@@ -92,7 +92,7 @@ func TestAForkTellsWhatRan(t *testing.T) {
 func rewritten(t *testing.T, drafts []session.Draft, more ...session.Draft) (items []json.RawMessage) {
 	for _, d := range append(slices.Clone(drafts), more...) {
 		if d.Kind == session.KindItem {
-			it := must(session.ReadItem(d.Payload))(t)
+			it := must(record.ReadItem(d.Payload))(t)
 			items = append(items, it.Item.JSON)
 		}
 	}

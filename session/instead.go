@@ -14,7 +14,7 @@ import (
 func heldItems(r *Record) ([]transcript.Encoded, error) {
 	switch r.Kind {
 	case KindItem:
-		it, err := ReadItem(r.Payload)
+		it, err := record.ReadItem(r.Payload)
 		return []transcript.Encoded{it.Item}, err
 	case record.KindRewrite:
 		items, _, err := readRewrite(r.Payload)
@@ -70,7 +70,7 @@ func runNeeds() []string {
 // withItem is the payload of an item record with another item in it. What was sent
 // to the model before it is left out: it was sent something else.
 func withItem(payload json.RawMessage, change func(transcript.Encoded) transcript.Encoded) json.RawMessage {
-	it, err := ReadItem(payload)
+	it, err := record.ReadItem(payload)
 	if err != nil {
 		return nil
 	}

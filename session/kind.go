@@ -11,7 +11,8 @@ import (
 // was written by a newer version and is refused with [ErrNewer].
 type Kind string
 
-// KindItem is the kind of the records that have the items of the transcript, see [ReadItem].
+// KindItem is the kind of the records that have the items of the transcript. Package event
+// reads them, and [Sessions.Load] the transcript as a whole.
 // docs/formats/session-log.md has all kinds.
 const KindItem Kind = record.KindItem
 
@@ -66,14 +67,6 @@ type Base struct {
 	Seq      int64  `json:"seq"`
 	Digest   Digest `json:"digest"`
 	Messages int    `json:"messages"` // items in the transcript at Seq
-}
-
-// RequestMark identifies the prefix that a model was sent, so that a resumed
-// session can prove that it repeats it byte for byte.
-type RequestMark struct {
-	API      string `json:"api"`
-	Messages int    `json:"messages"` // transcript items that the request held
-	Prefix   Digest `json:"prefix"`   // over system, tools, and role, length and CRC-32C of those messages
 }
 
 // runEventPayload is what this package reads of the payload of [record.KindRunEvent]; package

@@ -133,7 +133,7 @@ func (b *backwards) items(yield func(found) bool) {
 				b.skipped(r, err)
 			}
 		case KindItem:
-			it, err := ReadItem(r.Payload)
+			it, err := record.ReadItem(r.Payload)
 			if err != nil {
 				b.skipped(r, err)
 				continue

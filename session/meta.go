@@ -105,7 +105,7 @@ func (d *Delta) add(r *Record) error {
 		}
 		d.Opened = &o
 	case KindItem:
-		it, err := ReadItem(r.Payload)
+		it, err := record.ReadItem(r.Payload)
 		if err != nil {
 			return bad(err)
 		}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"iter"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/holdfast-dev/holdfast/internal/jsonscan"
@@ -264,7 +265,7 @@ func (f *folder) opened(r *Record) error {
 }
 
 func (f *folder) item(r *Record) error {
-	it, err := ReadItem(r.Payload)
+	it, err := record.ReadItem(r.Payload)
 	if err != nil {
 		return err
 	}
@@ -281,7 +282,7 @@ func (f *folder) item(r *Record) error {
 	if it.Item.Role() == transcript.RoleAssistant {
 		used := usageOf(it.Item)
 		f.s.Usage = f.s.Usage.Add(used)
-		if it.marked() { // this program has asked for it
+		if it.Marked() { // this program has asked for it
 			f.paid(it.Cost(), used.Total())
 			f.marks = append(f.marks, markAt{len(f.s.Items), r.Payload})
 		}
@@ -359,7 +360,7 @@ func readRewrite(payload json.RawMessage) (items []transcript.Encoded, cut strin
 func (f *folder) state() *State {
 	f.s.Mark = nil
 	for i := len(f.marks) - 1; i >= 0 && f.s.Mark == nil && !f.masked; i-- {
-		f.s.Mark = StoredItem{Raw: f.marks[i].payload}.Mark()
+		f.s.Mark = record.Item{Raw: f.marks[i].payload}.Mark()
 	}
 	f.s.Seen = f.seen()
 	s := f.s
@@ -371,4 +372,20 @@ func payloadText(payload json.RawMessage, field string) string {
 	var text string
 	_ = json.Unmarshal(jsonscan.Object(payload).Field(field), &text)
 	return text
+}
+
+// usageOf reads the usage of an item, which stands before its parts.
+func usageOf(e transcript.Encoded) (u transcript.Usage) {
+	raw := jsonscan.Object(jsonscan.Object(e.JSON).Field("usage"))
+	if raw == nil {
+		return u
+	}
+	number := func(name string) int64 {
+		n, _ := strconv.ParseInt(string(raw.Field(name)), 10, 64)
+		return n
+	}
+	return transcript.Usage{
+		Input: number("input"), Output: number("output"), CacheRead: number("cache_read"),
+		CacheWrite: number("cache_write"), Reasoning: number("reasoning"),
+	}
 }

@@ -49,7 +49,7 @@ func TestReplay(t *testing.T) {
 			ID: id, Role: transcript.RoleAssistant, Usage: &transcript.Usage{Input: 1, Output: 2, CacheRead: 3, CacheWrite: 4, Reasoning: 5},
 			Parts: []transcript.Part{transcript.Text{Text: `"usage":{"input":100}`}},
 		}
-		return session.ItemDraft(transcript.MustEncode(it), false, &session.RequestMark{API: "x", Messages: messages, Prefix: session.Digest(sha256.Sum256([]byte(id)))})
+		return session.ItemDraft(transcript.MustEncode(it), false, &record.RequestMark{API: "x", Messages: messages, Prefix: session.Digest(sha256.Sum256([]byte(id))).String()})
 	}
 	calls := transcript.Item{ID: "a3", Role: transcript.RoleAssistant, Parts: []transcript.Part{transcript.ToolUse{ID: "c0", Name: "Bash"}}}
 	recs := chain(
@@ -75,7 +75,7 @@ func TestReplay(t *testing.T) {
 	st := must(session.Replay(t.Context(), seq(recs)))(t)
 	want := &session.State{
 		SessionID: "s", Head: 20, Running: []record.ToolStarted{{Use: "c2", Tool: "B"}}, OpenTurn: "t2", Turns: 2, Mode: "plan", ModeSeq: 6,
-		Mark:  &session.RequestMark{API: "x", Messages: 3, Prefix: session.Digest(sha256.Sum256([]byte("a2")))},
+		Mark:  &record.RequestMark{API: "x", Messages: 3, Prefix: session.Digest(sha256.Sum256([]byte("a2"))).String()},
 		Usage: transcript.Usage{Input: 2, Output: 4, CacheRead: 6, CacheWrite: 8, Reasoning: 10}, CostUSD: 0.5, Tokens: 20,
 		Asked: []record.Question{{Seq: 13, ID: "q2", Payload: []byte(`{"id":"q2"}`)}},
 		Answered: []record.AnsweredQuestion{{
@@ -187,7 +187,7 @@ func FuzzReadItem(f *testing.F) {
 	f.Add([]byte(`{"item":{"role":"tool","parts":[{"type":"tool_result","use_id":"c","content":[]}]`))
 	f.Add([]byte(`{"item":`))
 	f.Fuzz(func(t *testing.T, b []byte) {
-		it, err := session.ReadItem(b)
+		it, err := record.ReadItem(b)
 		if err == nil && !it.Item.Role().Valid() {
 			t.Error("an item without a role")
 		}

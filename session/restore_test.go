@@ -21,7 +21,7 @@ func useDraft(id string, uses ...string) session.Draft {
 	for _, u := range uses {
 		it.Parts = append(it.Parts, transcript.ToolUse{ID: u, Name: "Bash", Input: []byte(`{}`)})
 	}
-	return session.ItemDraft(transcript.MustEncode(it), false, &session.RequestMark{API: "test", Messages: 1})
+	return session.ItemDraft(transcript.MustEncode(it), false, &record.RequestMark{API: "test", Messages: 1})
 }
 
 func resultDraft(id, use string) session.Draft {

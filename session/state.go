@@ -20,7 +20,7 @@ type State struct {
 	Mode      string               // from the last policy.changed, or ""
 	ModeSeq   int64                // of that record
 	Cwd       string               // where the last turn began, or the last call that changed the current directory has left it; or ""
-	Mark      *RequestMark         // of the last assistant item that has one
+	Mark      *record.RequestMark  // of the last assistant item that has one
 	Usage     transcript.Usage     // summed over the answers in the log, rewritten ones and those of a fork's parent included
 	CostUSD   float64              // of the run: all model calls on record, those of its sub-agents too; a fork begins at zero
 	Tokens    int64                // likewise

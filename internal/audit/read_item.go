@@ -3,8 +3,8 @@ package audit
 import (
 	"encoding/json"
 
+	"github.com/holdfast-dev/holdfast/internal/record"
 	"github.com/holdfast-dev/holdfast/policy"
-	"github.com/holdfast-dev/holdfast/session"
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
@@ -20,7 +20,7 @@ func (r *reader) item(payload json.RawMessage) error {
 	if payload == nil {
 		return nil
 	}
-	it, err := session.ReadItem(payload)
+	it, err := record.ReadItem(payload)
 	if err != nil || it.Queued {
 		return err
 	}

@@ -89,7 +89,7 @@ func (w *wanted) met(r *session.Record) bool {
 			return true
 		}
 	case session.KindItem:
-		if it, err := session.ReadItem(r.Payload); err == nil && w.turn < 0 && !it.Queued && it.Item.ID() == w.what {
+		if it, err := record.ReadItem(r.Payload); err == nil && w.turn < 0 && !it.Queued && it.Item.ID() == w.what {
 			w.at = r.Seq
 			return true
 		}

@@ -17,6 +17,7 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/daemon/runs"
 	"github.com/holdfast-dev/holdfast/internal/daemon/strategy"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
+	"github.com/holdfast-dev/holdfast/internal/record"
 	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/runspec"
 	"github.com/holdfast-dev/holdfast/session"
@@ -90,7 +91,7 @@ func goBack(h *there) {
 		if e.Record == nil || e.Record.Kind != session.KindItem {
 			continue
 		}
-		it, err := session.ReadItem(e.Record.Payload)
+		it, err := record.ReadItem(e.Record.Payload)
 		if err != nil {
 			h.t.Fatal(err)
 		}

@@ -152,7 +152,7 @@ func (r *asking) add(rec session.Record) error {
 }
 
 func (r *asking) item(rec session.Record) error {
-	stored, err := session.ReadItem(rec.Payload)
+	stored, err := record.ReadItem(rec.Payload)
 	if err != nil || len(stored.Item.ResultIDs()) == 0 {
 		return err
 	}

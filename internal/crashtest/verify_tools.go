@@ -44,7 +44,7 @@ func (f *Finding) tools(id string, recs []session.Record, ran map[string]Runs) {
 
 // results compares the results that an item holds with what ran.
 func (f *Finding) results(id string, r session.Record, ran map[string]Runs) error {
-	stored, err := session.ReadItem(r.Payload)
+	stored, err := record.ReadItem(r.Payload)
 	if err != nil || len(stored.Item.ResultIDs()) == 0 {
 		return err
 	}

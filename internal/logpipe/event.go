@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/holdfast-dev/holdfast/event"
+	"github.com/holdfast-dev/holdfast/internal/record"
 	"github.com/holdfast-dev/holdfast/internal/terminalseq"
 	"github.com/holdfast-dev/holdfast/session"
 	"github.com/holdfast-dev/holdfast/transcript"
@@ -110,7 +111,7 @@ func (s *Server) item(ctx context.Context, id string, seq int64) (transcript.Enc
 		if r.Kind != session.KindItem || r.Payload == nil {
 			break
 		}
-		it, err := session.ReadItem(r.Payload)
+		it, err := record.ReadItem(r.Payload)
 		return it.Item, err
 	}
 	return transcript.Encoded{}, fmt.Errorf("%w: record %d is no item", errFrame, seq)

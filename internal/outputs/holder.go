@@ -153,7 +153,7 @@ func (h *Holder) of(id string, records iter.Seq[session.Record]) ([]file, error)
 
 // resultOf is the tool use whose result has a text, or "".
 func resultOf(payload json.RawMessage, text string) string {
-	it, err := session.ReadItem(payload)
+	it, err := record.ReadItem(payload)
 	if err != nil || !strings.Contains(string(it.Item.JSON), text) || len(it.Item.ResultIDs()) != 1 {
 		return ""
 	}

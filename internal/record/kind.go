@@ -7,7 +7,7 @@ const FormatVersion = 1
 // The kinds of records, and the payload of each.
 const (
 	KindOpened           = "session.opened"    // session.Opened, always the first record of a log
-	KindItem             = "item"              // an item, see session.ReadItem
+	KindItem             = "item"              // an item, see ReadItem
 	KindRewrite          = "rewrite"           // session.Rewrite
 	KindMetaChanged      = "meta.changed"      // session.MetaPatch
 	KindTurnOpened       = "turn.opened"       // TurnOpened

@@ -145,7 +145,7 @@ func (h *house) ids() (list []string) {
 			h.t.Fatal(err)
 		}
 		if r.Kind == session.KindItem {
-			it, err := session.ReadItem(r.Payload)
+			it, err := record.ReadItem(r.Payload)
 			if err != nil {
 				h.t.Fatal(err)
 			}

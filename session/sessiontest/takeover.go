@@ -12,6 +12,7 @@ import (
 
 	"github.com/anishathalye/porcupine"
 
+	"github.com/holdfast-dev/holdfast/internal/record"
 	"github.com/holdfast-dev/holdfast/session"
 )
 
@@ -189,7 +190,7 @@ func rising(e *env, recs []session.Record) {
 	e.Helper()
 	var last int64
 	for _, r := range recs {
-		it, err := session.ReadItem(r.Payload)
+		it, err := record.ReadItem(r.Payload)
 		if err != nil {
 			e.Fatal(err)
 		}

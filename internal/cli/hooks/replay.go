@@ -115,7 +115,7 @@ func (c *replayCmd) moments(ctx context.Context, p *command.Program, s *session.
 }
 
 func readItem(rec session.Record) (transcript.Encoded, error) {
-	it, err := session.ReadItem(rec.Payload)
+	it, err := record.ReadItem(rec.Payload)
 	if err != nil {
 		return transcript.Encoded{}, fmt.Errorf("record %d (%s): %w", rec.Seq, rec.Kind, err)
 	}

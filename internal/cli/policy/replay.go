@@ -165,7 +165,7 @@ func (r *replay) record(ctx context.Context, rec session.Record) (*replayDoc, bo
 	bad := func(err error) error { return fmt.Errorf("record %d (%s): %w", rec.Seq, rec.Kind, err) }
 	switch rec.Kind {
 	case session.KindItem:
-		it, err := session.ReadItem(rec.Payload)
+		it, err := record.ReadItem(rec.Payload)
 		if err != nil {
 			return nil, false, bad(err)
 		}

@@ -351,7 +351,7 @@ func (m *member) progress(ctx context.Context, after int64) (p progress, err err
 		switch {
 		case rec.Payload == nil:
 		case rec.Kind == session.KindItem:
-			it, err := session.ReadItem(rec.Payload)
+			it, err := record.ReadItem(rec.Payload)
 			if err != nil {
 				return p, err
 			}

@@ -107,7 +107,7 @@ func readItem(payload json.RawMessage) (transcript.Encoded, bool) {
 	if !bytes.Contains(payload, []byte(`"item"`)) {
 		return transcript.Encoded{}, false
 	}
-	s, err := session.ReadItem(payload)
+	s, err := record.ReadItem(payload)
 	return s.Item, err == nil && !s.Queued && !s.Item.IsZero()
 }
 

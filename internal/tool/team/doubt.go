@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/holdfast-dev/holdfast/agent"
+	"github.com/holdfast-dev/holdfast/internal/record"
 	"github.com/holdfast-dev/holdfast/session"
 	"github.com/holdfast-dev/holdfast/transcript"
 )
@@ -89,7 +90,7 @@ func hasItem(ctx context.Context, s *session.Sessions, id, item string) (bool, e
 		if rec.Kind != session.KindItem || rec.Payload == nil {
 			continue
 		}
-		if it, err := session.ReadItem(rec.Payload); err == nil && it.Item.ID() == item {
+		if it, err := record.ReadItem(rec.Payload); err == nil && it.Item.ID() == item {
 			return true, nil
 		}
 	}

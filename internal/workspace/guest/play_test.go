@@ -267,7 +267,7 @@ func (s *stage) short(id string) string {
 		case record.KindOpened:
 			continue
 		case session.KindItem:
-			it, err := session.ReadItem(r.Payload)
+			it, err := record.ReadItem(r.Payload)
 			if err != nil {
 				s.t.Fatal(err)
 			}

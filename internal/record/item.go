@@ -1,4 +1,4 @@
-package session
+package record
 
 import (
 	"bytes"
@@ -10,19 +10,22 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// StoredItem is an item record as read back: indexed, not unpacked.
-type StoredItem struct {
+// Item is the payload of an item record as read back: indexed, not unpacked.
+type Item struct {
 	Item   transcript.Encoded
 	Queued bool
 	Raw    json.RawMessage // the whole payload
 }
 
-// itemPrefix is how [ItemDraft] begins a payload.
+// CostField is the last member of an item record that says what it cost.
+const CostField = `,"cost_usd":`
+
+// itemPrefix is how session.ItemDraft begins a payload.
 const itemPrefix = `{"item":`
 
 // ReadItem indexes the payload of an item record without decoding the item.
-func ReadItem(payload json.RawMessage) (StoredItem, error) {
-	s := StoredItem{Raw: payload}
+func ReadItem(payload json.RawMessage) (Item, error) {
+	s := Item{Raw: payload}
 	var err error
 	if rest, ok := bytes.CutPrefix(payload, []byte(itemPrefix)); ok {
 		var n int
@@ -39,12 +42,12 @@ func ReadItem(payload json.RawMessage) (StoredItem, error) {
 
 // Cost is what the item's model call cost, in US dollars, or 0. It is the record's last
 // member, so that nothing needs to be read for it.
-func (s StoredItem) Cost() float64 {
-	at := bytes.LastIndex(s.Raw[max(0, len(s.Raw)-48):], []byte(costField))
+func (s Item) Cost() float64 {
+	at := bytes.LastIndex(s.Raw[max(0, len(s.Raw)-48):], []byte(CostField))
 	if at < 0 {
 		return 0
 	}
-	number := bytes.TrimSuffix(s.Raw[max(0, len(s.Raw)-48)+at+len(costField):], []byte("}"))
+	number := bytes.TrimSuffix(s.Raw[max(0, len(s.Raw)-48)+at+len(CostField):], []byte("}"))
 	usd, err := strconv.ParseFloat(string(number), 64)
 	if err != nil || !(usd > 0) || math.IsInf(usd, 0) {
 		return 0
@@ -52,14 +55,14 @@ func (s StoredItem) Cost() float64 {
 	return usd
 }
 
-// marked reports whether the payload may have a request mark.
-func (s StoredItem) marked() bool {
+// Marked reports whether the payload may have a request mark.
+func (s Item) Marked() bool {
 	return !bytes.HasPrefix(s.Raw, []byte(itemPrefix)) || len(s.Raw) > len(itemPrefix)+len(s.Item.JSON)+1
 }
 
 // Mark unpacks the request mark of an assistant item, or returns nil.
-func (s StoredItem) Mark() *RequestMark {
-	if !s.marked() {
+func (s Item) Mark() *RequestMark {
+	if !s.Marked() {
 		return nil
 	}
 	raw := jsonscan.Object(s.Raw).Field("request")
@@ -73,18 +76,10 @@ func (s StoredItem) Mark() *RequestMark {
 	return &m
 }
 
-// usageOf reads the usage of an item, which stands before its parts.
-func usageOf(e transcript.Encoded) (u transcript.Usage) {
-	raw := jsonscan.Object(jsonscan.Object(e.JSON).Field("usage"))
-	if raw == nil {
-		return u
-	}
-	number := func(name string) int64 {
-		n, _ := strconv.ParseInt(string(raw.Field(name)), 10, 64)
-		return n
-	}
-	return transcript.Usage{
-		Input: number("input"), Output: number("output"), CacheRead: number("cache_read"),
-		CacheWrite: number("cache_write"), Reasoning: number("reasoning"),
-	}
+// RequestMark identifies the prefix that a model was sent, so that a resumed
+// session can prove that it repeats it byte for byte.
+type RequestMark struct {
+	API      string `json:"api"`
+	Messages int    `json:"messages"` // transcript items that the request held
+	Prefix   string `json:"prefix"`   // a digest over system, tools, and role, length and CRC-32C of those messages
 }
