@@ -49,14 +49,6 @@ func (a *Agent) Work(ctx context.Context, input ...transcript.Part) iter.Seq2[ev
 	}
 }
 
-// Working is an agent whose Run is [Agent.Work], for who runs agents of either kind.
-type Working struct{ *Agent }
-
-// Run is [Agent.Work].
-func (w Working) Run(ctx context.Context, input ...transcript.Part) iter.Seq2[event.Event, error] {
-	return w.Work(ctx, input...)
-}
-
 // workTurn is one turn of Work, whose result is not told yet; false: whoever listens has
 // heard the last.
 func (a *Agent) workTurn(ctx context.Context, input []transcript.Part, yield func(event.Event, error) bool) (*event.Result, bool) {

@@ -42,7 +42,7 @@ func TestAwaitWaitsForWhatIsPartOfTheWork(t *testing.T) {
 			step{uses: []transcript.ToolUse{use("c1", "work", `{}`), use("c2", "server", `{}`)}},
 			step{text: "both run"}, step{text: "the work is done"})
 		a := newAgent(t, m, agent.Options{
-			Sessions: session.New(memory.New(), nil), Tools: registry(t, part{work}, server), Background: agent.NewBackground(nil),
+			Sessions: session.New(memory.New(), nil), Tools: registry(t, part{work}, server), Background: &agent.Background{},
 		})
 		events(t, a, "begin")
 		came := make(chan error, 1)
@@ -74,7 +74,7 @@ func TestAwaitSeesWhatIsTold(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		work := newSlow("work", 0)
 		m := play(t, step{uses: []transcript.ToolUse{use("c1", "work", `{}`)}}, step{text: "it runs"}, step{text: "I see"})
-		a := newAgent(t, m, agent.Options{Tools: registry(t, part{work}), Background: agent.NewBackground(nil)})
+		a := newAgent(t, m, agent.Options{Tools: registry(t, part{work}), Background: &agent.Background{}})
 		events(t, a, "begin")
 		came := make(chan error, 1)
 		go func() { came <- a.Await(t.Context()) }()
@@ -104,7 +104,7 @@ func TestWorkAnswersWhatGoesOnInTheBackground(t *testing.T) {
 		store := memory.New()
 		m := play(t, step{uses: []transcript.ToolUse{use("c1", "work", `{}`)}}, step{text: "it runs"}, step{text: "it is done"})
 		a := newAgent(t, m, agent.Options{
-			Sessions: session.New(store, nil), Tools: registry(t, part{work}), Background: agent.NewBackground(nil), Limits: agent.Limits{MaxTurns: 3},
+			Sessions: session.New(store, nil), Tools: registry(t, part{work}), Background: &agent.Background{}, Limits: agent.Limits{MaxTurns: 3},
 		})
 		all := works(t.Context(), t, a, func() {
 			go func() {
@@ -129,7 +129,7 @@ func TestWorkIsBoundAsAWhole(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		work := newSlow("work", 0)
 		m := play(t, step{uses: []transcript.ToolUse{use("c1", "work", `{}`)}}, step{text: "it runs"}, step{text: "not any more"})
-		a := newAgent(t, m, agent.Options{Tools: registry(t, part{work}), Background: agent.NewBackground(nil), Limits: agent.Limits{MaxTurns: 2}})
+		a := newAgent(t, m, agent.Options{Tools: registry(t, part{work}), Background: &agent.Background{}, Limits: agent.Limits{MaxTurns: 2}})
 		all := works(t.Context(), t, a, func() { work.end <- tool.Text("done") })
 		if res := last(t, all); res.Reason != event.ReasonMaxTurns || res.Turns != 2 {
 			t.Errorf("%+v", res)
@@ -144,7 +144,7 @@ func TestWorkIsInterruptedWhileItWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		work := newSlow("work", 0)
 		m := play(t, step{uses: []transcript.ToolUse{use("c1", "work", `{}`)}}, step{text: "it runs"})
-		a := newAgent(t, m, agent.Options{Tools: registry(t, part{work}), Background: agent.NewBackground(nil)})
+		a := newAgent(t, m, agent.Options{Tools: registry(t, part{work}), Background: &agent.Background{}})
 		ctx, stop := context.WithCancel(t.Context())
 		defer stop()
 		all := works(ctx, t, a, stop)

@@ -25,8 +25,18 @@ import (
 //
 // Every call has exactly one result. What a call in the background comes to is a
 // notification: queued input, on disk before anybody is told.
+//
+// The zero value works, as [Options].Background of one agent. Its fields are set before the
+// agent is made.
 type Background struct {
-	o BackgroundOptions
+	// Detach says how long a call may hold its turn up, in place of what its tool says
+	// (see [tool.Detacher]): 0 is at once, negative is never.
+	Detach func(call *tool.Call) time.Duration
+	// Wake is called after a notification was queued: [Agent.Run] without input takes it
+	// in. It must return at once.
+	Wake func()
+	// Keep is how many calls that have ended are remembered; default 100.
+	Keep int
 
 	mu      sync.Mutex
 	a       *Agent
@@ -38,31 +48,6 @@ type Background struct {
 	broken  chan struct{} // closed when nothing can be recorded any more
 	err     error         // what could not be recorded
 	work    sync.WaitGroup
-}
-
-// BackgroundOptions adjusts [NewBackground].
-type BackgroundOptions struct {
-	// Detach says how long a call may hold its turn up, in place of what its tool says
-	// (see [tool.Detacher]): 0 is at once, negative is never.
-	Detach func(call *tool.Call) time.Duration
-	// Wake is called after a notification was queued: [Agent.Run] without input takes it
-	// in. It must return at once.
-	Wake func()
-	// Keep is how many calls that have ended are remembered; default 100.
-	Keep int
-}
-
-// NewBackground returns the background of one agent, for [Options].Background.
-func NewBackground(o *BackgroundOptions) *Background {
-	b := &Background{changed: make(chan struct{}), broken: make(chan struct{})}
-	b.life, b.end = context.WithCancel(context.Background())
-	if o != nil {
-		b.o = *o
-	}
-	if b.o.Keep <= 0 {
-		b.o.Keep = 100
-	}
-	return b
 }
 
 // BackgroundTask is a call in the background.
@@ -106,20 +91,20 @@ func (b *Background) Running() int {
 	return n
 }
 
-// ErrNoTask says that no call in the background has that id.
-var ErrNoTask = errors.New("no such task in the background")
+// errNoTask says that no call in the background has that id.
+var errNoTask = errors.New("no such task in the background")
 
 // Output returns a call, what it has written since the last time, and how many bytes
 // before that are lost because they were too many.
 func (b *Background) Output(use string) (about BackgroundTask, text []byte, lost int64, err error) {
 	if b == nil {
-		return about, nil, 0, ErrNoTask
+		return about, nil, 0, errNoTask
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	j := b.find(use)
 	if j == nil {
-		return about, nil, 0, ErrNoTask
+		return about, nil, 0, errNoTask
 	}
 	text, lost, j.read = j.out.since(j.read)
 	return j.about, text, lost, nil
@@ -138,7 +123,7 @@ func (b *Background) find(use string) *backJob {
 func (b *Background) Wait(ctx context.Context, use string) error {
 	for {
 		if b == nil {
-			return ErrNoTask
+			return errNoTask
 		}
 		b.mu.Lock()
 		j, changed := b.find(use), b.changed
@@ -146,7 +131,7 @@ func (b *Background) Wait(ctx context.Context, use string) error {
 		b.mu.Unlock()
 		switch {
 		case j == nil:
-			return ErrNoTask
+			return errNoTask
 		case !running:
 			return nil
 		}
@@ -164,7 +149,7 @@ var errStopped = errors.New("stopped")
 // Stop ends a call and waits until its end is on record. One that has ended stays as it is.
 func (b *Background) Stop(ctx context.Context, use string) error {
 	if b == nil {
-		return ErrNoTask
+		return errNoTask
 	}
 	b.mu.Lock()
 	j := b.find(use)
@@ -186,7 +171,8 @@ func (b *Background) bind(a *Agent) error {
 	if b.a != nil {
 		return errors.New("the background is another agent's")
 	}
-	b.a = a
+	b.a, b.changed, b.broken = a, make(chan struct{}), make(chan struct{})
+	b.life, b.end = context.WithCancel(context.Background())
 	return nil
 }
 
@@ -223,8 +209,8 @@ func (b *Background) patience(c *call) time.Duration {
 	if b == nil {
 		return -1
 	}
-	if b.o.Detach != nil {
-		return b.o.Detach(c.call)
+	if b.Detach != nil {
+		return b.Detach(c.call)
 	}
 	if d, ok := c.tool.(tool.Detacher); ok {
 		return d.Detach(c.call)
@@ -269,14 +255,20 @@ func (b *Background) follow(k *backJob) {
 	if err != nil {
 		b.a.fail(err)
 	}
-	if b.o.Wake != nil {
-		b.o.Wake()
+	if b.Wake != nil {
+		b.Wake()
 	}
 }
 
+// defaultKeep is how many calls that have ended are remembered.
+const defaultKeep = 100
+
 // forget drops the oldest calls that have ended. The caller holds mu.
 func (b *Background) forget() {
-	over := -b.o.Keep
+	over := -defaultKeep
+	if b.Keep > 0 {
+		over = -b.Keep
+	}
 	for _, j := range b.jobs {
 		if !j.about.Running {
 			over++

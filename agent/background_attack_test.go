@@ -58,7 +58,7 @@ func TestAStoreThatFailsAtTheEndOfABackgroundCall(t *testing.T) {
 				return broken, false
 			}}
 			work := newSlow("work", 0)
-			back := agent.NewBackground(nil)
+			back := &agent.Background{}
 			a := newAgent(t, play(t, step{uses: []transcript.ToolUse{use("c1", "work", `{}`)}}, step{text: "it runs"}, step{text: "more"}),
 				agent.Options{Sessions: session.New(store, nil), Tools: registry(t, work), Background: back})
 			prompt(t, a, "begin")
@@ -98,7 +98,7 @@ func TestAToolThatPanicsInTheBackground(t *testing.T) {
 				run()
 				return tool.Result{}, errors.New("ended")
 			}}, late(0)}
-			back := agent.NewBackground(nil)
+			back := &agent.Background{}
 			a := newAgent(t, play(t, step{uses: []transcript.ToolUse{use("c1", "bad", `{}`)}}, step{text: "it runs"}, step{text: "oh"}),
 				agent.Options{Sessions: sessions(t), Tools: registry(t, bad), Background: back})
 			prompt(t, a, "begin")
@@ -126,7 +126,7 @@ func TestAStoreThatFailsWhileACallGoesIntoTheBackground(t *testing.T) {
 		work, person := newSlow("work", 0), &gives{err: approval.ErrLeave}
 		work.readOnly = true
 		bash := command("Bash")
-		o := asking(agent.Options{Sessions: session.New(store, nil), Tools: registry(t, work, bash), Background: agent.NewBackground(nil), Permissions: agent.Permissions{Ask: person.ask}})
+		o := asking(agent.Options{Sessions: session.New(store, nil), Tools: registry(t, work, bash), Background: &agent.Background{}, Permissions: agent.Permissions{Ask: person.ask}})
 		h := newHouse(t, o, []step{{uses: []transcript.ToolUse{use("c1", "work", `{}`), delegate("c2", "scout", "push", "")}}},
 			map[string]*fake{"scout": play(t, pushing(1))}, kind("scout"))
 		if _, err := h.parent.Prompt(t.Context(), "begin"); !errors.Is(err, approval.ErrLeave) {
@@ -162,7 +162,7 @@ func TestAFloodInTheBackground(t *testing.T) {
 		<-ctx.Done()
 		return tool.Result{}, ctx.Err()
 	}}, late(0)}
-	back := agent.NewBackground(nil)
+	back := &agent.Background{}
 	a := newAgent(t, play(t, step{uses: []transcript.ToolUse{use("c1", "flood", `{}`)}}, step{text: "it runs"}),
 		agent.Options{Tools: registry(t, flood), Background: back})
 	prompt(t, a, "begin")
@@ -191,7 +191,7 @@ func TestDetachAndEndAtOnce(t *testing.T) {
 	for i := range calls {
 		uses = append(uses, use(fmt.Sprint("c", i), "quick", `{}`))
 	}
-	back := agent.NewBackground(nil)
+	back := &agent.Background{}
 	s := sessions(t)
 	a := newAgent(t, play(t, step{uses: uses}, step{text: "1"}, step{text: "2"}, step{text: "3"}), agent.Options{
 		Sessions: s, Tools: registry(t, quick), Background: back, Sleep: func(context.Context, time.Duration) error { return nil },
@@ -221,7 +221,7 @@ func TestDetachAndEndAtOnce(t *testing.T) {
 func TestACompactionWhileACallRunsInTheBackground(t *testing.T) {
 	store := memory.New()
 	work := newSlow("work", 0)
-	back := agent.NewBackground(nil)
+	back := &agent.Background{}
 	m := play(t, step{uses: []transcript.ToolUse{use("c1", "work", `{}`)}}, step{text: long}, step{text: long},
 		step{text: "the story"}, step{uses: []transcript.ToolUse{use("c1", "T", `{}`)}}, step{text: "on"})
 	a := newAgent(t, m, agent.Options{

@@ -103,7 +103,7 @@ func TestACallGoesOnInTheBackground(t *testing.T) {
 	work := newSlow("work", 0)
 	m := play(t, step{uses: []transcript.ToolUse{use("c1", "work", `{}`)}}, step{text: "it runs"}, step{text: "it is done"})
 	woken := make(chan struct{}, 1)
-	back := agent.NewBackground(&agent.BackgroundOptions{Wake: func() { woken <- struct{}{} }})
+	back := &agent.Background{Wake: func() { woken <- struct{}{} }}
 	a := newAgent(t, m, agent.Options{Sessions: sessions, Tools: registry(t, work), Background: back})
 	first := events(t, a, "begin")
 	if told[event.ToolDetached](first) != 1 || told[event.ToolFinished](first) != 0 || last(t, first).Text != "it runs" {
@@ -143,7 +143,7 @@ func TestNothingIsDetachedWithoutASay(t *testing.T) {
 			work := newSlow("work", after)
 			var back *agent.Background
 			if after < 0 {
-				back = agent.NewBackground(nil)
+				back = &agent.Background{}
 			}
 			m := play(t, step{uses: []transcript.ToolUse{use("c1", "work", `{}`)}}, step{text: "done"})
 			a := newAgent(t, m, agent.Options{Tools: registry(t, work), Background: back})
@@ -168,7 +168,7 @@ func TestWhatIsQuickIsNotDetached(t *testing.T) {
 		probe
 		late
 	}{says("quick", "at once"), late(500 * time.Millisecond)}
-	back := agent.NewBackground(nil)
+	back := &agent.Background{}
 	m := play(t, step{uses: []transcript.ToolUse{use("c1", "quick", `{}`)}}, step{text: "done"})
 	waits := func(ctx context.Context, _ time.Duration) error { <-ctx.Done(); return ctx.Err() }
 	a := newAgent(t, m, agent.Options{Tools: registry(t, quick), Background: back, Sleep: waits})
@@ -192,7 +192,7 @@ func TestInterruptLeavesTheBackground(t *testing.T) {
 		step{uses: []transcript.ToolUse{use("b", "behind", `{}`), use("f", "front", `{}`), use("n", "never", `{}`)}},
 		step{text: "after"})
 	woken := make(chan struct{}, 1)
-	back := agent.NewBackground(&agent.BackgroundOptions{Wake: func() { woken <- struct{}{} }})
+	back := &agent.Background{Wake: func() { woken <- struct{}{} }}
 	a := newAgent(t, m, agent.Options{Sessions: sessions, Tools: registry(t, behind, front, never), Background: back})
 	go func() {
 		<-behind.began
@@ -225,7 +225,7 @@ func TestStopAndCloseEndTheBackground(t *testing.T) {
 	sessions := session.New(memory.New(), nil)
 	work := newSlow("work", 0)
 	m := play(t, step{uses: []transcript.ToolUse{use("c1", "work", `{}`), use("c2", "work", `{}`)}}, step{text: "both run"})
-	back := agent.NewBackground(nil)
+	back := &agent.Background{}
 	a := newAgent(t, m, agent.Options{Sessions: sessions, Tools: registry(t, work), Background: back})
 	prompt(t, a, "begin")
 	if err := back.Stop(t.Context(), "c1"); err != nil {
@@ -260,7 +260,7 @@ func TestAfterACrashTheBackgroundIsTold(t *testing.T) {
 	work := newSlow("work", 0)
 	m := play(t, step{uses: []transcript.ToolUse{use("c1", "work", `{}`)}}, step{text: "it runs"})
 	sessions := session.New(store, nil)
-	a := newAgent(t, m, agent.Options{Sessions: sessions, Tools: registry(t, work), Background: agent.NewBackground(nil)})
+	a := newAgent(t, m, agent.Options{Sessions: sessions, Tools: registry(t, work), Background: &agent.Background{}})
 	prompt(t, a, "begin")
 	again := play(t, step{text: "I see"})
 	b := newAgent(t, again, agent.Options{
@@ -295,7 +295,7 @@ func TestTheBackgroundForgets(t *testing.T) {
 	for i := range calls {
 		steps = append(steps, step{uses: []transcript.ToolUse{use(fmt.Sprintf("c%d", i), "done", `{}`)}})
 	}
-	back := agent.NewBackground(&agent.BackgroundOptions{Keep: keep})
+	back := &agent.Background{Keep: keep}
 	a := newAgent(t, play(t, append(steps, step{text: "end"}, step{text: "end"}, step{text: "end"})...), agent.Options{Tools: registry(t, done), Background: back})
 	prompt(t, a, "begin")
 	for i := range calls {
@@ -321,7 +321,7 @@ func TestAQuestionKeepsACallInItsTurn(t *testing.T) {
 		}
 		return tool.Text("yes"), nil
 	}}, late(time.Millisecond)}
-	back := agent.NewBackground(nil)
+	back := &agent.Background{}
 	o := agent.Options{Tools: registry(t, asks), Background: back}
 	o.Permissions.Config.Mode = policy.ModeDefault
 	o.Permissions.Config.CanUseTool = nil
@@ -349,7 +349,7 @@ func TestAQuestionKeepsACallInItsTurn(t *testing.T) {
 
 func TestAModelLooksAfterItsTasks(t *testing.T) {
 	work := newSlow("work", 0)
-	back := agent.NewBackground(nil)
+	back := &agent.Background{}
 	tools, err := back.Tools()
 	if err != nil {
 		t.Fatal(err)

@@ -98,7 +98,7 @@ func (b *Background) look(ctx context.Context, in taskOutputInput) (tool.Result,
 
 // unknown answers a call about a task that is not there.
 func (b *Background) unknown(id string, err error) (tool.Result, error) {
-	if !errors.Is(err, ErrNoTask) {
+	if !errors.Is(err, errNoTask) {
 		return tool.Result{}, err
 	}
 	var ids []string

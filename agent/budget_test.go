@@ -27,7 +27,7 @@ func TestWhatIsSpentBetweenTurnsIsOnRecord(t *testing.T) {
 		let := make(chan struct{})
 		scout := play(t, step{text: "found it", usage: &transcript.Usage{Input: 1e6}, during: func(context.Context) { <-let }})
 		scout.info.Price = &model.Price{Input: 2}
-		h := newHouse(t, agent.Options{Background: agent.NewBackground(nil)},
+		h := newHouse(t, agent.Options{Background: &agent.Background{}},
 			[]step{{uses: []transcript.ToolUse{delegate("c1", "scout", "look", `,"run_in_background":true`)}}, {text: "meanwhile"}, {text: "I see"}},
 			map[string]*fake{"scout": scout}, kind("scout"))
 		prompt(t, h.parent, "begin")

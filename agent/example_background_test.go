@@ -12,7 +12,7 @@ import (
 )
 
 // A build that takes long does not hold its turn up: the model is told when it has ended.
-func ExampleNewBackground() {
+func ExampleBackground() {
 	type input struct{}
 	goOn := make(chan struct{})
 	build, err := tool.New(tool.Spec{Name: "Build", Description: "builds everything", ReadOnly: true},
@@ -29,7 +29,7 @@ func ExampleNewBackground() {
 		fmt.Println(err)
 		return
 	}
-	back := agent.NewBackground(&agent.BackgroundOptions{Detach: func(*tool.Call) time.Duration { return 0 }})
+	back := &agent.Background{Detach: func(*tool.Call) time.Duration { return 0 }}
 	m := playOf(`steps: [{tool_uses: [{tool: Build, input: {}}]}, {text: it builds}, {text: it is built}]`)
 	a, err := agent.New(m, &agent.Options{Tools: tools, Background: back})
 	if err != nil {

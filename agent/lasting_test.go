@@ -96,7 +96,7 @@ func TestAStoreThatStaysAwayKeepsNobodyFromEnding(t *testing.T) {
 							return ctx.Err()
 						}
 						o := agent.Options{
-							Sessions: session.New(store, nil), Permissions: agent.Permissions{Config: policy.Config{Mode: policy.ModeBypass}}, Background: agent.NewBackground(nil),
+							Sessions: session.New(store, nil), Permissions: agent.Permissions{Config: policy.Config{Mode: policy.ModeBypass}}, Background: &agent.Background{},
 							Tools: registry(t, probe{name: "Do", run: func(ctx context.Context, _ *tool.Call) (tool.Result, error) { return tool.Result{}, stuck(ctx) }}),
 							Sleep: func(ctx context.Context, d time.Duration) error { time.Sleep(d); return ctx.Err() },
 						}

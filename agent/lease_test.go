@@ -61,7 +61,7 @@ func TestWhatRunsForASessionEndsWithItsLease(t *testing.T) {
 	}
 	store := &deafToRenewals{Store: memory.New()}
 	behind, host := newSlow("Behind", 0), make(chan error, 1)
-	background := agent.NewBackground(nil)
+	background := &agent.Background{}
 	a := newAgent(t, play(t, step{uses: []transcript.ToolUse{use("c1", "Behind", `{}`)}}, step{text: "done"}, step{text: "more"}), agent.Options{
 		Sessions: session.New(store, &session.Options{TTL: time.Second}), Tools: registry(t, behind), Hooks: agent.Hooks{Registry: hooks},
 		Background: background, LeaseLost: func(err error) { host <- err },

@@ -52,7 +52,7 @@ func TestAwaitHearsOfAQuestionThatIsLeft(t *testing.T) {
 			<-gone
 			return approval.Answer{}, approval.ErrLeave
 		}
-		h := newHouse(t, asking(agent.Options{Tools: registry(t, command("Bash")), Permissions: agent.Permissions{Ask: person}, Background: agent.NewBackground(nil)}),
+		h := newHouse(t, asking(agent.Options{Tools: registry(t, command("Bash")), Permissions: agent.Permissions{Ask: person}, Background: &agent.Background{}}),
 			[]step{{uses: []transcript.ToolUse{delegate("c1", "scout", "push", `,"run_in_background":true`)}}, {text: "meanwhile"}},
 			map[string]*fake{"scout": play(t, pushing(1))}, kind("scout"))
 		prompt(t, h.parent, "go")

@@ -92,7 +92,7 @@ func TestAChangeOfModeReachesAWorkingSubagent(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := sessions(t)
 			bash := command("Bash")
-			o := agent.Options{Tools: registry(t, bash), Permissions: agent.Permissions{Config: policy.Config{Mode: policy.ModeBypass}}, Background: agent.NewBackground(nil)}
+			o := agent.Options{Tools: registry(t, bash), Permissions: agent.Permissions{Config: policy.Config{Mode: policy.ModeBypass}}, Background: &agent.Background{}}
 			restrict := func(context.Context) { changes(t, s, "lead", policy.Change{Mode: policy.ModeRestricted, By: "ann"}) }
 			last := step{uses: []transcript.ToolUse{use("c2", "Bash", push)}, during: restrict}
 			a := leadOf(t, s, o, []step{{uses: []transcript.ToolUse{delegate("d1", "scout", "push", more)}}, {text: "so"}, {text: "so"}}, pushing(1), last, step{text: "well"})

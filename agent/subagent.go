@@ -66,8 +66,10 @@ type SubagentOptions struct {
 	// Limit is how many work at once; others wait. Default 10.
 	Limit int
 	// Named takes the calls that give the sub-agent a name, which is then one that lives
-	// on ([Subagents.StartTeammate]). Nil: the model cannot give names.
-	Named func(ctx context.Context, s *Subagents, c *tool.Call, n NewTeammate) (tool.Result, error)
+	// on ([Subagents.StartTeammate]). The options have what the call says of it: Name, Kind,
+	// Title and Mode; team is that which it is to join, or "". Nil: the model cannot give
+	// names.
+	Named func(ctx context.Context, s *Subagents, c *tool.Call, o TeammateOptions, team, prompt string) (tool.Result, error)
 	// Resumed is called when the agent goes on with a session: to hire again who lived on
 	// in it. The texts are for people.
 	Resumed func(ctx context.Context, s *Subagents) (notices []string)
@@ -98,14 +100,6 @@ type SubagentRequest struct {
 	Name       string // of one that lives on, or ""
 	Session    string // that it goes on with, or ""
 	CWD        string // where that one was, or ""
-}
-
-// NewTeammate is a sub-agent that a call wants under a name.
-type NewTeammate struct {
-	Name, Team    string // Team may be ""
-	Kind          Definition
-	Title, Prompt string
-	Mode          policy.Mode
 }
 
 // Subagents let one agent give work to others. Each has a session of its own, whose
@@ -203,9 +197,8 @@ func (s *Subagents) runNamed(ctx context.Context, c *tool.Call, in namedInput) (
 	if err != nil {
 		return tool.Failure(err.Error()), nil
 	}
-	return s.o.Named(ctx, s, c, NewTeammate{
-		Name: in.Name, Team: in.Team, Kind: d, Title: in.Description, Prompt: in.Prompt, Mode: policy.Mode(in.Mode),
-	})
+	o := TeammateOptions{Name: in.Name, Kind: d, Title: in.Description, Mode: policy.Mode(in.Mode)}
+	return s.o.Named(ctx, s, c, o, in.Team, in.Prompt)
 }
 
 func (d *Definition) check() error {

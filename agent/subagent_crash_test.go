@@ -68,7 +68,7 @@ func killedAfter(t *testing.T, n int, more string) (dead, counts bool) {
 	store := &mortal{Store: disk, left: n}
 	o := agent.Options{Session: session.RestoreOptions{SessionID: "lead"}, Tools: registry(t, says("look", "a tree"))}
 	first := o
-	first.Sessions, first.Background = session.New(store, nil), agent.NewBackground(nil)
+	first.Sessions, first.Background = session.New(store, nil), &agent.Background{}
 	child := play(t, step{uses: []transcript.ToolUse{use("x1", "look", `{}`)}}, step{text: "found it"})
 	h := newHouse(t, first, []step{{uses: []transcript.ToolUse{delegate("c1", "scout", "find it", more)}}, {text: "so"}, {text: "so it is"}},
 		map[string]*fake{"scout": child}, kind("scout"))
@@ -82,7 +82,7 @@ func killedAfter(t *testing.T, n int, more string) (dead, counts bool) {
 		return false, false
 	}
 	second := o
-	second.Sessions, second.Background, second.Session.Takeover = session.New(disk, nil), agent.NewBackground(nil), true
+	second.Sessions, second.Background, second.Session.Takeover = session.New(disk, nil), &agent.Background{}, true
 	loaded, err := second.Sessions.Load(t.Context(), "lead", nil)
 	if err != nil || !calledIn(loaded.Items, "c1") {
 		return true, false

@@ -50,7 +50,7 @@ func TestAForkOfASessionWhoseSubagentsWork(t *testing.T) {
 	}
 	behind, front := play(t, step{text: "from behind", during: hangs}, step{text: "again"}), play(t, step{text: "from the front", during: hangs}, step{text: "again"})
 	kinds := map[string]*fake{"a": behind, "b": front}
-	h := newHouse(t, agent.Options{Background: agent.NewBackground(nil)}, []step{
+	h := newHouse(t, agent.Options{Background: &agent.Background{}}, []step{
 		{uses: []transcript.ToolUse{delegate("c1", "a", "go", `,"run_in_background":true`)}},
 		{text: "it runs"},
 		{uses: []transcript.ToolUse{delegate("c2", "b", "go", "")}},

@@ -287,7 +287,7 @@ func TestAnInterruptReachesSubagents(t *testing.T) {
 
 func TestASubagentInTheBackgroundIsGoneOnWith(t *testing.T) {
 	woken := make(chan struct{}, 1)
-	back := agent.NewBackground(&agent.BackgroundOptions{Wake: func() { woken <- struct{}{} }})
+	back := &agent.Background{Wake: func() { woken <- struct{}{} }}
 	let := make(chan struct{})
 	a := play(t, step{text: "first", during: func(context.Context) { <-let }}, step{text: "second"})
 	h := newHouse(t, agent.Options{Background: back},

@@ -60,12 +60,12 @@ type TeammateOptions struct {
 	Broken func(m *Teammate, err error)
 }
 
-// ErrNameTaken says that a teammate of that name works already.
-var ErrNameTaken = errors.New("there is one of this name already")
+// errNameTaken says that a teammate of that name works already.
+var errNameTaken = errors.New("there is one of this name already")
 
 // StartTeammate starts a teammate. It goes on with what its session has left open, or waits to be told
-// something. ctx bounds the start. ErrNameTaken, and ErrClosed when the agent that they work
-// for is closed, also meanwhile.
+// something. ctx bounds the start. It is an error when a teammate of that name works already,
+// and ErrClosed when the agent that they work for is closed, also meanwhile.
 func (s *Subagents) StartTeammate(ctx context.Context, h TeammateOptions) (*Teammate, error) {
 	p, err := s.parent()
 	if err != nil {
@@ -118,7 +118,7 @@ func (s *Subagents) admit(name string, m *Teammate) error {
 	case s.closed:
 		return ErrClosed
 	case slices.ContainsFunc(s.mates, func(o *Teammate) bool { return o.hire.Name == name }):
-		return fmt.Errorf("%s: %w", name, ErrNameTaken)
+		return fmt.Errorf("%s: %w", name, errNameTaken)
 	case m != nil:
 		s.mates = append(s.mates, m)
 	}

@@ -20,6 +20,13 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
+// working is an agent whose Run is [agent.Agent.Work].
+type working struct{ *agent.Agent }
+
+func (w working) Run(ctx context.Context, input ...transcript.Part) iter.Seq2[event.Event, error] {
+	return w.Work(ctx, input...)
+}
+
 // Loop is an agent as those see it who run it: [agent.Agent], by shape and with its contracts.
 type Loop interface {
 	Start(ctx context.Context) (event.SessionOpened, error)
@@ -105,7 +112,7 @@ func (a *Agent) make(ctx context.Context, r *Request, open Opener, who People) (
 		return err
 	}
 	m.Attach(made)
-	a.Loop = agent.Working{Agent: made}
+	a.Loop = working{made}
 	return nil
 }
 

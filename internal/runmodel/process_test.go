@@ -57,7 +57,7 @@ func (w *world) boot(r *run, mode policy.Mode, takeover bool) (*process, error) 
 	if p.subs, err = agent.NewSubagents(&agent.SubagentOptions{Definitions: kinds}); err != nil {
 		return nil, err
 	}
-	p.back = agent.NewBackground(&agent.BackgroundOptions{Wake: p.woken})
+	p.back = &agent.Background{Wake: p.woken}
 	tools, err := p.tools()
 	if err != nil {
 		return nil, err

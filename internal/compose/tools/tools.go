@@ -184,7 +184,7 @@ func New(o *Options) (b *Toolbox, err error) {
 	}
 	b.hide = hidden(s.Rules, &b.Permissions)
 	if !o.Foreground {
-		b.Background = agent.NewBackground(nil)
+		b.Background = &agent.Background{}
 	}
 	all, err := b.tools()
 	if err != nil {
@@ -211,7 +211,7 @@ func (b *Toolbox) over(ctx context.Context, cwd string, w agent.SubagentRequest)
 		foreground: b.foreground, ownTools: b.ownTools, hide: b.hide, servers: b.servers, sub: true,
 	}
 	if b.Background != nil {
-		sub.Background = agent.NewBackground(nil)
+		sub.Background = &agent.Background{}
 	}
 	roots := b.folders.Roots()
 	var err error
@@ -444,7 +444,7 @@ func Look(o *Options) (b *Toolbox, err error) {
 	if b.folders, err = folder.Open(work[0], work[1:]...); err != nil {
 		return b, err
 	}
-	b.Background = agent.NewBackground(nil)
+	b.Background = &agent.Background{}
 	all, err := b.tools()
 	if err == nil {
 		b.Registry = WithoutDenied(all, o.Settings.Rules)

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"iter"
 	"sync"
 
 	"github.com/holdfast-dev/holdfast/agent"
@@ -116,6 +117,13 @@ func (m *member) make(ctx context.Context) (err error) {
 	return err
 }
 
+// working is an agent whose Run is [agent.Agent.Work].
+type working struct{ *agent.Agent }
+
+func (w working) Run(ctx context.Context, input ...transcript.Part) iter.Seq2[event.Event, error] {
+	return w.Work(ctx, input...)
+}
+
 func (m *Made) agent(ctx context.Context, o agent.Options) (Agent, error) {
 	if m.New != nil {
 		return m.New(ctx, o)
@@ -127,7 +135,7 @@ func (m *Made) agent(ctx context.Context, o agent.Options) (Agent, error) {
 	if m.Attach != nil {
 		m.Attach(a)
 	}
-	return agent.Working{Agent: a}, nil
+	return working{a}, nil
 }
 
 // open opens the agent's session. What was found there is put on the run's record: nobody

@@ -34,7 +34,7 @@ func (w *world) helped(o *agent.Options) error {
 	if err != nil {
 		return err
 	}
-	o.Subagents, o.Background = subs, agent.NewBackground(nil)
+	o.Subagents, o.Background = subs, &agent.Background{}
 	looksAfter, err := o.Background.Tools()
 	if err != nil {
 		return err

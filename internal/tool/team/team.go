@@ -105,8 +105,8 @@ func (t *Team) roster() []*mate {
 }
 
 // Join is for [agent.SubagentOptions].Named: the sub-agent becomes a teammate.
-func (t *Team) Join(ctx context.Context, s *agent.Subagents, c *tool.Call, n agent.NewTeammate) (tool.Result, error) {
-	who := member{team: n.Team, name: n.Name, kind: n.Kind.Name, mode: n.Mode, model: n.Kind.Model}
+func (t *Team) Join(ctx context.Context, s *agent.Subagents, c *tool.Call, o agent.TeammateOptions, team, prompt string) (tool.Result, error) {
+	who := member{team: team, name: o.Name, kind: o.Kind.Name, mode: o.Mode, model: o.Kind.Model}
 	for _, d := range s.Definitions() {
 		if d.Name == who.kind && d.Model == who.model {
 			who.model = ""
@@ -116,14 +116,14 @@ func (t *Team) Join(ctx context.Context, s *agent.Subagents, c *tool.Call, n age
 		return tool.Failure(err.Error()), nil
 	}
 	defer t.settled(who.name)
-	text := "Message from " + leadName + ":\n" + n.Prompt
+	text := "Message from " + leadName + ":\n" + prompt
 	if about := t.purpose(); about != "" {
 		text = "What the team is for: " + about + "\n\n" + text
 	}
-	m, err := t.hire(ctx, s, agent.TeammateOptions{Title: n.Title, Use: c.ID, Before: func(ctx context.Context, m *agent.Teammate) error {
+	m, err := t.hire(ctx, s, agent.TeammateOptions{Title: o.Title, Use: c.ID, Before: func(ctx context.Context, m *agent.Teammate) error {
 		_, err := m.TellOnce(ctx, "task-of-"+m.Session(), transcript.Text{Text: text}) // the first that it hears
 		return err
-	}}, who, n.Kind)
+	}}, who, o.Kind)
 	if err != nil {
 		return tool.Failure("the teammate could not be started: " + err.Error()), nil
 	}

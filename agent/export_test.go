@@ -1,0 +1,7 @@
+package agent
+
+// The errors that the external tests check.
+var (
+	ErrNoTask    = errNoTask
+	ErrNameTaken = errNameTaken
+)
