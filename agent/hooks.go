@@ -149,14 +149,14 @@ func (a *Agent) told(out *hook.Outcome) []entry {
 func (a *Agent) update(ctx context.Context, u hook.Update) error {
 	by := "hook " + u.By
 	if u.Mode != "" {
-		m, err := policy.ParseMode(u.Mode)
-		if err != nil {
+		m := policy.Mode(u.Mode)
+		if err := m.Check(); err != nil {
 			return err
 		}
 		if now := a.Mode(); m == policy.ModeBypass || opens(now, m) {
 			return fmt.Errorf("a hook cannot set mode %s in mode %s", m, now)
 		}
-		_, err = a.Change(ctx, policy.Change{Mode: m, By: by})
+		_, err := a.Change(ctx, policy.Change{Mode: m, By: by})
 		return err
 	}
 	return a.takeUpdate(ctx, by, policy.Update{Rules: u.Rules, Effect: policy.Effect(u.Behavior)})

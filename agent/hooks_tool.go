@@ -108,7 +108,7 @@ func (l *loop) announce(ctx context.Context, c *call) error {
 		input = h.input
 	}
 	h.heard(&out, input)
-	h.defers = out.Permission != nil && out.Permission.Behavior == "defer"
+	h.defers = out.Permission == "defer"
 	return nil
 }
 
@@ -149,13 +149,11 @@ func opinions(out *hook.Outcome) (said []policy.Said) {
 	if out.Block != nil {
 		add(out.Block.By, policy.Deny, out.Block.What)
 	}
-	if p := out.Permission; p != nil {
-		switch p.Behavior {
-		case "defer":
-			add(p.By, policy.Ask, cmp.Or(p.Reason, "the hook puts it off"))
-		case "allow", "deny", "ask":
-			add(p.By, policy.Effect(p.Behavior), p.Reason)
-		}
+	switch out.Permission {
+	case "defer":
+		add(out.PermissionBy, policy.Ask, cmp.Or(out.PermissionReason, "the hook puts it off"))
+	case "allow", "deny", "ask":
+		add(out.PermissionBy, policy.Effect(out.Permission), out.PermissionReason)
 	}
 	return said
 }
@@ -190,9 +188,9 @@ func (l *loop) consultHooks(ctx context.Context, c *call) error {
 	if err := l.judge(ctx, c); err != nil {
 		return err
 	}
-	if p := out.Permission; c.decision.Effect == policy.Ask && p != nil && p.Behavior == "allow" {
+	if c.decision.Effect == policy.Ask && out.Permission == "allow" {
 		c.hooks.entries = append(c.hooks.entries, entry{event: event.Notice{
-			Text: hookName(p.By) + " allows it, which does not count here: " + cmp.Or(asked.Reason, asked.By),
+			Text: hookName(out.PermissionBy) + " allows it, which does not count here: " + cmp.Or(asked.Reason, asked.By),
 		}})
 	}
 	return nil
@@ -212,9 +210,9 @@ func (l *loop) suggestions(c *call) json.RawMessage {
 		Destination string `json:"destination"`
 	}
 	var list []update
-	q := approval.New(c.requests, c.decision, approval.QuestionOptions{
-		ID: "suggestions", Home: l.a.opt.Permissions.Config.Home, Cwd: l.a.cwd(), At: l.a.opt.Clock(),
-	})
+	q := approval.Question{
+		ID: "suggestions", Home: l.a.opt.Permissions.Config.Home, Cwd: l.a.cwd(), AskedAt: l.a.opt.Clock(),
+	}.About(c.requests, c.decision)
 	for _, s := range q.Scopes {
 		if s.Rule == "" {
 			continue

@@ -58,7 +58,7 @@ func (a *Agent) Mode() policy.Mode { return a.guards.Mode() }
 // 000, takes the CanUseTool callback away. With a session it is a policy.changed
 // record. by says who changed it.
 func (a *Agent) SetMode(ctx context.Context, m policy.Mode, by string) error {
-	if _, err := policy.ParseMode(string(m)); err != nil {
+	if err := m.Check(); err != nil {
 		return err
 	}
 	if _, err := a.Change(ctx, policy.Change{Mode: m, By: by}); err != nil {

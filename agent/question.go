@@ -23,10 +23,15 @@ const (
 // putQuestion records the question about a call and leaves the call waiting. One
 // question waits at a time: what the next call would do depends on this one.
 func (l *loop) putQuestion(c *call) ([]entry, error) {
-	q := approval.New(c.requests, c.decision, approval.QuestionOptions{
+	q := approval.Question{
 		ID: l.newID(""), Home: l.a.opt.Permissions.Config.Home, Cwd: l.cwd(),
-		Sandbox: c.decision.Sandbox, At: l.a.opt.Clock(), Timeout: l.a.opt.Permissions.AskTimeout,
-	})
+		Sandbox: c.decision.Sandbox, AskedAt: l.a.opt.Clock(),
+	}
+	if limit := l.a.opt.Permissions.AskTimeout; limit > 0 {
+		at := q.AskedAt.Add(limit)
+		q.Expires = &at
+	}
+	q = q.About(c.requests, c.decision)
 	q.Session = l.opened.ID
 	if l.runLog != l.log {
 		q.Session, q.Asker = l.runLog.ID(), l.opened.ID

@@ -157,8 +157,11 @@ func (r *Run) adopt(ctx context.Context, a *Agent, c policy.Change) error {
 // resumedMode is the mode to go on in when nobody asks for one. What was loosened
 // or planned by hand does not outlive its process.
 func resumedMode(recorded string) (policy.Mode, bool) {
-	m, err := policy.ParseMode(recorded)
-	return m, err == nil && m != policy.ModeDefault && m != policy.ModePlan && m != policy.ModeBypass
+	m := policy.Mode(recorded)
+	if m.Check() != nil {
+		return "", false
+	}
+	return m, m != policy.ModeDefault && m != policy.ModePlan && m != policy.ModeBypass
 }
 
 // resume goes on with the round that a restart has left open: the calls of the last

@@ -210,7 +210,7 @@ func (d *Definition) check() error {
 	case d.Description == "":
 		return fmt.Errorf("the sub-agent %s has no description: no model would know when to use it", d.Name)
 	case d.Mode != "":
-		if _, err := policy.ParseMode(string(d.Mode)); err != nil {
+		if err := d.Mode.Check(); err != nil {
 			return fmt.Errorf("the sub-agent %s: %w", d.Name, err)
 		}
 	}
@@ -311,7 +311,7 @@ func (s *Subagents) requests(_ *tool.Call, in agentInput) ([]policy.Request, err
 		return nil, errors.New("prompt must not be empty")
 	}
 	if in.Mode != "" {
-		if _, err := policy.ParseMode(in.Mode); err != nil {
+		if err := policy.Mode(in.Mode).Check(); err != nil {
 			return nil, err
 		}
 	}

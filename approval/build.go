@@ -10,26 +10,16 @@ import (
 	"github.com/holdfast-dev/holdfast/policy"
 )
 
-// QuestionOptions say what is not in a decision.
-type QuestionOptions struct {
-	ID      string        // unique in the session
-	Agent   string        // default that of the decision
-	Cwd     string        // the session's folder
-	Home    string        // of the user: nothing that holds all of it is offered as a scope
-	Sandbox string        // what would hold the call; default "none", but of words
-	At      time.Time     // when it is asked
-	Timeout time.Duration // then the answer is no; 0 is never
-}
-
-// New makes the question for a decision whose effect is ask, about the requests
-// that were judged. It does no I/O. The digest covers the requests as they are;
-// what is shown of each is cut at maxShown.
-func New(requests []policy.Request, d policy.Decision, o QuestionOptions) Question {
-	q := Question{
-		ID: o.ID, Agent: o.Agent, Use: d.Use, Tool: d.Tool,
+// About returns the question as one about requests that were judged, and a decision whose
+// effect is ask. Of q are used: ID, Agent (default that of the decision), Cwd, Home, Sandbox
+// (default "none", but of words ""), AskedAt and Expires. It does no I/O. The digest covers
+// the requests as they are; what is shown of each is cut at maxShown.
+func (q Question) About(requests []policy.Request, d policy.Decision) Question {
+	q = Question{
+		ID: q.ID, Agent: q.Agent, Use: d.Use, Tool: d.Tool,
 		Requests: slices.Clone(requests), Digest: policy.Digest(requests),
 		Reason: d.Why, Why: d.Reason, By: d.By, Rule: d.Rule, Mode: d.Mode,
-		Cwd: o.Cwd, Home: o.Home, Sandbox: o.Sandbox, AskedAt: o.At.UTC().Truncate(time.Millisecond),
+		Cwd: q.Cwd, Home: q.Home, Sandbox: q.Sandbox, AskedAt: q.AskedAt.UTC().Truncate(time.Millisecond), Expires: q.Expires,
 	}
 	if q.Reason == "" {
 		q.Reason = policy.ReasonAsk
@@ -43,8 +33,8 @@ func New(requests []policy.Request, d policy.Decision, o QuestionOptions) Questi
 	if q.Agent == "" {
 		q.Agent = d.Agent
 	}
-	if o.Timeout > 0 {
-		at := q.AskedAt.Add(o.Timeout)
+	if q.Expires != nil {
+		at := q.Expires.UTC().Truncate(time.Millisecond)
 		q.Expires = &at
 	}
 	for i := range q.Requests {
@@ -57,7 +47,7 @@ func New(requests []policy.Request, d policy.Decision, o QuestionOptions) Questi
 		}
 		r.Shown = capped(r.Shown)
 	}
-	q.Scopes = slices.DeleteFunc(scopes(q, o.Home), func(s Scope) bool {
+	q.Scopes = slices.DeleteFunc(scopes(q, q.Home), func(s Scope) bool {
 		if s.Rule == "" {
 			return false
 		}

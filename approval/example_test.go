@@ -22,10 +22,9 @@ func exampleSession() (*session.Sessions, approval.Question) {
 	if err != nil {
 		log.Fatal(err)
 	}
-	q := approval.New(
+	q := approval.Question{ID: "01JT", Cwd: "/w", AskedAt: time.Date(2026, 5, 1, 9, 0, 0, 0, time.UTC)}.About(
 		[]policy.Request{{Tool: "Bash", Operation: policy.OpCommand, Resource: "npm run test -- --watch", Cwd: "/w"}},
 		policy.Decision{Use: "call-1", Tool: "Bash", Effect: policy.Ask, By: "mode default", Reason: "mode default asks about commands"},
-		approval.QuestionOptions{ID: "01JT", Cwd: "/w", At: time.Date(2026, 5, 1, 9, 0, 0, 0, time.UTC)},
 	)
 	d, err := session.NewDraft(record.KindApprovalAsked, q)
 	if err == nil {
@@ -38,10 +37,10 @@ func exampleSession() (*session.Sessions, approval.Question) {
 	return sessions, q
 }
 
-func ExampleNew() {
+func ExampleQuestion_About() {
 	requests := []policy.Request{{Tool: "Bash", Operation: policy.OpCommand, Resource: "npm run test -- --watch", Cwd: "/w"}}
 	decision := policy.Decision{Use: "call-1", Tool: "Bash", Effect: policy.Ask, By: "mode default", Reason: "mode default asks about commands"}
-	q := approval.New(requests, decision, approval.QuestionOptions{ID: "01JT", Cwd: "/w", Timeout: 10 * time.Minute})
+	q := approval.Question{ID: "01JT", Cwd: "/w"}.About(requests, decision)
 	fmt.Println(q.Why)
 	for _, s := range q.Scopes {
 		fmt.Printf("%q: %s\n", s.Rule, s.Text)

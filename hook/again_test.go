@@ -71,8 +71,8 @@ func TestAnOpinionIsAboutTheInputThatTheHookSaw(t *testing.T) {
 			t.Run(name+", "+kind, func(t *testing.T) {
 				out := tt.hooks.fire(t, PreToolUse, commands, nil)
 				got := ""
-				if p := out.Permission; p != nil {
-					got = p.Behavior + " " + p.By
+				if out.Permission != "" {
+					got = out.Permission + " " + out.PermissionBy
 				}
 				if got != tt.want {
 					t.Errorf("got %q, want %q; %+v", got, tt.want, out.Ran)
@@ -82,8 +82,8 @@ func TestAnOpinionIsAboutTheInputThatTheHookSaw(t *testing.T) {
 	}
 	t.Run("of a permission request", func(t *testing.T) {
 		out := answers{when("push", deny), always(Output{Input: json.RawMessage(pushes), Permission: "allow"})}.fire(t, PermissionRequest, false, nil)
-		if p := out.Permission; p == nil || p.Behavior != "deny" {
-			t.Errorf("got %+v", p)
+		if out.Permission != "deny" {
+			t.Errorf("got %+v", out.Permission)
 		}
 	})
 	t.Run("whose condition holds for the changed input only", func(t *testing.T) {
@@ -92,13 +92,13 @@ func TestAnOpinionIsAboutTheInputThatTheHookSaw(t *testing.T) {
 				d.If = "Bash(git push:*)"
 			}
 		})
-		if p := out.Permission; p == nil || p.Behavior != "deny" {
-			t.Errorf("got %+v", p)
+		if out.Permission != "deny" {
+			t.Errorf("got %+v", out.Permission)
 		}
 	})
 	t.Run("that has its one run behind it", func(t *testing.T) {
 		out := answers{always(allow), pushing}.fire(t, PreToolUse, true, func(_ int, d *Definition) { d.Once = true })
-		if out.Permission != nil {
+		if out.Permission != "" {
 			t.Errorf("got %+v", out.Permission)
 		}
 	})

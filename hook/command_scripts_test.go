@@ -135,11 +135,11 @@ func TestScriptDeniesByJSON(t *testing.T) {
 	s := newScripted(t, "protect-files.py")
 	in := Input{Event: PreToolUse, Tool: ToolCall{Name: "Write", Input: []byte(`{"file_path":".env","content":"x"}`)}}
 	out := s.fire(t, in)
-	if out.Permission == nil || out.Permission.Behavior != "deny" || out.Permission.Reason != s.dir+"/.env is protected (.env)" {
+	if out.Permission != "deny" || out.PermissionReason != s.dir+"/.env is protected (.env)" {
 		t.Errorf("%+v", out.Permission)
 	}
 	in.Tool.Input = []byte(`{"file_path":"main.go","content":"x"}`)
-	if out := s.fire(t, in); out.Permission != nil || out.Block != nil {
+	if out := s.fire(t, in); out.Permission != "" || out.Block != nil {
 		t.Errorf("%+v", out)
 	}
 }
@@ -152,10 +152,10 @@ func TestScriptRewritesInput(t *testing.T) {
 		t.Fatal(err, string(out.Input))
 	}
 	same(t, "the command", input.Command, "npm install left-pad --no-audit --no-fund")
-	if out.Permission == nil || out.Permission.Behavior != "allow" {
+	if out.Permission != "allow" {
 		t.Errorf("%+v", out.Permission)
 	}
-	if out := s.fire(t, bashCall(PreToolUse, "npm test")); out.Input != nil || out.Permission != nil {
+	if out := s.fire(t, bashCall(PreToolUse, "npm test")); out.Input != nil || out.Permission != "" {
 		t.Errorf("%+v", out)
 	}
 }
@@ -252,8 +252,8 @@ func TestScriptAnswersPermissionRequests(t *testing.T) {
 	for command, want := range map[string]string{"git status": "allow", "git push": "deny Pushes are made by people.", "make": ""} {
 		out := s.fire(t, bashCall(PermissionRequest, command))
 		got := ""
-		if out.Permission != nil {
-			got = strings.TrimSpace(out.Permission.Behavior + " " + out.Permission.Reason)
+		if out.Permission != "" {
+			got = strings.TrimSpace(out.Permission + " " + out.PermissionReason)
 		}
 		same(t, command, got, want)
 		if out.Interrupt != (command == "git push") {

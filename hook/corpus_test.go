@@ -210,11 +210,11 @@ var fieldEffects = map[string]struct {
 	json    string
 	arrived func(Outcome) bool
 }{
-	"permissionDecision=allow": {`{"permissionDecision":"allow"}`, func(o Outcome) bool { return o.Permission != nil && o.Permission.Behavior == "allow" }},
-	"permissionDecision=deny":  {`{"permissionDecision":"deny"}`, func(o Outcome) bool { return o.Permission != nil && o.Permission.Behavior == "deny" }},
-	"permissionDecision=ask":   {`{"permissionDecision":"ask"}`, func(o Outcome) bool { return o.Permission != nil && o.Permission.Behavior == "ask" }},
+	"permissionDecision=allow": {`{"permissionDecision":"allow"}`, func(o Outcome) bool { return o.Permission == "allow" }},
+	"permissionDecision=deny":  {`{"permissionDecision":"deny"}`, func(o Outcome) bool { return o.Permission == "deny" }},
+	"permissionDecision=ask":   {`{"permissionDecision":"ask"}`, func(o Outcome) bool { return o.Permission == "ask" }},
 	"decision=block":           {`{"decision":"block"}`, func(o Outcome) bool { return o.Block != nil }},
-	"decision=approve":         {`{"decision":"approve"}`, func(o Outcome) bool { return o.Permission != nil && o.Permission.Behavior == "allow" }},
+	"decision=approve":         {`{"decision":"approve"}`, func(o Outcome) bool { return o.Permission == "allow" }},
 	"block":                    {`{"block":true}`, func(o Outcome) bool { return o.Block != nil }},
 	"reason":                   {`{"block":true,"reason":"r"}`, func(o Outcome) bool { return o.Block != nil && o.Block.What == "r" }},
 	"permissionUpdate":         {`{"permissionUpdate":{"tool":"Bash","behavior":"deny"}}`, func(o Outcome) bool { return len(o.Updates) == 1 }},

@@ -84,7 +84,7 @@ func ExampleRegistry_Fire() {
 		return
 	}
 	out := hooks.Fire(context.Background(), hook.Input{Event: hook.PreToolUse, Tool: hook.ToolCall{Name: "Bash"}})
-	fmt.Printf("%+v\n", *out.Permission)
+	fmt.Println(out.Permission, "by", out.PermissionBy+":", out.PermissionReason)
 	for _, n := range out.Notices {
 		fmt.Println(n.By, "says", n.What)
 	}
@@ -92,7 +92,7 @@ func ExampleRegistry_Fire() {
 		fmt.Printf("%s: %q\n", run.Name, run.Effect)
 	}
 	// Output:
-	// {Behavior:ask Reason:is it safe? By:guard}
+	// ask by guard: is it safe?
 	// log says seen
 	// log: ""
 	// guard: "ask"

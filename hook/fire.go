@@ -81,7 +81,7 @@ func (f *firing) runAll(ctx context.Context, list []*entry) {
 // left out, so that it ends.
 func (f *firing) askAgain(ctx context.Context, picked []*entry) {
 	n := slices.Index(picked, f.changer)
-	if n <= 0 || f.out.Block != nil || f.out.Permission != nil && f.out.Permission.Behavior == "deny" {
+	if n <= 0 || f.out.Block != nil || f.out.Permission == "deny" {
 		return
 	}
 	f.in.Tool.Settled, f.seen = true, nil

@@ -126,7 +126,7 @@ func (o *Outcome) decided() []string {
 		name string
 	}{
 		{o.Block != nil, "a block"},
-		{o.Permission != nil, "a permission"},
+		{o.Permission != "", "a permission"},
 		{o.Input != nil, "another input"},
 		{o.ToolOutput != nil, "another result"},
 		{len(o.Updates) > 0, "a change of policy"},

@@ -63,7 +63,7 @@ func TestLateDecidesNothing(t *testing.T) {
 			t.Fatalf("%+v, late %+v", out, late)
 		}
 		l := late[0]
-		if l.Block != nil || l.Permission != nil || l.Input != nil || l.Updates != nil || l.Stop != nil || l.Terminal != nil || l.Notes != nil {
+		if l.Block != nil || l.Permission != "" || l.Input != nil || l.Updates != nil || l.Stop != nil || l.Terminal != nil || l.Notes != nil {
 			t.Errorf("it decides: %+v", l)
 		}
 		want := ": t: b; h: asked too late, as nobody waits for it, for a block, a permission, another input, a change of policy, an end of the turn and a terminal sequence"

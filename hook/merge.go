@@ -174,8 +174,8 @@ func (m *merging) permission() {
 		reason = m.out.Reason
 	}
 	m.had(p, reason)
-	if old := m.firing.out.Permission; old == nil || strength(old.Behavior) < strength(p) {
-		m.firing.out.Permission = &Permission{Behavior: p, Reason: cut(reason, maxText), By: m.e.by}
+	if out := &m.firing.out; out.Permission == "" || strength(out.Permission) < strength(p) {
+		out.Permission, out.PermissionBy, out.PermissionReason = p, m.e.by, cut(reason, maxText)
 	}
 	m.firing.out.Interrupt = m.firing.out.Interrupt || m.out.Interrupt && p == "deny" && m.can&canInterrupt != 0
 }
@@ -203,8 +203,8 @@ func (m *merging) input() {
 		return
 	}
 	m.in.Tool.Input, m.in.Tool.Requests, m.rewritten, m.changer = m.out.Input, nil, true, m.e
-	if p := m.firing.out.Permission; p != nil && p.Behavior == "allow" {
-		m.firing.out.Permission = nil
+	if out := &m.firing.out; out.Permission == "allow" {
+		out.Permission, out.PermissionBy, out.PermissionReason = "", "", ""
 		m.permission()
 	}
 }

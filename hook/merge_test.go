@@ -98,8 +98,8 @@ func TestPermissionOfSeveral(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			out := fired(t, tt.event, tt.outputs...)
 			got := ""
-			if p := out.Permission; p != nil {
-				got = p.By + " " + p.Behavior + " " + p.Reason
+			if out.Permission != "" {
+				got = out.PermissionBy + " " + out.Permission + " " + out.PermissionReason
 			}
 			if got != tt.want {
 				t.Errorf("got %q, want %q", got, tt.want)
@@ -137,7 +137,7 @@ func TestMerge(t *testing.T) {
 		"interrupt": {
 			PermissionRequest,
 			[]*Output{{Permission: "deny", Interrupt: true}},
-			Outcome{Permission: &Permission{Behavior: "deny", By: "a"}, Interrupt: true},
+			Outcome{Permission: "deny", PermissionBy: "a", Interrupt: true},
 			"deny",
 		},
 		"the first effect": {
@@ -145,7 +145,7 @@ func TestMerge(t *testing.T) {
 			[]*Output{{Context: "c", Stop: true, Input: json.RawMessage(`{}`), Permission: "allow"}},
 			Outcome{
 				Context: []Said{{"a", "c"}}, Stop: &Said{By: "a"}, Input: json.RawMessage(`{}`), InputBy: "a",
-				Permission: &Permission{Behavior: "allow", By: "a"},
+				Permission: "allow", PermissionBy: "a",
 			},
 			"allow",
 		},
@@ -233,7 +233,7 @@ func TestLongTexts(t *testing.T) {
 func TestLongReasons(t *testing.T) {
 	long := strings.Repeat("é", maxText+1)
 	out := fired(t, PreToolUse, &Output{Block: true, Message: long, Permission: "deny", PermissionReason: long, Stop: true, StopReason: long})
-	for _, text := range []string{out.Block.What, out.Permission.Reason, out.Stop.What} {
+	for _, text := range []string{out.Block.What, out.PermissionReason, out.Stop.What} {
 		if text != long[:2*maxText] {
 			t.Errorf("%d bytes", len(text))
 		}

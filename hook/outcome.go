@@ -13,7 +13,7 @@ type Outcome struct {
 	Ran     *record.HookRan // for the log; nil when nothing ran
 
 	Block      *Said           // the first block, or failure that counts as one
-	Permission *Permission     // the strongest: deny, defer, ask, allow; an allow is one of Input, where that is given
+	Permission string          // the strongest: deny, defer, ask, allow; "" is none; an allow is one of Input, where that is given
 	Input      json.RawMessage // as folded by all that replaced it, or nil
 	InputBy    string
 	ToolOutput json.RawMessage // likewise
@@ -28,6 +28,8 @@ type Outcome struct {
 	Retry      bool
 	Terminal   []string // sequences that are safe to send
 
+	PermissionBy, PermissionReason string // of Permission: the hook, and why
+
 	SessionTitle, InitialMessage, WorktreePath string
 	WatchPaths                                 []string
 	HidePrompt                                 bool
@@ -39,11 +41,4 @@ type Outcome struct {
 type Said struct {
 	By   string
 	What string
-}
-
-// Permission is an opinion about a call.
-type Permission struct {
-	Behavior string // allow, deny, ask or defer
-	Reason   string
-	By       string
 }

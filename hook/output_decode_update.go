@@ -55,11 +55,10 @@ func (s *updateText) update() (up Update, why string) {
 	}
 	switch s.Type {
 	case "setMode":
-		mode, err := policy.ParseMode(s.Mode)
-		if err != nil {
+		if policy.Mode(s.Mode).Check() != nil {
 			return up, fmt.Sprintf("there is no mode %q", s.Mode)
 		}
-		return Update{Mode: string(mode)}, ""
+		return Update{Mode: s.Mode}, ""
 	case "addRules":
 		for _, r := range s.Rules {
 			up.Rules = append(up.Rules, ruleText(r.Tool, r.Text))

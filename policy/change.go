@@ -184,7 +184,7 @@ func (src *source) compile(c Change) (made ready, err error) {
 	}
 	switch {
 	case c.Mode != "":
-		if _, err := ParseMode(string(c.Mode)); err != nil {
+		if err := c.Mode.Check(); err != nil {
 			return made, fmt.Errorf("%w: %w", ErrInvalid, err)
 		}
 	case c.Patch != nil:

@@ -85,7 +85,7 @@ func New(c *Config) (*Guards, error) {
 	if mode == "" {
 		mode = ModeDefault
 	}
-	if _, err := ParseMode(string(mode)); err != nil {
+	if err := mode.Check(); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrInvalid, err)
 	}
 	if err := s.forbids(mode); err != nil {
@@ -139,7 +139,7 @@ func (s *Guards) Child(agent string, mode Mode) (*Guards, error) {
 	if mode == "" {
 		mode = ModeBypass // the weakest: the parent's is in force
 	}
-	if _, err := ParseMode(string(mode)); err != nil {
+	if err := mode.Check(); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrInvalid, err)
 	}
 	return &Guards{guardsState{source: s.source, parent: s, agent: agent, own: mode}}, nil

@@ -33,7 +33,7 @@ func TestGuardCorpus(t *testing.T) {
 			"cd-perm-012":  socket + "the question is in the log, approval.Pending lists it",
 			"cd-perm-013":  socket + "the answer is in the log",
 			"cd-perm-014":  socket + "the agent denies when a question expires",
-			"cd-perm-018":  socket + "approval.New caps what is shown",
+			"cd-perm-018":  socket + "approval.Question.About caps what is shown",
 			"xx-005":       "what a container can see is the sandbox's answer, not a guard's",
 		})
 }

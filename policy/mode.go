@@ -22,21 +22,21 @@ const (
 	ModeSilent      Mode = "silent"            // only what is already permitted, and never a question
 )
 
-// Modes lists the modes that [ParseMode] knows.
+// Modes lists the modes.
 func Modes() []Mode {
 	return []Mode{ModeDefault, ModePlan, ModeAuto, ModeAcceptEdits, ModeDontAsk, ModeBypass, ModeRestricted, ModeSilent}
 }
 
-// ParseMode reads a mode's name.
-func ParseMode(s string) (Mode, error) {
-	if m := Mode(s); slices.Contains(Modes(), m) {
-		return m, nil
+// Check says whether there is such a mode.
+func (m Mode) Check() error {
+	if slices.Contains(Modes(), m) {
+		return nil
 	}
 	var names []string
 	for _, m := range Modes() {
 		names = append(names, string(m))
 	}
-	return "", fmt.Errorf("unknown permission mode %q, want one of %s", s, strings.Join(names, ", "))
+	return fmt.Errorf("unknown permission mode %q, want one of %s", string(m), strings.Join(names, ", "))
 }
 
 // strictness orders the modes: the first lets the least pass.

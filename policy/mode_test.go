@@ -37,13 +37,13 @@ func TestAnUnknownModeAsks(t *testing.T) {
 		t.Errorf("an unknown mode said %s", v.Effect)
 	}
 	for _, s := range []string{"", "yolo", "Default", "bypass"} {
-		if m, err := policy.ParseMode(s); err == nil {
-			t.Errorf("%q is mode %s", s, m)
+		if err := policy.Mode(s).Check(); err == nil {
+			t.Errorf("%q is a mode", s)
 		}
 	}
 	for _, m := range policy.Modes() {
-		if got, err := policy.ParseMode(string(m)); err != nil || got != m {
-			t.Errorf("%s: %s %v", m, got, err)
+		if err := m.Check(); err != nil {
+			t.Errorf("%s: %v", m, err)
 		}
 	}
 }
@@ -79,8 +79,7 @@ func ExampleMode_Evaluate() {
 	// Output: ask allow
 }
 
-func ExampleParseMode() {
-	m, err := policy.ParseMode("acceptEdits")
-	fmt.Println(m, err)
-	// Output: acceptEdits <nil>
+func ExampleMode_Check() {
+	fmt.Println(policy.Mode("acceptEdits").Check())
+	// Output: <nil>
 }

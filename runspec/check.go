@@ -114,7 +114,7 @@ func (s *Spec) checkSession() *Error {
 func (s *Spec) checkPermissions() *Error {
 	p := &s.Permissions
 	if p.Mode != "" {
-		if _, err := policy.ParseMode(p.Mode); err != nil {
+		if err := policy.Mode(p.Mode).Check(); err != nil {
 			return &Error{"permissions.mode", err.Error(), ""}
 		}
 	}

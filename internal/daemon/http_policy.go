@@ -213,7 +213,7 @@ func (a *service) testPolicy(c *call) error {
 	}
 	mode := policy.Mode(q.Mode)
 	if mode != "" {
-		if _, err := policy.ParseMode(q.Mode); err != nil {
+		if err := policy.Mode(q.Mode).Check(); err != nil {
 			return refuse(outcome.Usage, err.Error(), example)
 		}
 	}
@@ -256,8 +256,8 @@ func notOffered() error {
 }
 
 func parseMode(s string) (policy.Mode, error) {
-	mode, err := policy.ParseMode(s)
-	if err != nil {
+	mode := policy.Mode(s)
+	if err := mode.Check(); err != nil {
 		return "", caused(outcome.Usage, "", err)
 	}
 	return mode, nil

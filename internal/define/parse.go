@@ -157,11 +157,11 @@ func (r *reader) fields(front *jsontree.Node) {
 		case "permissionMode":
 			var name string
 			r.text(m, &name)
-			mode, err := policy.ParseMode(name)
-			if err != nil {
+			if err := policy.Mode(name).Check(); err != nil {
 				r.refuse(v.At, "", "permissionMode: %v", err)
+				continue
 			}
-			r.d.Mode = mode
+			r.d.Mode = policy.Mode(name)
 		case "maxTurns":
 			n, err := strconv.Atoi(v.Text)
 			if v.Kind != jsontree.Number || err != nil || n < 1 {

@@ -138,8 +138,8 @@ func (s *said) defaultMode(path string, n jsontree.Node) {
 	if !ok {
 		return
 	}
-	mode, err := policy.ParseMode(text)
-	if err != nil {
+	mode := policy.Mode(text)
+	if err := mode.Check(); err != nil {
 		what, hint, _ := strings.Cut(err.Error(), ", want ")
 		s.fault(n.At, "write "+hint, "%s: %s", path, what)
 		return

@@ -36,7 +36,7 @@ func (f *PermissionFlags) Check() error {
 		return outcome.Invalid("--ask-timeout must not be negative", "")
 	}
 	if f.PermissionMode != "" {
-		if _, err := policy.ParseMode(f.PermissionMode); err != nil {
+		if err := policy.Mode(f.PermissionMode).Check(); err != nil {
 			return outcome.Invalid(err.Error(), "")
 		}
 	}

@@ -31,7 +31,7 @@ func (f *SettingsFlags) Load(p *command.Program, alone bool) (*settings.Settings
 
 func (f *SettingsFlags) options(p *command.Program, alone bool) (*settings.Options, error) {
 	if f.PermissionMode != "" {
-		if _, err := policy.ParseMode(f.PermissionMode); err != nil {
+		if err := policy.Mode(f.PermissionMode).Check(); err != nil {
 			return nil, outcome.Invalid(err.Error(), "")
 		}
 	}

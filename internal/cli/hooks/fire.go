@@ -99,10 +99,8 @@ func (w *hookWatch) fire(ctx context.Context, r *hook.Registry, in hook.Input) f
 
 func newOutcomeDoc(out *hook.Outcome) outcomeDoc {
 	d := outcomeDoc{Input: out.Input, ToolOutput: out.ToolOutput, Notes: out.Notes, Stop: out.Stop != nil}
-	if perm := out.Permission; perm != nil {
-		d.Permission, d.By, d.Reason = perm.Behavior, perm.By, perm.Reason
-		d.Blocked = perm.Behavior == "deny"
-	}
+	d.Permission, d.By, d.Reason = out.Permission, out.PermissionBy, out.PermissionReason
+	d.Blocked = out.Permission == "deny"
 	for _, s := range []*hook.Said{out.Stop, out.Block} {
 		if s != nil {
 			d.Blocked, d.By, d.Reason = true, s.By, s.What

@@ -192,7 +192,7 @@ func (c *checkCall) set(key string, value []byte) error {
 		return errors.New("it is empty")
 	}
 	if *into = text; key == "mode" {
-		_, err = policy.ParseMode(text)
+		err = policy.Mode(text).Check()
 	}
 	return err
 }

@@ -40,8 +40,8 @@ plan or bypassPermissions.`
 }
 
 func (c *modeCmd) Run(ctx context.Context, p *command.Program) error {
-	mode, err := policy.ParseMode(c.Mode)
-	if err != nil {
+	mode := policy.Mode(c.Mode)
+	if err := mode.Check(); err != nil {
 		return outcome.Invalid(err.Error(), "")
 	}
 	return c.OfRun(ctx, p, c.Store, func(s *session.Sessions, m session.Meta) error {

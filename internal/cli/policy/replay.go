@@ -60,7 +60,7 @@ type replayDoc struct {
 
 func (c *replayCmd) Run(ctx context.Context, p *command.Program) error {
 	if c.PermissionMode != "" {
-		if _, err := policy.ParseMode(c.PermissionMode); err != nil {
+		if err := policy.Mode(c.PermissionMode).Check(); err != nil {
 			return outcome.Invalid(err.Error(), "")
 		}
 	}

@@ -235,7 +235,7 @@ func (c *tableCase) check() error {
 		return c.wrong("cwd %q: write the whole path, or one relative to the folder", c.CWD)
 	}
 	if c.Mode != "" {
-		if _, err := policy.ParseMode(c.Mode); err != nil {
+		if err := policy.Mode(c.Mode).Check(); err != nil {
 			return c.wrong("%v", err)
 		}
 	}

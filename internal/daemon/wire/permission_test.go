@@ -19,10 +19,11 @@ import (
 
 // question asks about the effects of a call.
 func question(requests ...policy.Request) approval.Question {
-	return approval.New(requests, policy.Decision{
+	expires := noon.Add(5 * time.Minute)
+	return approval.Question{ID: "perm-uuid-1234", Cwd: "/projects/app", Home: "/home/ann", AskedAt: noon, Expires: &expires}.About(requests, policy.Decision{
 		Use: "c1", Tool: "write_file", Effect: policy.Ask, By: "rules", Reason: "rule Edit asks", Mode: policy.ModeDefault, Agent: "writer",
 		Rule: &policy.Origin{Rule: "Edit", File: "/w/.holdfast/settings.json", Line: 3},
-	}, approval.QuestionOptions{ID: "perm-uuid-1234", Cwd: "/projects/app", Home: "/home/ann", At: noon, Timeout: 5 * time.Minute})
+	})
 }
 
 func permissionFrame(t *testing.T, q approval.Question) (*RequestPermission, []byte) {
@@ -138,8 +139,8 @@ func asksAs(t *testing.T, c corpus.Case) {
 	if given == nil {
 		t.Fatalf("what is asked in %s?", c.Given())
 	}
-	q := approval.New([]policy.Request{{Session: "run_abc123", Agent: given[3], Tool: given[4], Operation: policy.Operation(given[1]), Resource: strings.Trim(given[2], `"}`)}},
-		policy.Decision{Tool: strings.Trim(given[4], `"}`), Effect: policy.Ask}, approval.QuestionOptions{ID: "perm-uuid-1234", At: noon})
+	q := approval.Question{ID: "perm-uuid-1234", AskedAt: noon}.About([]policy.Request{{Session: "run_abc123", Agent: given[3], Tool: given[4], Operation: policy.Operation(given[1]), Resource: strings.Trim(given[2], `"}`)}},
+		policy.Decision{Tool: strings.Trim(given[4], `"}`), Effect: policy.Ask})
 	want := fields(t, c, c.Expect())["message"].(map[string]any)
 	run, _ := want["runId"].(string)
 	s := source(t, record.KindApprovalAsked, q)
