@@ -152,7 +152,7 @@ func usesOf(list ...transcript.ToolUse) []transcript.ToolUse { return list }
 // from there.
 func TestBeforeACompactionAgain(t *testing.T) {
 	s := session.New(memory.New(), nil)
-	o := agent.Options{Sessions: s, Compact: agent.Compact{Items: 4, Steps: []agent.Mutator{agent.KeepRecent(2)}}}
+	o := agent.Options{Sessions: s, Compact: agent.Compact{Items: 4, Steps: []agent.Mutator{agent.Reduction{Step: "keepRecent", Items: 2}}}}
 	a := newAgent(t, play(t, step{text: "one"}, step{text: "two"}, step{text: "three"}), o)
 	for _, text := range []string{"a", "b", "c"} {
 		prompt(t, a, text)

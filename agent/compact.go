@@ -62,7 +62,7 @@ func (c compactor) steps() []Mutator {
 	if len(c.o.Steps) > 0 {
 		return c.o.Steps
 	}
-	return []Mutator{Summarise(c.o.Keep)}
+	return []Mutator{summary{c.o.Keep}}
 }
 
 func (c compactor) Mutate(ctx context.Context, cur Cursor) ([]transcript.Encoded, error) {

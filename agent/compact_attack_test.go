@@ -50,7 +50,7 @@ func TestTooLongForTheModel(t *testing.T) {
 		{"the story does not fit either", []step{tooLong(), tooLong(), {text: "the story"}, {text: "on"}}, agent.Compact{}, event.ReasonCompleted, 1},
 		{"never", []step{tooLong(), tooLong(), tooLong(), tooLong(), tooLong()}, agent.Compact{}, event.ReasonFailed, 0},
 		{"off", []step{tooLong()}, agent.Compact{Off: true}, event.ReasonFailed, 0},
-		{"nothing can be done", []step{tooLong()}, agent.Compact{Steps: []agent.Mutator{agent.DropThinking()}}, event.ReasonFailed, 0},
+		{"nothing can be done", []step{tooLong()}, agent.Compact{Steps: []agent.Mutator{agent.Reduction{Step: "dropThinking"}}}, event.ReasonFailed, 0},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			m := play(t, append([]step{{text: long}, {text: long}}, c.steps...)...)
@@ -115,8 +115,8 @@ func TestACompactionThatDoesNotHelp(t *testing.T) {
 	add(t, hooks, hook.PreCompact, func(hook.Input) { fired++ })
 	round := func(id string) step { return step{uses: []transcript.ToolUse{use(id, "T", "{}")}} }
 	for name, o := range map[string]agent.Compact{
-		"nothing to do": {Items: 3, Steps: []agent.Mutator{agent.DropThinking(), agent.DropFailed()}},
-		"too little":    {Items: 3, Steps: []agent.Mutator{agent.KeepRecent(4)}},
+		"nothing to do": {Items: 3, Steps: []agent.Mutator{agent.Reduction{Step: "dropThinking"}, agent.Reduction{Step: "dropFailed"}}},
+		"too little":    {Items: 3, Steps: []agent.Mutator{agent.Reduction{Step: "keepRecent", Items: 4}}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			fired = 0
@@ -297,12 +297,12 @@ func TestDropThinkingKeepsWhatAProviderWants(t *testing.T) {
 		it.Parts = append([]transcript.Part{transcript.Thinking{Text: "hm " + id, Signature: "s"}}, it.Parts...)
 		return it
 	}
-	got := reduce(t, agent.DropThinking(), list(t, transcript.UserText("a"), thinking("c1"), result("c1", false),
+	got := reduce(t, agent.Reduction{Step: "dropThinking"}, list(t, transcript.UserText("a"), thinking("c1"), result("c1", false),
 		thinking("c2"), result("c2", false), transcript.UserText("and this")))
 	if strings.Contains(string(got[1].JSON), "hm c1") || !strings.Contains(string(got[3].JSON), `"hm c2"`) || !strings.Contains(string(got[3].JSON), `"s"`) {
 		t.Errorf("left %s and %s", got[1].JSON, got[3].JSON)
 	}
-	got = reduce(t, agent.DropFailed(), list(t, transcript.UserText("a"), thinking("c1"), result("c1", true), thinks("so")))
+	got = reduce(t, agent.Reduction{Step: "dropFailed"}, list(t, transcript.UserText("a"), thinking("c1"), result("c1", true), thinks("so")))
 	if !slices.Equal(idsOf(got), []string{"i0", "i3"}) {
 		t.Errorf("an item of nothing but thinking is left: %v", idsOf(got))
 	}

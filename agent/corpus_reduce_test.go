@@ -47,13 +47,13 @@ func strategy(t *testing.T, s string) agent.Mutator {
 		if _, err := fmt.Sscan(count, &n); err != nil {
 			t.Fatal(err)
 		}
-		return agent.KeepRecent(n)
+		return agent.Reduction{Step: "keepRecent", Items: n}
 	}
 	switch s {
 	case "drop failed tool results":
-		return agent.DropFailed()
+		return agent.Reduction{Step: "dropFailed"}
 	case "drop reasoning":
-		return agent.DropThinking()
+		return agent.Reduction{Step: "dropThinking"}
 	}
 	t.Fatalf("what is the strategy %q?", s)
 	return nil
@@ -137,7 +137,7 @@ func TestSummariseLeavesWhatStands(t *testing.T) {
 	big := strings.Repeat("word ", 200)
 	items := list(t, itemTold("system"), itemTold("one "+big), itemTold("assistant"), itemTold("developer"), itemTold("two "+big), itemTold("recent"))
 	var asked string
-	got, err := agent.Summarise(10).Mutate(t.Context(), agent.Cursor{
+	got, err := agent.Reduction{Step: "summarise", Tokens: 10}.Mutate(t.Context(), agent.Cursor{
 		Items: items, NewID: func() string { return "new" },
 		Ask: func(_ context.Context, _ string, items []transcript.Encoded) (transcript.Item, error) {
 			asked = items[0].Text()

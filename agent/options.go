@@ -197,7 +197,7 @@ type Compact struct {
 	Share   float64 // and when more than this share of the context is used; 0: never
 	Items   int     // and when there are more items than this; 0: never
 	Keep    int     // tokens of the newest items that a summary leaves; default a fifth of Context, at most half of what there is
-	// Steps make it smaller, one after the other; default [Summarise](Keep).
+	// Steps make it smaller, one after the other; default a [Reduction] that summarises and leaves Keep.
 	Steps []Mutator
 }
 

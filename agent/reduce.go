@@ -2,14 +2,59 @@ package agent
 
 import (
 	"context"
+	"fmt"
 	"slices"
 
 	"github.com/holdfast-dev/holdfast/audit/secret"
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// The steps that a compaction can be made of, see [Compact].Steps. Each is a [Mutator]
-// and can be one by itself.
+// Reduction is a step that a compaction can be made of, see [Compact].Steps, and a [Mutator]
+// by itself. Its names are those of settings (docs/compaction.md):
+//
+//	dropThinking  takes the model's thinking out of answers before the last prompt
+//	dropFailed    takes out tool uses that failed, with their results, once the model has seen them
+//	keepRecent    keeps the newest items, the last prompt, and what is no part of the conversation
+//	redact        masks secrets in items that were written down without a mask; what was there
+//	              before stays in the log: [session.Sessions.Redact] erases it
+//	summarise     has the model tell the older items in a few words; the prompt of the turn stays
+type Reduction struct {
+	Step   string
+	Items  int            // that keepRecent keeps
+	Tokens int            // of the newest items that summarise leaves; default a fifth of the context
+	Mask   *secret.Masker // of redact
+}
+
+func (r Reduction) mutator() Mutator {
+	switch r.Step {
+	case "dropThinking":
+		return dropThinking()
+	case "dropFailed":
+		return dropFailed()
+	case "keepRecent":
+		return keepRecent(r.Items)
+	case "redact":
+		return redact(r.Mask)
+	case "summarise":
+		return summary{r.Tokens}
+	}
+	return step{name: r.Step, do: func(context.Context, Cursor) ([]transcript.Encoded, error) {
+		return nil, fmt.Errorf("unknown step %q of a compaction", r.Step)
+	}}
+}
+
+// Name is what the step is called in events and records.
+func (r Reduction) Name() string { return r.mutator().Name() }
+
+// Mutate takes the step.
+func (r Reduction) Mutate(ctx context.Context, c Cursor) ([]transcript.Encoded, error) {
+	return r.mutator().Mutate(ctx, c)
+}
+
+func (r Reduction) mayDo(c Cursor) bool {
+	d, knows := r.mutator().(mayDo)
+	return !knows || d.mayDo(c)
+}
 
 // step is a mutator made of a function.
 type step struct {
@@ -36,9 +81,9 @@ func lastPrompt(items []transcript.Encoded) int {
 	return -1
 }
 
-// DropThinking takes the model's thinking out of answers before the last prompt. Those
+// dropThinking takes the model's thinking out of answers before the last prompt. Those
 // after it a provider wants to see again, and that of the calls that it answers next.
-func DropThinking() Mutator {
+func dropThinking() Mutator {
 	return step{name: "drop thinking", do: func(_ context.Context, c Cursor) ([]transcript.Encoded, error) {
 		stays := min(lastPrompt(c.Items), lastAnswer(c.Items))
 		return edit(c.Items, func(i int, it *transcript.Item) bool {
@@ -65,9 +110,9 @@ func lastAnswer(items []transcript.Encoded) int {
 	return len(items)
 }
 
-// DropFailed takes out tool uses that failed, with their results, once the model has
+// dropFailed takes out tool uses that failed, with their results, once the model has
 // seen them.
-func DropFailed() Mutator {
+func dropFailed() Mutator {
 	return step{name: "drop failed results", do: func(_ context.Context, c Cursor) ([]transcript.Encoded, error) {
 		failed, err := failures(c.Items)
 		if err != nil || len(failed) == 0 {
@@ -118,10 +163,10 @@ func stands(e transcript.Encoded) bool {
 	return e.Role() == transcript.RoleSystem || e.Role() == transcript.RoleDeveloper
 }
 
-// KeepRecent keeps the newest items, those that a tool pair needs to be whole, the last
+// keepRecent keeps the newest items, those that a tool pair needs to be whole, the last
 // prompt, and what is no part of the conversation: system, developer and context items, such
 // as a summary. The last do not count.
-func KeepRecent(items int) Mutator {
+func keepRecent(items int) Mutator {
 	return step{name: "keep recent", do: func(_ context.Context, c Cursor) ([]transcript.Encoded, error) {
 		if kept := recent(c.Items, items); len(kept) < len(c.Items) {
 			return kept, nil
@@ -130,7 +175,7 @@ func KeepRecent(items int) Mutator {
 	}, may: func(c Cursor) bool { return len(recent(c.Items, items)) < len(c.Items) }}
 }
 
-// recent is what of a list KeepRecent leaves.
+// recent is what of a list keepRecent leaves.
 func recent(list []transcript.Encoded, items int) []transcript.Encoded {
 	aside := func(e transcript.Encoded) bool { return stands(e) || e.Role() == transcript.RoleContext }
 	from := len(list)
@@ -152,14 +197,9 @@ func recent(list []transcript.Encoded, items int) []transcript.Encoded {
 	return kept
 }
 
-// Summarise has the model tell the older items in a few words, in whole tool pairs, and
-// keeps the newest as they are: so many tokens of them, by default a fifth of the
-// context. The prompt of the turn that runs stays.
-func Summarise(keep int) Mutator { return summary{keep} }
-
-// Redact masks secrets in items that were written down without a mask. What was there
+// redact masks secrets in items that were written down without a mask. What was there
 // before stays in the log: session.Sessions.Redact erases it.
-func Redact(m *secret.Masker) Mutator {
+func redact(m *secret.Masker) Mutator {
 	return step{name: "redaction", do: func(_ context.Context, c Cursor) ([]transcript.Encoded, error) {
 		out := slices.Clone(c.Items)
 		for i, e := range out {

@@ -85,12 +85,12 @@ func idsOf(items []transcript.Encoded) (ids []string) {
 }
 
 func TestDropFailed(t *testing.T) {
-	half := reduce(t, agent.DropFailed(), list(t, asks("c1", "c2"), result("c1", true), result("c2", false), transcript.UserText("more")))
+	half := reduce(t, agent.Reduction{Step: "dropFailed"}, list(t, asks("c1", "c2"), result("c1", true), result("c2", false), transcript.UserText("more")))
 	if !slices.Equal(idsOf(half), []string{"i0", "i2", "i3"}) || len(half[0].Uses()) != 1 {
 		t.Errorf("left %v", idsOf(half))
 	}
 	news := list(t, transcript.UserText("go"), asks("c1"), result("c1", true))
-	if got := reduce(t, agent.DropFailed(), news); len(got) != 3 {
+	if got := reduce(t, agent.Reduction{Step: "dropFailed"}, news); len(got) != 3 {
 		t.Errorf("a failure that the model has not seen is gone: %v", idsOf(got))
 	}
 }
@@ -106,7 +106,7 @@ func testStepsInTheirOrder(t *testing.T) {
 	}
 	m := play(t, step{text: "one"}, step{text: "two"})
 	a := newAgent(t, m, agent.Options{Sessions: sessions, Compact: agent.Compact{
-		Items: 2, Steps: []agent.Mutator{note(agent.DropThinking()), note(agent.KeepRecent(2))},
+		Items: 2, Steps: []agent.Mutator{note(agent.Reduction{Step: "dropThinking"}), note(agent.Reduction{Step: "keepRecent", Items: 2})},
 	}})
 	prompt(t, a, "a")
 	prompt(t, a, "b")
@@ -137,7 +137,7 @@ func testACancelledCompactionChangesNothing(t *testing.T) {
 		return c.Items[len(c.Items)-1:], nil
 	}}
 	a = newAgent(t, play(t, step{text: "one"}), agent.Options{
-		Sessions: sessions, Compact: agent.Compact{Items: 2, Steps: []agent.Mutator{stops, agent.KeepRecent(1)}},
+		Sessions: sessions, Compact: agent.Compact{Items: 2, Steps: []agent.Mutator{stops, agent.Reduction{Step: "keepRecent", Items: 1}}},
 	})
 	prompt(t, a, "a")
 	if res := prompt(t, a, "b"); res.Reason != event.ReasonInterrupted {
@@ -150,7 +150,7 @@ func testACancelledCompactionChangesNothing(t *testing.T) {
 
 func testAFailedCompactionChangesNothing(t *testing.T) {
 	for name, steps := range map[string][]agent.Mutator{
-		"a step fails":       {agent.KeepRecent(1), mutator{"fails", func(context.Context, agent.Cursor) ([]transcript.Encoded, error) { return nil, errors.New("no") }}},
+		"a step fails":       {agent.Reduction{Step: "keepRecent", Items: 1}, mutator{"fails", func(context.Context, agent.Cursor) ([]transcript.Encoded, error) { return nil, errors.New("no") }}},
 		"the prompt is gone": {mutator{"drops", func(_ context.Context, c agent.Cursor) ([]transcript.Encoded, error) { return c.Items[:1], nil }}},
 		"a pair is split": {mutator{"splits", func(_ context.Context, c agent.Cursor) ([]transcript.Encoded, error) {
 			return slices.DeleteFunc(slices.Clone(c.Items), func(e transcript.Encoded) bool { return e.Role() == transcript.RoleTool }), nil
@@ -170,7 +170,7 @@ func testAFailedCompactionChangesNothing(t *testing.T) {
 }
 
 func TestDropThinking(t *testing.T) {
-	got := reduce(t, agent.DropThinking(), list(t, transcript.UserText("a"), thinks("hm"),
+	got := reduce(t, agent.Reduction{Step: "dropThinking"}, list(t, transcript.UserText("a"), thinks("hm"),
 		transcript.Item{Role: transcript.RoleAssistant, Parts: []transcript.Part{transcript.Thinking{Text: "only"}}},
 		transcript.UserText("b"), thinks("now")))
 	if !slices.Equal(idsOf(got), []string{"i0", "i1", "i3", "i4"}) {
@@ -187,7 +187,7 @@ func TestRedactAsAMutator(t *testing.T) {
 		t.Fatal(err)
 	}
 	key := "ghp_" + "AbCdEfGhIjKlMnOpQrStUvWxYz0123456789"
-	got := reduce(t, agent.Redact(m), list(t, transcript.UserText("it is "+key), transcript.UserText("plain")))
+	got := reduce(t, agent.Reduction{Step: "redact", Mask: m}, list(t, transcript.UserText("it is "+key), transcript.UserText("plain")))
 	if strings.Contains(string(got[0].JSON), key) || got[0].ID() != "i0" || got[1].Text() != "plain" {
 		t.Errorf("left %s and %s", got[0].JSON, got[1].JSON)
 	}
@@ -221,7 +221,7 @@ func TestNoStepBreaksATranscript(t *testing.T) {
 			return transcript.Item{Role: transcript.RoleAssistant, Parts: []transcript.Part{transcript.Text{Text: "told"}}}, nil
 		}}
 		for _, m := range []agent.Mutator{
-			agent.DropThinking(), agent.DropFailed(), agent.KeepRecent(rapid.IntRange(-1, 25).Draw(r, "keep")), agent.Summarise(rapid.IntRange(1, 200).Draw(r, "tokens")),
+			agent.Reduction{Step: "dropThinking"}, agent.Reduction{Step: "dropFailed"}, agent.Reduction{Step: "keepRecent", Items: rapid.IntRange(-1, 25).Draw(r, "keep")}, agent.Reduction{Step: "summarise", Tokens: rapid.IntRange(1, 200).Draw(r, "tokens")},
 		} {
 			got, err := m.Mutate(t.Context(), cur)
 			if err != nil && strings.Contains(err.Error(), "is not shorter") {

@@ -42,7 +42,7 @@ func TestAnIDIsUniqueInItsLog(t *testing.T) {
 		}
 		return list
 	}
-	compact := agent.Compact{Items: 3, Steps: []agent.Mutator{agent.KeepRecent(1)}}
+	compact := agent.Compact{Items: 3, Steps: []agent.Mutator{agent.Reduction{Step: "keepRecent", Items: 1}}}
 	for _, c := range []struct {
 		name string
 		run  func(t *testing.T, open func(m *fake, ro session.RestoreOptions) *agent.Agent)

@@ -95,25 +95,17 @@ func yes(text string) (bool, error) {
 // compactSteps makes the steps that settings name; nil is the agent's own.
 func compactSteps(s *settings.Settings) (list []agent.Mutator, err error) {
 	for _, step := range s.Compaction.Steps.Value {
-		switch step.Name {
-		case "dropThinking":
-			list = append(list, agent.DropThinking())
-		case "dropFailed":
-			list = append(list, agent.DropFailed())
-		case "keepRecent":
-			list = append(list, agent.KeepRecent(step.Items))
-		case "summarise":
-			list = append(list, agent.Summarise(s.Compaction.Keep.Value))
-		case "redact":
-			m, err := s.Masker()
-			if err == nil && m == nil { // masking is off where things are written down
-				m, err = secret.New(nil)
+		r := agent.Reduction{Step: step.Name, Items: step.Items, Tokens: s.Compaction.Keep.Value}
+		if step.Name == "redact" {
+			r.Mask, err = s.Masker()
+			if err == nil && r.Mask == nil { // masking is off where things are written down
+				r.Mask, err = secret.New(nil)
 			}
 			if err != nil {
 				return nil, err
 			}
-			list = append(list, agent.Redact(m))
 		}
+		list = append(list, r)
 	}
 	return list, nil
 }
