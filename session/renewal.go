@@ -146,7 +146,7 @@ func (s *Sessions) Own(l *Lease) bool { return l != nil && l.Holder.ID == s.opt.
 // holds is Held that does not ask whether the lease has expired: whoever has it may renew
 // it yet.
 func (s *Sessions) holds(ctx context.Context, id string) (*Lease, error) {
-	r, ok := As[LeaseReader](s.store)
+	r, ok := As[Leaser](s.store)
 	if !ok {
 		return nil, nil
 	}
@@ -381,7 +381,7 @@ func (l *Log) renew(ctx context.Context) error {
 
 // look finds out whether the session was taken over. A failure says nothing.
 func (l *Log) look(ctx context.Context) {
-	r, ok := As[LeaseReader](l.s.store)
+	r, ok := As[Leaser](l.s.store)
 	if !ok {
 		return
 	}
@@ -411,7 +411,7 @@ func (l *Log) awaitFormer(ctx context.Context) error {
 	l.lost.Lock()
 	former := l.lease.Former
 	l.lost.Unlock()
-	r, ok := As[LeaseReader](l.s.store)
+	r, ok := As[Leaser](l.s.store)
 	if former == nil || !ok {
 		return nil
 	}

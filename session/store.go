@@ -7,7 +7,7 @@ import (
 
 // Store keeps logs. It is what a backend implements; everything else in this
 // package is built on these three methods and the optional interfaces [Leaser],
-// [LeaseReader], [Deleter], [Rebuilder], [Recoverer] and io.Closer. Package sessiontest checks
+// [Deleter], [Rebuilder], [Recoverer] and io.Closer. Package sessiontest checks
 // a store against this contract.
 //
 // All methods may be called concurrently. A store never changes what it was
@@ -97,12 +97,9 @@ type Leaser interface {
 	// Release ends the lease. Releasing one that has passed does nothing, but for the
 	// Former of the lease that came after: it is gone then.
 	Release(ctx context.Context, id string, l Lease) error
-}
-
-// LeaseReader is a [Leaser] that can tell who holds a session and change nothing.
-type LeaseReader interface {
 	// Held returns the lease of id as it is stored, whether or not it has expired; nil
-	// when there is none or it was released. The session need not exist.
+	// when there is none or it was released. It changes nothing, and the session need not
+	// exist.
 	Held(ctx context.Context, id string) (*Lease, error)
 }
 

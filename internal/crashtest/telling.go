@@ -46,6 +46,14 @@ func (t telling) Release(ctx context.Context, id string, l session.Lease) error 
 	return leaser.Release(ctx, id, l)
 }
 
+func (t telling) Held(ctx context.Context, id string) (*session.Lease, error) {
+	leaser, ok := session.As[session.Leaser](t.Store)
+	if !ok {
+		return nil, session.ErrUnsupported
+	}
+	return leaser.Held(ctx, id)
+}
+
 func (t telling) Erase(ctx context.Context, id string, epoch int64, seqs []int64) error {
 	eraser, ok := session.As[session.Eraser](t.Store)
 	if !ok {

@@ -115,7 +115,7 @@ func TestWritesUnderTheHostsLease(t *testing.T) {
 	if err := l.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if held, err := b.sessions.Store().(session.LeaseReader).Held(t.Context(), "s"); err != nil || held == nil {
+	if held, err := b.sessions.Store().(session.Leaser).Held(t.Context(), "s"); err != nil || held == nil {
 		t.Errorf("what was closed inside the host holds no more: %+v %v", held, err)
 	}
 	again := b.open() // it is the host's to give, as often as it is asked

@@ -35,12 +35,11 @@ type Client struct {
 }
 
 var (
-	_ session.Store       = (*Client)(nil)
-	_ session.Leaser      = (*Client)(nil)
-	_ session.LeaseReader = (*Client)(nil)
-	_ session.Watcher     = (*Client)(nil)
-	_ session.Recoverer   = (*Client)(nil)
-	_ io.Closer           = (*Client)(nil)
+	_ session.Store     = (*Client)(nil)
+	_ session.Leaser    = (*Client)(nil)
+	_ session.Watcher   = (*Client)(nil)
+	_ session.Recoverer = (*Client)(nil)
+	_ io.Closer         = (*Client)(nil)
 )
 
 // Dial speaks with a [Server] over rw, which Close closes. It does not wait for it.

@@ -206,7 +206,7 @@ func (s *Server) release(ctx context.Context, r *request) error {
 }
 
 func (s *Server) held(ctx context.Context, r *request) (*session.Lease, error) {
-	reader, ok := session.As[session.LeaseReader](s.sessions.Store())
+	reader, ok := session.As[session.Leaser](s.sessions.Store())
 	if !ok {
 		return nil, &session.Error{Op: "held", Session: r.Session, Err: session.ErrUnsupported}
 	}

@@ -121,7 +121,7 @@ func (c *Client) Release(ctx context.Context, id string, l session.Lease) error 
 	return err
 }
 
-// Held implements [session.LeaseReader].
+// Held implements [session.Leaser].
 func (c *Client) Held(ctx context.Context, id string) (*session.Lease, error) {
 	a, err := c.ask(ctx, &request{Op: opHeld, Session: id}, nil)
 	return a.Lease, err

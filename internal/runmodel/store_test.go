@@ -112,6 +112,11 @@ func (m *mortal) Renew(ctx context.Context, id string, l session.Lease) error {
 	return leaser.Renew(ctx, id, l)
 }
 
+func (m *mortal) Held(ctx context.Context, id string) (*session.Lease, error) {
+	leaser, _ := session.As[session.Leaser](m.Store)
+	return leaser.Held(ctx, id)
+}
+
 func (m *mortal) Release(ctx context.Context, id string, l session.Lease) error {
 	if err := m.alive(); err != nil {
 		return err

@@ -77,7 +77,7 @@ func (s *Store) openLease(dir *os.Root, id string) (*os.File, right, error) {
 	return f, r, nil
 }
 
-// Held implements [session.LeaseReader]. It takes no lock: the file is replaced whole.
+// Held implements [session.Leaser]. It takes no lock: the file is replaced whole.
 func (s *Store) Held(ctx context.Context, id string) (*session.Lease, error) {
 	if err := s.ready(ctx, "read lease", id); err != nil {
 		return nil, err

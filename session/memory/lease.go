@@ -76,7 +76,7 @@ func (s *Store) Release(ctx context.Context, id string, h session.Lease) error {
 	return nil
 }
 
-// Held implements [session.LeaseReader].
+// Held implements [session.Leaser].
 func (s *Store) Held(ctx context.Context, id string) (*session.Lease, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err

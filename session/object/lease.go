@@ -86,7 +86,7 @@ func (s *Store) Release(ctx context.Context, id string, l session.Lease) error {
 	})
 }
 
-// Held implements [session.LeaseReader].
+// Held implements [session.Leaser].
 func (s *Store) Held(ctx context.Context, id string) (held *session.Lease, err error) {
 	err = s.with(ctx, "held", id, func(h *handle) error {
 		if err := h.sync(ctx); err != nil {

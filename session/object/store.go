@@ -15,13 +15,12 @@ import (
 )
 
 var (
-	_ session.Store       = (*Store)(nil)
-	_ session.Leaser      = (*Store)(nil)
-	_ session.LeaseReader = (*Store)(nil)
-	_ session.Deleter     = (*Store)(nil)
-	_ session.Eraser      = (*Store)(nil)
-	_ session.Rebuilder   = (*Store)(nil)
-	_ session.Watcher     = (*Store)(nil)
+	_ session.Store     = (*Store)(nil)
+	_ session.Leaser    = (*Store)(nil)
+	_ session.Deleter   = (*Store)(nil)
+	_ session.Eraser    = (*Store)(nil)
+	_ session.Rebuilder = (*Store)(nil)
+	_ session.Watcher   = (*Store)(nil)
 )
 
 // Options adjust a [Store]. The zero value suits most.

@@ -64,7 +64,7 @@ func (s *Store) Release(ctx context.Context, id string, l session.Lease) error {
 	return err
 }
 
-// Held implements [session.LeaseReader].
+// Held implements [session.Leaser].
 func (s *Store) Held(ctx context.Context, id string) (*session.Lease, error) {
 	out, err := s.run(ctx, "read lease", id, heldScript)
 	if err != nil || out.word(1) == "" {

@@ -38,13 +38,12 @@ type Store struct {
 }
 
 var (
-	_ session.Store       = (*Store)(nil)
-	_ session.Leaser      = (*Store)(nil)
-	_ session.LeaseReader = (*Store)(nil)
-	_ session.Deleter     = (*Store)(nil)
-	_ session.Eraser      = (*Store)(nil)
-	_ session.Rebuilder   = (*Store)(nil)
-	_ session.Watcher     = (*Store)(nil)
+	_ session.Store     = (*Store)(nil)
+	_ session.Leaser    = (*Store)(nil)
+	_ session.Deleter   = (*Store)(nil)
+	_ session.Eraser    = (*Store)(nil)
+	_ session.Rebuilder = (*Store)(nil)
+	_ session.Watcher   = (*Store)(nil)
 )
 
 // Open opens the store that a URL names and begins it when nothing is there:

@@ -14,7 +14,7 @@
 //
 // Each subtest is named after one sentence of the contract and opens stores of
 // its own, so it can be run alone with -run. The optional interfaces
-// [session.Leaser], [session.LeaseReader], [session.Deleter], [session.Eraser],
+// [session.Leaser], [session.Deleter], [session.Eraser],
 // [session.Rebuilder], [session.Watcher] and [session.Searcher] are
 // checked when [session.As] finds them. With -short the long logs are shorter; nothing is
 // left out. docs/your-store.md tells what is easily missed, and journal_test.go is a

@@ -58,15 +58,11 @@ func testLeaseSteal(e *env) {
 
 func testLeaseHeld(e *env) {
 	l := e.leaser()
-	r, ok := session.As[session.LeaseReader](e.store)
-	if !ok {
-		e.Skip("the store is no session.LeaseReader; a store that is runs this by itself")
-	}
-	readers := []session.LeaseReader{r}
+	readers := []session.Leaser{l}
 	if e.caps.Reopen != nil {
-		second, ok := session.As[session.LeaseReader](e.caps.Reopen(e, e.store))
+		second, ok := session.As[session.Leaser](e.caps.Reopen(e, e.store))
 		if !ok {
-			e.Fatal("the second client is no session.LeaseReader")
+			e.Fatal("the second client is no session.Leaser")
 		}
 		readers = append(readers, second)
 	}
@@ -224,13 +220,9 @@ func testLeaseRace(e *env) {
 // not at all. The times in it decide nothing.
 func testLeaseLeft(e *env) {
 	l := e.leaser()
-	r, ok := session.As[session.LeaseReader](e.store)
-	if !ok {
-		e.Skip("the store is no session.LeaseReader; a store that is runs this by itself")
-	}
 	left := func(what string) *time.Duration {
 		e.Helper()
-		held, err := r.Held(e.ctx(), "s")
+		held, err := l.Held(e.ctx(), "s")
 		if err != nil || held == nil {
 			e.Fatalf("%s: %+v %v", what, held, err)
 		}
@@ -275,13 +267,9 @@ func testLeaseLeft(e *env) {
 // testLeaseFormer has whoever lost a lease give it back: the one who has it now is told.
 func testLeaseFormer(e *env) {
 	l := e.leaser()
-	r, ok := session.As[session.LeaseReader](e.store)
-	if !ok {
-		e.Skip("the store is no session.LeaseReader; a store that is runs this by itself")
-	}
 	former := func(what string, want int64) {
 		e.Helper()
-		held, err := r.Held(e.ctx(), "s")
+		held, err := l.Held(e.ctx(), "s")
 		if err != nil || held == nil {
 			e.Fatalf("%s: %+v %v", what, held, err)
 		}

@@ -40,13 +40,12 @@ type Store struct {
 type tables = rows.Tables
 
 var (
-	_ session.Store       = (*Store)(nil)
-	_ session.Leaser      = (*Store)(nil)
-	_ session.LeaseReader = (*Store)(nil)
-	_ session.Deleter     = (*Store)(nil)
-	_ session.Eraser      = (*Store)(nil)
-	_ session.Rebuilder   = (*Store)(nil)
-	_ session.Watcher     = (*Store)(nil)
+	_ session.Store     = (*Store)(nil)
+	_ session.Leaser    = (*Store)(nil)
+	_ session.Deleter   = (*Store)(nil)
+	_ session.Eraser    = (*Store)(nil)
+	_ session.Rebuilder = (*Store)(nil)
+	_ session.Watcher   = (*Store)(nil)
 )
 
 // Open opens the store in the file at path and creates it, and the folders

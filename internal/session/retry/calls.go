@@ -219,9 +219,9 @@ func (s *Store) Release(ctx context.Context, id string, l session.Lease) error {
 	})
 }
 
-// Held implements [session.LeaseReader].
+// Held implements [session.Leaser].
 func (s *Store) Held(ctx context.Context, id string) (held *session.Lease, err error) {
-	reader, ok := session.As[session.LeaseReader](s.inner)
+	reader, ok := session.As[session.Leaser](s.inner)
 	if !ok {
 		return nil, unsupported("read lease", id)
 	}

@@ -49,11 +49,10 @@ type Store struct {
 }
 
 var (
-	_ session.Store       = (*Store)(nil)
-	_ session.Leaser      = (*Store)(nil)
-	_ session.LeaseReader = (*Store)(nil)
-	_ session.Watcher     = (*Store)(nil)
-	_ session.Checker     = (*Store)(nil)
+	_ session.Store   = (*Store)(nil)
+	_ session.Leaser  = (*Store)(nil)
+	_ session.Watcher = (*Store)(nil)
+	_ session.Checker = (*Store)(nil)
 )
 
 // New returns a store around inner. Closing it closes inner.

@@ -156,7 +156,7 @@ func (t *Tables) forgetFormer(tx Tx, id string, epoch int64) error {
 	return err
 }
 
-// Held implements [session.LeaseReader].
+// Held implements [session.Leaser].
 func (t *Tables) Held(ctx context.Context, id string) (*session.Lease, error) {
 	var held *session.Lease
 	err := t.db.Read(ctx, "read lease", id, func(tx Tx) (err error) {
