@@ -59,7 +59,7 @@ func (l *Log) Meta() Meta {
 	return l.meta
 }
 
-// LogHead is the seq of the last record.
+// Head is the seq of the last record.
 func (l *Log) Head() int64 {
 	l.view.RLock()
 	defer l.view.RUnlock()
