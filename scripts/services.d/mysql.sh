@@ -49,7 +49,8 @@ SQL
   chmod 755 "$1"
   chmod 644 "$1/init.sql"
   [ "$(id -u)" -ne 0 ] || chown -R mysql "$1"
+  # Root's TMPDIR may be closed to the user mysql.
   # shellcheck disable=SC2046
-  mariadb-install-db --no-defaults --datadir="$1/data" --skip-test-db --auth-root-authentication-method=normal \
-    $(mysql_user) >"$1/install.log" 2>&1 || fail "mysql: $(tail -n 3 "$1/install.log")"
+  TMPDIR=$1 mariadb-install-db --no-defaults --datadir="$1/data" --skip-test-db --auth-root-authentication-method=normal \
+    $(mysql_user) >"$1/install.log" 2>&1 || fail "mysql: $(grep -m 3 ERROR "$1/install.log" || tail -n 3 "$1/install.log")"
 }
