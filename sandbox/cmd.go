@@ -249,11 +249,11 @@ func (c *Cmd) Wait() error {
 		err, stopped, copied error
 		wall                 bool
 	)
-	for n := 1; ; n++ {
+	for began, tries := time.Now(), 1; ; tries++ {
 		state, err = c.process.Wait()
 		stopped, wall = c.watch.stop()
 		copied = c.streams.wait(c.WaitDelay)
-		if n == attempts || !gone(err) || stopped != nil || wall || c.startAgain() != nil {
+		if !gone(err) || stopped != nil || wall || !again(tries, began) || c.startAgain() != nil {
 			break
 		}
 	}

@@ -27,9 +27,21 @@ import (
 // protected is looked at for each command.
 const fresh = 2 * time.Second
 
-// attempts is how often a command is started when what is protected goes away
-// meanwhile: somebody outside, a git that removes a worktree, may do that any time.
-const attempts = 8
+// When what is protected goes away meanwhile, as when a git outside removes a worktree, a
+// command is started so many times, and for so long.
+const (
+	attempts = 8
+	patience = 300 * time.Millisecond
+)
+
+// again says whether to try once more, and lets what is under way outside end first.
+func again(tries int, began time.Time) bool {
+	if tries >= attempts && time.Since(began) > patience {
+		return false
+	}
+	time.Sleep(time.Duration(min(tries, 5)) * time.Millisecond)
+	return true
+}
 
 // Sandbox runs commands that the kernel holds to settings. It is safe for
 // concurrent use.
@@ -120,12 +132,12 @@ func (s *Sandbox) refresh() error {
 
 // renew makes a plan of how things are now, and a jail when it differs.
 func (s *Sandbox) renew() (err error) {
-	for range attempts {
-		if err = s.renewOnce(); !errors.Is(err, fs.ErrNotExist) {
-			break
+	began := time.Now()
+	for tries := 1; ; tries++ {
+		if err = s.renewOnce(); !errors.Is(err, fs.ErrNotExist) || !again(tries, began) {
+			return err
 		}
 	}
-	return err
 }
 
 func (s *Sandbox) renewOnce() error {
@@ -172,13 +184,13 @@ func gone(err error) bool {
 // start starts a command under the settings as they apply now. done is called with
 // the process when it has ended.
 func (s *Sandbox) start(a *kernel.Attr) (p *kernel.Process, err error) {
-	for range attempts {
-		if p, err = s.startOnce(a); !gone(err) {
-			break
+	began := time.Now()
+	for tries := 1; ; tries++ {
+		if p, err = s.startOnce(a); !gone(err) || !again(tries, began) {
+			return p, err
 		}
 		s.stale()
 	}
-	return p, err
 }
 
 // stale has the next command look at everything anew.
