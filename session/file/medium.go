@@ -116,12 +116,13 @@ func (m medium) open(r *os.Root, name string, flag int) (*os.File, error) {
 		return nil, err
 	}
 	after, err := f.Stat()
-	if err == nil && !os.SameFile(before, after) {
-		err = &foreignError{name, after.Mode()}
-	}
 	if err != nil {
 		f.Close()
 		return nil, err
+	}
+	if !os.SameFile(before, after) { // somebody has replaced it meanwhile
+		f.Close()
+		return m.open(r, name, flag)
 	}
 	if mode := after.Mode().Perm(); mode&0o077 != 0 {
 		_ = f.Chmod(mode &^ 0o077) // a medium without modes, or of somebody else: it stays readable

@@ -18,6 +18,43 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
+// A file that somebody replaces all the time is opened, and is no stranger's: it is the old one
+// or the new one.
+func TestOpenWhileItIsReplaced(t *testing.T) {
+	dir := t.TempDir()
+	r, err := os.OpenRoot(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	var m medium
+	if err := m.replace(r, "f", []byte("1"), false); err != nil {
+		t.Fatal(err)
+	}
+	over, done := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(done)
+		for {
+			select {
+			case <-over:
+				return
+			default:
+				_ = m.replace(r, "f", []byte("1"), false)
+			}
+		}
+	}()
+	for range 3000 {
+		f, err := m.open(r, "f", os.O_RDONLY)
+		if err != nil {
+			t.Error(err)
+			break
+		}
+		f.Close()
+	}
+	close(over)
+	<-done
+}
+
 func TestModes(t *testing.T) {
 	old := syscall.Umask(0)
 	defer syscall.Umask(old)
