@@ -253,7 +253,7 @@ func (c *Cmd) Wait() error {
 		state, err = c.process.Wait()
 		stopped, wall = c.watch.stop()
 		copied = c.streams.wait(c.WaitDelay)
-		if !gone(err) || stopped != nil || wall || !again(tries, began) || c.startAgain() != nil {
+		if !gone(err) || stopped != nil || wall || !tryAgain(tries, began) || c.startAgain() != nil {
 			break
 		}
 	}

@@ -34,8 +34,8 @@ const (
 	patience = 300 * time.Millisecond
 )
 
-// again says whether to try once more, and lets what is under way outside end first.
-func again(tries int, began time.Time) bool {
+// tryAgain says whether to try once more, and lets what is under way outside end first.
+func tryAgain(tries int, began time.Time) bool {
 	if tries >= attempts && time.Since(began) > patience {
 		return false
 	}
@@ -134,7 +134,7 @@ func (s *Sandbox) refresh() error {
 func (s *Sandbox) renew() (err error) {
 	began := time.Now()
 	for tries := 1; ; tries++ {
-		if err = s.renewOnce(); !errors.Is(err, fs.ErrNotExist) || !again(tries, began) {
+		if err = s.renewOnce(); !errors.Is(err, fs.ErrNotExist) || !tryAgain(tries, began) {
 			return err
 		}
 	}
@@ -186,7 +186,7 @@ func gone(err error) bool {
 func (s *Sandbox) start(a *kernel.Attr) (p *kernel.Process, err error) {
 	began := time.Now()
 	for tries := 1; ; tries++ {
-		if p, err = s.startOnce(a); !gone(err) || !again(tries, began) {
+		if p, err = s.startOnce(a); !gone(err) || !tryAgain(tries, began) {
 			return p, err
 		}
 		s.stale()
