@@ -34,6 +34,7 @@ var floors = map[string]int{
 	"internal/history":                     0, // items of a transcript repaired, and as text
 	"internal/jsonlines":                   0,
 	"internal/jsontree":                    0,
+	"internal/layernames":                  0, // the layers of settings
 	"internal/lazyregexp":                  0,
 	"internal/missing":                     0, // for tests
 	"internal/otelwire":                    0, // with OpenTelemetry's SDK
@@ -91,6 +92,7 @@ var floors = map[string]int{
 	"runspec":                       2, // what a run is, as data
 	"internal/session/convert":      2,
 	"internal/session/heads":        2,
+	"internal/session/prune":        2, // old sessions
 	"internal/session/rows":         2,
 	"internal/session/searchtext":   2,
 	"tool":                          2,

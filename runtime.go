@@ -158,10 +158,7 @@ func (rt *Runtime) Attach(ctx context.Context, name string) (*Run, error) {
 // Approvals are the questions that wait for an answer, oldest first: of a run, by the id of
 // its session, and with "" of all runs.
 func (rt *Runtime) Approvals(ctx context.Context, id string) ([]approval.Question, error) {
-	if id == "" {
-		return approval.Pending(ctx, rt.Sessions(), "")
-	}
-	return approval.PendingOf(ctx, rt.Sessions(), id)
+	return runlog.Pending(ctx, rt.Sessions(), id)
 }
 
 // Policy is what was decided in a run, beside what settings say.

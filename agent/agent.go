@@ -220,12 +220,12 @@ func (a *Agent) run(ctx context.Context, emit func(event.Event), input []transcr
 		if err != nil {
 			return nil, err
 		}
-		switch step.Kind {
-		case StepFinished:
+		switch {
+		case step.Result != nil:
 			return step.Result, nil
-		case StepAwaitingInput:
+		case step.AwaitingInput:
 			return nil, ErrNothingToDo
-		case StepNeedsApproval:
+		case len(step.Questions) > 0:
 			if err := l.consult(ctx, step.Questions[0]); err != nil {
 				return nil, errors.Join(err, l.halt(ctx))
 			}
@@ -424,7 +424,7 @@ func (a *Agent) ownSnapshot() Snapshot {
 	if a.snapshot == nil {
 		items := make([]transcript.Encoded, 0, len(a.opt.Transcript))
 		for _, it := range a.opt.Transcript {
-			if e, err := transcript.Encode(it); err == nil {
+			if e, err := it.Encode(); err == nil {
 				items = append(items, e)
 			}
 		}

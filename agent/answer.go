@@ -176,7 +176,7 @@ func (l *loop) review(ctx context.Context, c *call, s *settlement) {
 			s.decision.Version, s.decision.Mode = d.Version, d.Mode
 			refuse(d.By, d.Reason, refusal(d))
 			return
-		case d.Why == policy.ReasonOverride && c.question.Reason != policy.ReasonOverride:
+		case d.Why == record.ReasonOverride && c.question.Reason != record.ReasonOverride:
 			refuse(d.By, "it was denied for the session while it was asked about", "not run: it was denied for the session while it was asked about")
 			return
 		case d.Input != nil && !bytes.Equal(compact(d.Input), input):

@@ -13,7 +13,7 @@ import (
 // Aside asks a model something beside the transcript, for a tool, and returns its text. The
 // usage counts for the run and for those that the agent works for; nothing of it is put on
 // record but what it cost and what the tool makes of it. It may be called from any goroutine.
-// Errors: ErrBudget, a [*PriceError], those of the store, and the model's when that was tried as often as [ModelOptions].Retry wants; the
+// Errors: ErrBudget, [model.Info.Unpriced], those of the store, and the model's when that was tried as often as [ModelOptions].Retry wants; the
 // fallback model answers where it can.
 func (a *Agent) Aside(ctx context.Context, m model.Model, system, text string) (string, error) {
 	e, err := a.encode(transcript.UserText(text))

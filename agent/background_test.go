@@ -331,12 +331,12 @@ func TestAQuestionKeepsACallInItsTurn(t *testing.T) {
 		t.Fatal(err)
 	}
 	step, err := d.Next(t.Context())
-	if err != nil || step.Kind != agent.StepNeedsApproval {
+	if err != nil || len(step.Questions) == 0 {
 		t.Fatalf("%+v %v", step, err)
 	}
 	ctx, stop := context.WithCancel(t.Context())
 	stop()
-	if step, err = d.Next(ctx); err != nil || step.Kind != agent.StepFinished || step.Result.Reason != event.ReasonInterrupted {
+	if step, err = d.Next(ctx); err != nil || step.Result == nil || step.Result.Reason != event.ReasonInterrupted {
 		t.Fatalf("after the interrupt: %+v %v", step, err)
 	}
 	if q := a.Snapshot().Questions; len(q) != 0 || back.Running() != 0 {

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"math"
 	"slices"
 	"sync"
@@ -17,21 +16,6 @@ import (
 
 // ErrBudget says that the budget of the run is used up.
 var ErrBudget = errors.New("the budget of the run is used up")
-
-// PriceError refuses a model whose calls cannot be held to a budget: nobody knows what they cost.
-type PriceError struct{ Model string } // PROVIDER/MODEL
-
-func (e *PriceError) Error() string {
-	return fmt.Sprintf("a budget in US dollars needs the price of %s, which is not known", e.Model)
-}
-
-// OutcomeCode is the code of the outcome that a program ends with (docs/cli.md).
-func (e *PriceError) OutcomeCode() string { return "usage" }
-
-// Hint says how to give a price.
-func (e *PriceError) Hint() string {
-	return fmt.Sprintf(`give it one in the settings, in US dollars per million tokens: {"prices": {%q: {"input": 3, "output": 15}}}`, e.Model)
-}
 
 // budget is what a run may use and has used. The agent that a person has started and all that
 // work for it have the same one.
@@ -157,7 +141,7 @@ func (b *budget) prices(models ...model.Model) error {
 	defer b.mu.Unlock()
 	for _, m := range models {
 		if b.bound.USD > 0 && m != nil && !m.Info().Priced() {
-			return &PriceError{Model: m.Info().String()}
+			return m.Info().Unpriced()
 		}
 	}
 	return nil
@@ -168,13 +152,13 @@ func (b *budget) told(info model.Info, answer *model.Answer) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.bound.USD > 0 && info.Price == nil && answer.Cost == nil && answer.Item.Usage != nil && !answer.More {
-		return &PriceError{Model: info.String()}
+		return info.Unpriced()
 	}
 	return nil
 }
 
 // reserve waits until a call fits, at its most, beside those that are under way. Nil without
-// an error: there is no bound. Errors: ErrBudget, a *PriceError, and that of ctx.
+// an error: there is no bound. Errors: ErrBudget, that of a model without a price, and that of ctx.
 func (b *budget) reserve(ctx context.Context, a *Agent, m model.Model, req *model.Request, aside bool) (*reservation, error) {
 	if err := b.prices(m); err != nil {
 		return nil, err

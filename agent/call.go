@@ -39,7 +39,7 @@ func (l *loop) callModel(ctx context.Context) (Step, bool, error) {
 		return l.noAnswer(ctx, err)
 	}
 	l.turn.fresh, l.turn.squeezed = false, false
-	whole, err := transcript.Encode(l.stamp(l.uniqueUses(answer)))
+	whole, err := l.stamp(l.uniqueUses(answer)).Encode()
 	if err != nil {
 		return l.finish(ctx, event.ReasonFailed, err)
 	}

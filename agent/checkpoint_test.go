@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/holdfast-dev/holdfast/agent"
+	"github.com/holdfast-dev/holdfast/internal/checkpoint"
 	"github.com/holdfast-dev/holdfast/internal/record"
 	"github.com/holdfast-dev/holdfast/internal/tool/files"
 	"github.com/holdfast-dev/holdfast/internal/tool/folder"
@@ -161,7 +162,7 @@ func TestBeforeACompactionAgain(t *testing.T) {
 	if err := a.Close(); err != nil {
 		t.Fatal(err)
 	}
-	all, err := s.Rewrites(t.Context(), id)
+	all, err := checkpoint.Rewrites(t.Context(), s, id)
 	if err != nil || len(all) != 1 || all[0].Reason != "compaction" {
 		t.Fatalf("%+v, %v", all, err)
 	}

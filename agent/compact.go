@@ -245,10 +245,11 @@ func summarise(ctx context.Context, cur Cursor, items []transcript.Encoded) (tra
 	if err != nil {
 		return transcript.Encoded{}, err
 	}
-	return transcript.Encode(transcript.Item{
+	return transcript.Item{
 		ID: cur.NewID(), Time: timeOf(items[len(items)-1]), Role: transcript.RoleContext,
 		Parts: []transcript.Part{transcript.Text{Text: "Summary of the conversation so far (older messages were left out):\n\n" + text}},
-	})
+	}.Encode()
+
 }
 
 // tellStory has the model tell items; a history that is too long for it is shortened from
@@ -257,7 +258,7 @@ func tellStory(ctx context.Context, cur Cursor, system string, items []transcrip
 	budget := min(summaryMaxRender, size(cur)*bytesPerToken/2)
 	for tries := 0; ; tries++ {
 		told := history.Render(items, history.RenderOptions{MaxBytes: budget, MaxPartBytes: max(budget/40, 1000)})
-		ask, err := transcript.Encode(transcript.UserText("<history>\n" + told + "</history>\n\nSummarise this history as instructed."))
+		ask, err := transcript.UserText("<history>\n" + told + "</history>\n\nSummarise this history as instructed.").Encode()
 		if err != nil {
 			return "", err
 		}

@@ -181,7 +181,7 @@ func testAnswersGoByID(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if st, err := d.Next(t.Context()); err != nil || st.Kind != agent.StepAfterToolResult || len(bash.inputs) != 2 {
+	if st, err := d.Next(t.Context()); err != nil || !st.AfterToolResult() || len(bash.inputs) != 2 {
 		t.Errorf("%+v, %v, ran %v", st, err, bash.inputs)
 	}
 }

@@ -239,7 +239,7 @@ func testRestoredTranscriptAwaitsInput(t *testing.T) {
 		transcript.UserText("a"), {Role: transcript.RoleAssistant, Parts: []transcript.Part{transcript.Text{Text: "b"}}},
 	}})
 	step, err := a.Driver(nil).Next(t.Context())
-	if err != nil || step.Kind != agent.StepAwaitingInput {
+	if err != nil || !step.AwaitingInput {
 		t.Fatalf("%+v %v", step, err)
 	}
 	if len(r.seen) != 0 || len(m.asked) != 0 || len(a.Snapshot().Items) != 2 {

@@ -8,23 +8,18 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// StepKind says why [Driver.Next] returned.
-type StepKind string
-
-// The kinds of steps.
-const (
-	StepFinished        StepKind = "finished"          // the turn is over, see Step.Result
-	StepAwaitingInput   StepKind = "awaiting_input"    // nothing to do until Submit
-	StepNeedsApproval   StepKind = "needs_approval"    // answer Step.Questions with Resolve
-	StepAfterToolResult StepKind = "after_tool_result" // a round is done; Next goes on
-)
-
-// Step is where the loop stands.
+// Step is where the loop stands, and so why [Driver.Next] returned.
 type Step struct {
-	Kind      StepKind
-	Turn      string
-	Questions []approval.Question // StepNeedsApproval
-	Result    *event.Result       // StepFinished
+	Turn          string
+	Result        *event.Result       // not nil: the turn is over
+	Questions     []approval.Question // not empty: answer them with [Driver.Resolve]
+	AwaitingInput bool                // there is nothing to do until [Driver.Submit]
+}
+
+// AfterToolResult reports whether a round of tools is done: the next call of [Driver.Next]
+// goes on.
+func (s Step) AfterToolResult() bool {
+	return s.Result == nil && len(s.Questions) == 0 && !s.AwaitingInput
 }
 
 // Driver steps an agent's loop for a host that wants to decide when it goes on.

@@ -45,7 +45,7 @@ func ExampleNew_secure() {
 		fmt.Println(err)
 		return
 	}
-	noBash, err := policy.NewToolNameDenylist([]string{"Bash"})
+	noBash, err := policy.ToolNames{"Bash"}.Deny()
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -37,11 +37,7 @@ func clock() *tool.Registry {
 }
 
 func playOf(yaml string) model.Model {
-	p, err := scripted.Parse([]byte(yaml))
-	if err != nil {
-		panic(err)
-	}
-	m, err := scripted.New(p, nil)
+	m, err := scripted.New([]byte(yaml), nil)
 	if err != nil {
 		panic(err)
 	}
@@ -142,23 +138,24 @@ func ExampleAgent_Driver() {
 			fmt.Println(err)
 			return
 		}
-		fmt.Println(step.Kind)
-		switch step.Kind {
-		case agent.StepNeedsApproval:
+		switch {
+		case len(step.Questions) > 0:
 			q := step.Questions[0]
+			fmt.Println("asks about", q.Tool)
 			if err := d.Resolve(ctx, q.ID, approval.Answer{Decision: approval.Deny, Message: "rather not"}); err != nil {
 				fmt.Println(err)
 				return
 			}
-		case agent.StepFinished:
+		case step.AfterToolResult():
+			fmt.Println("goes on")
+		case step.Result != nil:
 			fmt.Println(step.Result.Text)
 			return
 		}
 	}
 	// Output:
-	// needs_approval
-	// after_tool_result
-	// finished
+	// asks about Write
+	// goes on
 	// as you wish
 }
 

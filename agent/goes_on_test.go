@@ -78,7 +78,7 @@ func TestUnasked(t *testing.T) {
 			person := &gives{}
 			o := asking(agent.Options{Permissions: agent.Permissions{Ask: person.ask}})
 			if c.deny {
-				p, err := policy.NewToolNameDenylist([]string{"Bash"})
+				p, err := policy.ToolNames{"Bash"}.Deny()
 				if err != nil {
 					t.Fatal(err)
 				}

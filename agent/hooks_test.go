@@ -12,6 +12,7 @@ import (
 	"github.com/holdfast-dev/holdfast/audit/secret"
 	"github.com/holdfast-dev/holdfast/event"
 	"github.com/holdfast-dev/holdfast/hook"
+	"github.com/holdfast-dev/holdfast/internal/layernames"
 	"github.com/holdfast-dev/holdfast/internal/record"
 	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/session"
@@ -47,7 +48,7 @@ func (e *echo) tool(name string) probe {
 
 func rules(t testing.TB, effect policy.Effect, text string) *policy.Rules {
 	t.Helper()
-	r, _, err := policy.CompileRules([]policy.RuleSource{{Effect: effect, Text: text, Layer: policy.LayerUser, File: "settings.json", Line: 3}}, policy.RuleOptions{Cwd: "/p"})
+	r, _, err := policy.CompileRules([]policy.RuleSource{{Effect: effect, Text: text, Layer: layernames.User, File: "settings.json", Line: 3}}, policy.RuleOptions{Cwd: "/p"})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -403,7 +403,7 @@ func (l *loop) putOff() (Step, bool, error) {
 	l.countRun(&res)
 	res.Reason, res.Text = event.ReasonDeferred, strings.Join(l.turn.text, "\n")
 	res.Took = l.a.opt.Clock().Sub(l.turn.began)
-	return Step{Kind: StepFinished, Result: &res}, true, nil
+	return Step{Result: &res}, true, nil
 }
 
 // takeUp judges a call anew that was put off in an earlier run.

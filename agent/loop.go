@@ -243,7 +243,7 @@ func (l *loop) next(ctx context.Context) (Step, error) {
 		if l.turn == nil {
 			q := l.takeQueue()
 			if len(q) == 0 {
-				return Step{Kind: StepAwaitingInput}, nil
+				return Step{AwaitingInput: true}, nil
 			}
 			if err := l.openTurn(ctx, q); err != nil {
 				return Step{}, err
@@ -363,7 +363,7 @@ func (l *loop) finish(ctx context.Context, why event.Reason, cause error) (Step,
 	res.Reason, res.Err = why, cause
 	res.Text = strings.Join(t.text, "\n")
 	res.Took = l.a.opt.Clock().Sub(t.began)
-	return Step{Kind: StepFinished, Result: &res}, true, nil
+	return Step{Result: &res}, true, nil
 }
 
 // countRun writes down what was used, and what the run has cost of its budget.

@@ -3,7 +3,6 @@ package agent_test
 import (
 	"context"
 	"errors"
-	"slices"
 	"strings"
 	"testing"
 
@@ -313,14 +312,14 @@ func TestDriverSteps(t *testing.T) {
 		}
 		return s
 	}
-	if s := next(); s.Kind != agent.StepAwaitingInput {
-		t.Fatalf("first step %s", s.Kind)
+	if s := next(); !s.AwaitingInput {
+		t.Fatalf("first step %+v", s)
 	}
 	if err := d.Submit(t.Context(), transcript.Text{Text: "go"}); err != nil {
 		t.Fatal(err)
 	}
 	s := next()
-	if s.Kind != agent.StepNeedsApproval || len(s.Questions) != 1 {
+	if len(s.Questions) != 1 {
 		t.Fatalf("second step %+v", s)
 	}
 	if again := next(); again.Questions[0].ID != s.Questions[0].ID {
@@ -335,12 +334,14 @@ func TestDriverSteps(t *testing.T) {
 	if err := d.Resolve(t.Context(), s.Questions[0].ID, approval.Answer{Decision: approval.Allow}); err != nil {
 		t.Fatal(err)
 	}
-	var got []agent.StepKind
-	for s = next(); s.Kind != agent.StepAwaitingInput; s = next() {
-		got = append(got, s.Kind)
+	if s = next(); !s.AfterToolResult() {
+		t.Errorf("the tool has run, and the step is %+v", s)
 	}
-	if want := []agent.StepKind{agent.StepAfterToolResult, agent.StepFinished}; !slices.Equal(got, want) {
-		t.Errorf("steps %v, want %v", got, want)
+	if s = next(); s.Result == nil {
+		t.Errorf("the turn is over, and the step is %+v", s)
+	}
+	if s = next(); !s.AwaitingInput {
+		t.Errorf("there is nothing to do, and the step is %+v", s)
 	}
 }
 

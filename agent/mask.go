@@ -13,7 +13,7 @@ import (
 
 // encode encodes a new item with its secrets masked.
 func (a *Agent) encode(it transcript.Item) (transcript.Encoded, error) {
-	e, err := transcript.Encode(it)
+	e, err := it.Encode()
 	if err != nil {
 		return e, err
 	}
@@ -43,7 +43,7 @@ func maskItem(m *secret.Masker, e transcript.Encoded) (transcript.Encoded, error
 		return e, err
 	}
 	it.Native = nil
-	return transcript.Encode(it)
+	return it.Encode()
 }
 
 // masked masks the secrets of a record that is no item. Digests in it are of what

@@ -195,10 +195,10 @@ func same(a, b []transcript.Encoded) bool {
 
 // rewrite replaces the transcript by one record.
 func (l *loop) rewrite(ctx context.Context, by string, items []transcript.Encoded) error {
-	var t *transcript.Transcript
+	t := &transcript.Transcript{}
 	items, err := l.maskNew(items)
 	if err == nil {
-		t, err = transcript.Of(items...)
+		err = t.Append(items...)
 	}
 	if err == nil {
 		err = t.Check()

@@ -115,7 +115,7 @@ type Limits struct {
 	// MaxBudgetUSD bounds what the run costs: the session, from its beginning, with all that
 	// work for it. It is on record and holds until it is changed: 0 leaves what was said before,
 	// +Inf lifts it. A fork begins at zero and without a bound. The models' prices have to be
-	// known ([PriceError]). No call begins once it is used up, and those that run side by side
+	// known ([model.Info.Priced]). No call begins once it is used up, and those that run side by side
 	// go beyond it by one call at most.
 	MaxBudgetUSD float64
 	// MaxTotalTokens bounds the tokens of the run likewise, input and output; less than 0

@@ -167,10 +167,10 @@ func abandon(t *testing.T, a *agent.Agent, text string) {
 		defer func() { _ = recover() }()
 		for range 10 {
 			step, err := a.Driver(stop.see).Next(context.Background())
-			if err != nil || step.Kind == agent.StepFinished {
+			if err != nil || step.Result != nil {
 				return
 			}
-			if step.Kind == agent.StepNeedsApproval {
+			if len(step.Questions) > 0 {
 				stop.once()
 				select {}
 			}

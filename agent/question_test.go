@@ -127,14 +127,14 @@ func TestAQuestionSaysEverything(t *testing.T) {
 		t.Errorf("%+v", q)
 	case q.Digest != policy.Digest(q.Requests) || q.Requests[0].Resource != "git push" || q.Requests[0].Cwd != "/w":
 		t.Errorf("%+v", q.Requests)
-	case q.Expires == nil || q.Expires.Sub(q.AskedAt) != time.Hour || q.Reason != policy.ReasonAsk || q.Mode != policy.ModeDefault || len(q.Scopes) == 0:
+	case q.Expires == nil || q.Expires.Sub(q.AskedAt) != time.Hour || q.Reason != record.ReasonAsk || q.Mode != policy.ModeDefault || len(q.Scopes) == 0:
 		t.Errorf("%+v", q)
 	}
 	var d policy.Decision
 	if err := json.Unmarshal([]byte(payloads(t, s, "one", record.KindDecision)[0]), &d); err != nil {
 		t.Fatal(err)
 	}
-	if !d.Asked || d.Effect != policy.Allow || d.By != "ann" || d.Why != policy.ReasonAsk || d.Digests[0] != q.Requests[0].Digest() {
+	if !d.Asked || d.Effect != policy.Allow || d.By != "ann" || d.Why != record.ReasonAsk || d.Digests[0] != q.Requests[0].Digest() {
 		t.Errorf("recorded %+v", d)
 	}
 	want := []session.Kind{
@@ -254,7 +254,7 @@ func TestASessionDenyCanBeOverriddenOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	prompt(t, a, "go")
-	if len(person.asked) != 2 || person.asked[0].Reason != policy.ReasonOverride || len(bash.inputs) != 2 {
+	if len(person.asked) != 2 || person.asked[0].Reason != record.ReasonOverride || len(bash.inputs) != 2 {
 		t.Errorf("asked %d, ran %v", len(person.asked), bash.inputs)
 	}
 	if got := results(t, a)["c2"]; !got.IsError || len(a.Guards().Grants()) != 1 {
@@ -390,7 +390,7 @@ func TestADriverIsToldWhoWasFaster(t *testing.T) {
 	if _, err := elsewhere(t, s, "one", approval.Answer{Decision: approval.Allow, By: "bob"}); err != nil {
 		t.Fatal(err)
 	}
-	if st := next(); st.Kind != agent.StepAfterToolResult || len(bash.inputs) != 2 {
+	if st := next(); !st.AfterToolResult() || len(bash.inputs) != 2 {
 		t.Errorf("%+v, ran %v", st, bash.inputs)
 	}
 	a.Close()

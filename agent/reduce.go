@@ -230,7 +230,7 @@ func edit(items []transcript.Encoded, change func(i int, it *transcript.Item) bo
 			continue
 		}
 		it.Native = nil
-		if e, err = transcript.Encode(it); err != nil {
+		if e, err = it.Encode(); err != nil {
 			return nil, err
 		}
 		out = append(out, e)

@@ -37,7 +37,7 @@ func list(t testing.TB, items ...transcript.Item) []transcript.Encoded {
 	var out []transcript.Encoded
 	for i, it := range items {
 		it.ID = fmt.Sprint("i", i)
-		e, err := transcript.Encode(it)
+		e, err := it.Encode()
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -55,7 +55,7 @@ func asks(ids ...string) transcript.Item {
 }
 
 func result(id string, isError bool) transcript.Item {
-	return transcript.ResultItem(transcript.ToolResult{UseID: id, IsError: isError, Content: []transcript.Part{transcript.Text{Text: "r"}}})
+	return transcript.ToolResult{UseID: id, IsError: isError, Content: []transcript.Part{transcript.Text{Text: "r"}}}.Item()
 }
 
 func thinks(text string) transcript.Item {

@@ -79,7 +79,7 @@ func saved(t *testing.T, s *session.Sessions, items []transcript.Item) {
 		t.Fatal(err)
 	}
 	for _, it := range items {
-		if _, err := l.Append(t.Context(), session.ItemDraft(transcript.MustEncode(it), false, nil)); err != nil {
+		if _, err := l.Append(t.Context(), session.ItemDraft(it.MustEncode(), false, nil)); err != nil {
 			t.Fatal(err)
 		}
 	}

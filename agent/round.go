@@ -227,9 +227,9 @@ func (l *loop) refuse(c *call, text string, decided bool) ([]entry, error) {
 }
 
 func (l *loop) resultItem(c *call) (transcript.Encoded, error) {
-	return l.item(transcript.ResultItem(transcript.ToolResult{
+	return l.item(transcript.ToolResult{
 		UseID: c.use.ID, Content: c.result.Content, IsError: c.result.IsError,
-	}))
+	}.Item())
 }
 
 // advanceRound runs what is ready, or tells what is asked, or ends the round.
@@ -255,7 +255,7 @@ func (l *loop) advanceRound(ctx context.Context) (Step, bool, error) {
 		if r.asked.question.Reason == reasonDefer {
 			return l.putOff()
 		}
-		return Step{Kind: StepNeedsApproval, Questions: r.questions()}, true, l.notifyAsked(ctx, r.asked)
+		return Step{Questions: r.questions()}, true, l.notifyAsked(ctx, r.asked)
 	}
 	if l.turn.stopped != nil && len(r.ready) == 0 && r.at < len(r.calls) {
 		return l.abandonBy(ctx, "not run: a hook has ended the turn", event.ReasonHook, l.turn.stopped)
@@ -315,7 +315,7 @@ func (l *loop) closeRound(ctx context.Context) (Step, bool, error) {
 	if _, err := l.foldIn(ctx); err != nil {
 		return Step{}, false, err
 	}
-	return Step{Kind: StepAfterToolResult}, true, nil
+	return Step{}, true, nil
 }
 
 // abandon answers every call that has no result and ends the turn. A call that

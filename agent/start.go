@@ -224,7 +224,7 @@ func (a *Agent) startFrom(items []transcript.Item) (*loop, error) {
 		if it.ID == "" {
 			it.ID = a.opt.NewID()
 		}
-		e, err := transcript.Encode(it)
+		e, err := it.Encode()
 		if err != nil {
 			return nil, fmt.Errorf("agent: transcript item %d: %w", i, err)
 		}
@@ -260,7 +260,8 @@ func (l *loop) repairedFrom(before int) {
 const byRepair = "repair"
 
 func (l *loop) load(items []transcript.Encoded) error {
-	t, err := transcript.Of(items...)
+	t := &transcript.Transcript{}
+	err := t.Append(items...)
 	if err == nil {
 		err = t.Check()
 	}

@@ -109,7 +109,7 @@ func TestAYesIsNoOverride(t *testing.T) {
 	var a *agent.Agent
 	m := play(t, step{uses: []transcript.ToolUse{use("c1", "Bash", `{"command":"git push","override":true}`)}}, step{text: "ok"})
 	a = newAgent(t, m, asking(agent.Options{Tools: registry(t, bash), Permissions: agent.Permissions{Ask: func(ctx context.Context, q approval.Question) (approval.Answer, error) {
-		if q.Reason != policy.ReasonAsk {
+		if q.Reason != record.ReasonAsk {
 			t.Errorf("asked because of %s", q.Reason)
 		}
 		_, err := a.Change(ctx, policy.Change{Grant: &policy.Grant{Effect: policy.Deny, Tool: "Bash", Scope: "Bash(git push:*)"}})

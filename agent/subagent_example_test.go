@@ -12,16 +12,12 @@ import (
 )
 
 func ExampleNewSubagents() {
-	play, err := scripted.Parse([]byte(`
+	m, err := scripted.New([]byte(`
 steps:
   - {when: {system: You count}, text: There are three.}
   - {when: {user: how many}, tool_uses: [{tool: Agent, input: {description: count, prompt: Count the files.}}]}
   - {text: "It said: {{last_result}}"}
-`))
-	if err != nil {
-		log.Fatal(err)
-	}
-	m, err := scripted.New(play, nil)
+`), nil)
 	if err != nil {
 		log.Fatal(err)
 	}

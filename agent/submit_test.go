@@ -51,7 +51,7 @@ func TestInputReachesTheNextRequest(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if st.Kind == agent.StepFinished {
+				if st.Result != nil {
 					break
 				}
 				if where.pause {
@@ -85,7 +85,7 @@ func TestInputOfBeforeAKillReachesTheNextRequest(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if st.Kind == agent.StepAfterToolResult {
+		if st.AfterToolResult() {
 			break
 		}
 	}

@@ -109,7 +109,7 @@ func (l *loop) attend(ctx context.Context) (Step, bool, error) {
 		if settled, err := l.revisit(ctx); settled || err != nil {
 			return Step{}, false, err
 		}
-		return Step{Kind: StepNeedsApproval, Questions: r.questions()}, true, l.notifyAsked(ctx, c)
+		return Step{Questions: r.questions()}, true, l.notifyAsked(ctx, c)
 	}
 	if r.stop {
 		w.stop(errInterrupted)

@@ -7,6 +7,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/holdfast-dev/holdfast/internal/record"
 	"github.com/holdfast-dev/holdfast/policy"
 )
 
@@ -22,7 +23,7 @@ func (q Question) About(requests []policy.Request, d policy.Decision) Question {
 		Cwd: q.Cwd, Home: q.Home, Sandbox: q.Sandbox, AskedAt: q.AskedAt.UTC().Truncate(time.Millisecond), Expires: q.Expires,
 	}
 	if q.Reason == "" {
-		q.Reason = policy.ReasonAsk
+		q.Reason = record.ReasonAsk
 	}
 	if q.Why == "" {
 		q.Why = q.By + " asks"

@@ -13,6 +13,8 @@ import (
 
 	"github.com/holdfast-dev/holdfast/approval"
 	"github.com/holdfast-dev/holdfast/internal/dialog"
+	"github.com/holdfast-dev/holdfast/internal/layernames"
+	"github.com/holdfast-dev/holdfast/internal/record"
 	"github.com/holdfast-dev/holdfast/policy"
 )
 
@@ -21,10 +23,10 @@ func TestNew(t *testing.T) {
 		Session: "s", Agent: "reviewer", Tool: "Bash", Operation: policy.OpCommand, Resource: "git push origin main", Cwd: "/w/sub",
 		Input: json.RawMessage(`{"command":"git push origin main"}`),
 	}
-	rule := &policy.Origin{Rule: "Bash(git push:*)", Layer: policy.LayerProject, File: "settings.json", Line: 4}
+	rule := &policy.Origin{Rule: "Bash(git push:*)", Layer: layernames.Project, File: "settings.json", Line: 4}
 	d := policy.Decision{
 		Use: "u", Agent: "main", Tool: "Bash", Effect: policy.Ask, By: "rules", Reason: "rule Bash(git push:*) asks", Rule: rule,
-		Mode: policy.ModeAcceptEdits, Why: policy.ReasonAsk,
+		Mode: policy.ModeAcceptEdits, Why: record.ReasonAsk,
 	}
 	got := approval.New([]policy.Request{r}, d, approval.QuestionOptions{
 		ID: "q", Cwd: "/w", Sandbox: "workspace only", At: start.Add(1500 * time.Microsecond).Local(), Timeout: 10 * time.Minute,
@@ -32,7 +34,7 @@ func TestNew(t *testing.T) {
 	expires := start.Add(10*time.Minute + time.Millisecond)
 	want := approval.Question{
 		ID: "q", Session: "s", Agent: "main", Use: "u", Tool: "Bash", Requests: []policy.Request{r}, Digest: policy.Digest([]policy.Request{r}),
-		Reason: policy.ReasonAsk, Why: "rule Bash(git push:*) asks", By: "rules", Rule: rule, Mode: policy.ModeAcceptEdits, Cwd: "/w",
+		Reason: record.ReasonAsk, Why: "rule Bash(git push:*) asks", By: "rules", Rule: rule, Mode: policy.ModeAcceptEdits, Cwd: "/w",
 		Sandbox: "workspace only", AskedAt: start.Add(time.Millisecond), Expires: &expires,
 		Scopes: []approval.Scope{
 			{Text: "exactly this command in /w/sub"}, {Rule: "Bash(git push:*)", Text: `every command that begins with "git push"`},
@@ -54,14 +56,14 @@ func TestNewFillsIn(t *testing.T) {
 	r := command("ls")
 	r.Agent = "child"
 	q := approval.New([]policy.Request{r}, policy.Decision{By: "mode plan"}, approval.QuestionOptions{})
-	if q.Reason != policy.ReasonAsk || q.Why != "mode plan asks" || q.Sandbox != "none" || q.Agent != "child" || q.Expires != nil {
+	if q.Reason != record.ReasonAsk || q.Why != "mode plan asks" || q.Sandbox != "none" || q.Agent != "child" || q.Expires != nil {
 		t.Errorf("%+v", q)
 	}
 	if q := approval.New([]policy.Request{r}, policy.Decision{Agent: "b"}, approval.QuestionOptions{Agent: "a"}); q.Agent != "a" {
 		t.Errorf("agent %q", q.Agent)
 	}
-	q = approval.New([]policy.Request{r}, policy.Decision{Why: policy.ReasonOverride}, approval.QuestionOptions{})
-	if q.Reason != policy.ReasonOverride || q.Scopes != nil {
+	q = approval.New([]policy.Request{r}, policy.Decision{Why: record.ReasonOverride}, approval.QuestionOptions{})
+	if q.Reason != record.ReasonOverride || q.Scopes != nil {
 		t.Errorf("an override is for once, and: %+v", q)
 	}
 	outside := command("ls -l")

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/holdfast-dev/holdfast/internal/layernames"
+	"github.com/holdfast-dev/holdfast/internal/record"
 	"github.com/holdfast-dev/holdfast/policy"
 )
 
@@ -24,11 +26,11 @@ func (q *Question) Check(a Answer) error {
 	switch {
 	case a.Question != "" && a.Question != q.ID:
 		return invalid("it answers question %s, not %s", a.Question, q.ID)
-	case q.Reason == policy.ReasonOverride && a.Decision == AllowSession:
+	case q.Reason == record.ReasonOverride && a.Decision == AllowSession:
 		return invalid("what was denied for the session can be allowed once only; hint: %s, or revoke the denial", Allow)
 	case q.Person() && a.Decision.Session():
 		return invalid("only a person decides about %s, each time: no answer holds for the session; hint: %s or %s", q.Tool, Allow, Deny)
-	case q.Once() && q.Reason != policy.ReasonOverride && a.Decision.Session():
+	case q.Once() && q.Reason != record.ReasonOverride && a.Decision.Session():
 		return invalid("what runs outside the sandbox can be allowed or denied once only; hint: %s or %s", Allow, Deny)
 	}
 	if err := a.check(); err != nil {
@@ -93,7 +95,7 @@ func checkScope(q Question, g policy.Grant) error {
 	if name, _, _ := strings.Cut(rule, "("); !q.covers(name) {
 		return invalid("the scope %q is not about %s; hint: %s", rule, q.Tool, q.example())
 	}
-	source := policy.RuleSource{Effect: effect, Text: rule, Layer: policy.LayerSession, Dir: q.Cwd}
+	source := policy.RuleSource{Effect: effect, Text: rule, Layer: layernames.Session, Dir: q.Cwd}
 	// What "~" stands for does not matter to whether the rule can be read.
 	_, problems, err := policy.CompileRules([]policy.RuleSource{source}, policy.RuleOptions{Home: "/", Cwd: q.Cwd})
 	for _, p := range problems {

@@ -8,13 +8,14 @@ import (
 
 	"github.com/holdfast-dev/holdfast/approval"
 	"github.com/holdfast-dev/holdfast/internal/dialog"
+	"github.com/holdfast-dev/holdfast/internal/record"
 	"github.com/holdfast-dev/holdfast/policy"
 )
 
 func TestCheckRefuses(t *testing.T) {
 	q := question("q", "npm run test")
 	override := q
-	override.Reason = policy.ReasonOverride
+	override.Reason = record.ReasonOverride
 	outside := question("q", "npm run test")
 	outside.Requests[0].Unsandboxed = true
 	several := approval.New([]policy.Request{command("a"), command("b")}, asked("u", "Bash"), approval.QuestionOptions{ID: "q"})
@@ -69,7 +70,7 @@ func TestCheckRefuses(t *testing.T) {
 func TestCheckTakes(t *testing.T) {
 	q := question("q", "npm run test")
 	override := q
-	override.Reason = policy.ReasonOverride
+	override.Reason = record.ReasonOverride
 	write := approval.New([]policy.Request{{Tool: "Write", Operation: policy.OpWrite, Resource: "/w/a"}}, asked("u", "Write"), approval.QuestionOptions{ID: "q", Cwd: "/w"})
 	grep := approval.New([]policy.Request{{Tool: "Grep", Operation: policy.OpRead, Resource: "/w"}}, asked("u", "Grep"), approval.QuestionOptions{ID: "q", Cwd: "/w"})
 	several := approval.New([]policy.Request{command("a"), command("a b")}, asked("u", "Bash"), approval.QuestionOptions{ID: "q"})

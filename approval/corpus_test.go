@@ -326,7 +326,7 @@ func wireExpires(t *testing.T, _ corpus.Case, sc script) bool {
 
 // wireOverrides: what the session denies can be allowed once, and the denial stays.
 func wireOverrides(t *testing.T, _ corpus.Case, sc script) bool {
-	if !strings.Contains(sc.expect, policy.ReasonOverride) {
+	if !strings.Contains(sc.expect, record.ReasonOverride) {
 		return false
 	}
 	guards := must(policy.New(&policy.Config{NewID: func() string { return "g" }, Folders: []string{"/w"}}))(t)
@@ -344,7 +344,7 @@ func wireOverrides(t *testing.T, _ corpus.Case, sc script) bool {
 	d.Use, d.Tool = "u", "Write"
 	s, _ := newSessions()
 	q := put(t, newLog(t, s, "s"), approval.New([]policy.Request{denied}, d, approval.QuestionOptions{ID: "P1", At: start}))
-	if q.Reason != policy.ReasonOverride || len(q.Scopes) != 0 {
+	if q.Reason != record.ReasonOverride || len(q.Scopes) != 0 {
 		t.Errorf("%+v", q)
 	}
 	_, err := approval.Resolve(t.Context(), s, "s", approval.Answer{Question: "P1", Decision: approval.AllowSession})

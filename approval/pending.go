@@ -44,38 +44,6 @@ func Pending(ctx context.Context, sessions *session.Sessions, sessionID string) 
 	return all, failed
 }
 
-// PendingOf lists the open questions of a run, those of the sessions that work for it
-// included, by the id of its session; or, by the id of one that works for a run, what that
-// one asks. They are sorted and returned as by [Pending].
-func PendingOf(ctx context.Context, sessions *session.Sessions, id string) ([]Question, error) {
-	m, err := sessions.Get(ctx, id)
-	if err != nil {
-		return nil, err
-	}
-	all, failed := openOf(ctx, sessions, m)
-	if m.Owner != "" {
-		run, err := sessions.Get(ctx, m.Owner)
-		if errors.Is(err, session.ErrNotFound) {
-			return all, failed
-		}
-		if err != nil {
-			return all, errors.Join(failed, err)
-		}
-		asked, err := openOf(ctx, sessions, run)
-		all = append(all, slices.DeleteFunc(asked, func(q Question) bool { return q.Asker != id })...)
-		failed = errors.Join(failed, err)
-	} else {
-		p, err := sessions.List(ctx, session.Query{Asked: true, Worktrees: true, Owner: id})
-		failed = errors.Join(failed, err)
-		for _, m := range p.Sessions {
-			asked, err := openOf(ctx, sessions, m)
-			all, failed = append(all, asked...), errors.Join(failed, err)
-		}
-	}
-	slices.SortStableFunc(all, func(a, b Question) int { return a.AskedAt.Compare(b.AskedAt) })
-	return all, failed
-}
-
 // openOf reads a session's open questions, oldest first. The meta says how many
 // there are, so that it need not read further back than the first of them.
 func openOf(ctx context.Context, sessions *session.Sessions, m session.Meta) ([]Question, error) {

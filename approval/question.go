@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/holdfast-dev/holdfast/internal/record"
 	"github.com/holdfast-dev/holdfast/policy"
 )
 
@@ -20,7 +21,7 @@ type Question struct {
 	Tool     string           `json:"tool"`
 	Requests []policy.Request `json:"requests"` // with Shown: the full command or the diff
 	Digest   string           `json:"digest"`   // policy.Digest(Requests)
-	Reason   string           `json:"reason"`   // policy.ReasonAsk or policy.ReasonOverride
+	Reason   string           `json:"reason"`   // "policy-ask", or "policy-deny-override" where the session has denied it
 	Why      string           `json:"why"`      // in words: "rule Bash(git push:*) asks"
 	By       string           `json:"by"`       // the link of the chain that asks
 	Rule     *policy.Origin   `json:"rule,omitempty"`
@@ -36,7 +37,7 @@ type Question struct {
 // Once reports whether a yes can be for this call alone: the session has denied it,
 // it would run outside of the sandbox, or only a person decides about it.
 func (q *Question) Once() bool {
-	return q.Reason == policy.ReasonOverride || q.Person() || slices.ContainsFunc(q.Requests, func(r policy.Request) bool { return r.Unsandboxed })
+	return q.Reason == record.ReasonOverride || q.Person() || slices.ContainsFunc(q.Requests, func(r policy.Request) bool { return r.Unsandboxed })
 }
 
 // Person reports whether nobody but a person decides about the call.

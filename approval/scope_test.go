@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/holdfast-dev/holdfast/approval"
+	"github.com/holdfast-dev/holdfast/internal/layernames"
 	"github.com/holdfast-dev/holdfast/policy"
 )
 
@@ -27,7 +28,7 @@ func rulesOf(tool string, requests ...policy.Request) (rules, texts []string) {
 func evaluate(t testing.TB, rule string, effect policy.Effect, r policy.Request) policy.Effect {
 	t.Helper()
 	compiled, problems, err := policy.CompileRules(
-		[]policy.RuleSource{{Effect: effect, Text: rule, Layer: policy.LayerSession, Dir: "/w"}}, policy.RuleOptions{Home: "/home/u", Cwd: "/w"})
+		[]policy.RuleSource{{Effect: effect, Text: rule, Layer: layernames.Session, Dir: "/w"}}, policy.RuleOptions{Home: "/home/u", Cwd: "/w"})
 	if err != nil {
 		t.Fatalf("%s: %v %v", rule, err, problems)
 	}

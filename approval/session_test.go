@@ -59,7 +59,7 @@ func command(line string) policy.Request {
 
 func asked(use, tool string) policy.Decision {
 	return policy.Decision{
-		Use: use, Tool: tool, Effect: policy.Ask, By: "mode default", Reason: "mode default asks", Mode: policy.ModeDefault, Why: policy.ReasonAsk,
+		Use: use, Tool: tool, Effect: policy.Ask, By: "mode default", Reason: "mode default asks", Mode: policy.ModeDefault, Why: record.ReasonAsk,
 	}
 }
 
@@ -76,7 +76,7 @@ func put(t testing.TB, l *session.Log, q approval.Question) approval.Question {
 		Parts: []transcript.Part{transcript.ToolUse{ID: q.Use, Name: q.Tool, Input: json.RawMessage(`{}`)}},
 	}
 	d := must(session.NewDraft(record.KindApprovalAsked, q))(t)
-	must(l.Append(context.Background(), session.ItemDraft(transcript.MustEncode(use), false, nil), d))(t)
+	must(l.Append(context.Background(), session.ItemDraft(use.MustEncode(), false, nil), d))(t)
 	q.Session = l.ID()
 	return q
 }
@@ -84,9 +84,9 @@ func put(t testing.TB, l *session.Log, q approval.Question) approval.Question {
 // settle appends the result of a question's use, as the agent does.
 func settle(t testing.TB, l *session.Log, q approval.Question) {
 	t.Helper()
-	it := transcript.ResultItem(transcript.ToolResult{UseID: q.Use})
+	it := transcript.ToolResult{UseID: q.Use}.Item()
 	it.ID = "result-" + q.ID
-	must(l.Append(context.Background(), session.ItemDraft(transcript.MustEncode(it), false, nil)))(t)
+	must(l.Append(context.Background(), session.ItemDraft(it.MustEncode(), false, nil)))(t)
 }
 
 // answers lists the payloads of a session's approval.resolved records.

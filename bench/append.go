@@ -24,7 +24,7 @@ const itemBytes = 1437
 func item(id string) transcript.Encoded {
 	it := transcript.UserText(strings.Repeat("durable ", itemBytes/8-12))
 	it.ID, it.Time = id, time.Unix(1_700_000_000, 0)
-	return transcript.MustEncode(it)
+	return it.MustEncode()
 }
 
 func (b *bench) appends(ctx context.Context) error {

@@ -226,7 +226,7 @@ func longTranscript(s *session.Sessions, n int) []transcript.Item {
 				Parts:  []transcript.Part{transcript.Text{Text: said}, transcript.ToolUse{ID: use, Name: "Bash", Input: []byte(`{"command":"true"}`)}},
 				Native: &transcript.Native{API: "anthropic-messages", JSON: []byte(blocks)},
 			},
-			transcript.ResultItem(transcript.ToolResult{UseID: use, Content: []transcript.Part{transcript.Text{Text: text}}}),
+			transcript.ToolResult{UseID: use, Content: []transcript.Part{transcript.Text{Text: text}}}.Item(),
 		)
 	}
 	items[0] = transcript.UserText(text)

@@ -150,12 +150,8 @@ func (s *studio) ownTurns(ctx context.Context) error {
 
 // ownTurn runs two turns of a new session and measures the second one.
 func (s *studio) ownTurn(ctx context.Context, slug, id string) (m moments, err error) {
-	play, err := scripted.Parse([]byte(hello))
-	if err != nil {
-		return m, err
-	}
 	var answers model.Model
-	if answers, err = scripted.New(play, nil); err != nil {
+	if answers, err = scripted.New([]byte(hello), nil); err != nil {
 		return m, err
 	}
 	o := workspace.AgentOptions{Model: answers, Inside: logpipe.Spec{Run: runspec.Spec{Permissions: runspec.Permissions{Mode: "bypassPermissions"}}, Given: &settings.Given{}}}

@@ -21,7 +21,7 @@ func number(n int) *int { return &n }
 // cases has each type of event with its JSON form.
 func cases() map[string]Event {
 	usage := transcript.Usage{Input: 3, Output: 2}
-	item := transcript.MustEncode(transcript.Item{ID: "i", Role: transcript.RoleAssistant, Parts: []transcript.Part{transcript.Text{Text: "a <b>"}}})
+	item := transcript.Item{ID: "i", Role: transcript.RoleAssistant, Parts: []transcript.Part{transcript.Text{Text: "a <b>"}}}.MustEncode()
 	return map[string]Event{
 		`{"type":"session_opened","id":"s","created":true,"tools":["Bash"],"notices":["n"],"recovery":{"session":"s","head":4,"cut_bytes":12,"kept":"/k"}}`: SessionOpened{
 			ID: "s", Created: true, Tools: []string{"Bash"}, Notices: []string{"n"}, Recovery: &session.Recovery{Session: "s", Head: 4, Cut: 12, Kept: "/k"},

@@ -21,7 +21,7 @@ func logged(t testing.TB, seq int64, kind session.Kind, payload any) session.Rec
 }
 
 func itemOf(t testing.TB, seq int64, queued bool, role transcript.Role, parts ...transcript.Part) session.Record {
-	e := transcript.MustEncode(transcript.Item{ID: "i", Role: role, Parts: parts})
+	e := transcript.Item{ID: "i", Role: role, Parts: parts}.MustEncode()
 	return logged(t, seq, session.KindItem, session.ItemDraft(e, queued, nil).Payload)
 }
 

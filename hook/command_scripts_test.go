@@ -10,8 +10,8 @@ import (
 	"testing"
 
 	"github.com/holdfast-dev/holdfast/internal/hooktranscript"
+	"github.com/holdfast-dev/holdfast/internal/layernames"
 	"github.com/holdfast-dev/holdfast/internal/missing"
-	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
@@ -52,7 +52,7 @@ func newScripted(t *testing.T, script string) *scripted {
 	if err := json.Unmarshal(b, &file); err != nil {
 		t.Fatal(err)
 	}
-	list, err := (&SettingsBlock{JSON: file.Hooks, Layer: policy.LayerUser, File: settings}).Decode()
+	list, err := (&SettingsBlock{JSON: file.Hooks, Layer: layernames.User, File: settings}).Decode()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -223,7 +223,7 @@ func TestScriptKeepsTheAgentGoing(t *testing.T) {
 	s.transcript = "/tmp/t.jsonl"
 	add := func(it transcript.Item) {
 		t.Helper()
-		if err := m.ItemAppended("s1", transcript.MustEncode(it)); err != nil {
+		if err := m.ItemAppended("s1", it.MustEncode()); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -286,7 +286,7 @@ func TestScriptInTheBackground(t *testing.T) {
 	defer m.Close()
 	s.transcript = "/tmp/t.jsonl"
 	said := transcript.Item{ID: "a", Role: transcript.RoleAssistant, Parts: []transcript.Part{transcript.Text{Text: "famous last words"}}}
-	if err := m.ItemAppended("s1", transcript.MustEncode(said)); err != nil {
+	if err := m.ItemAppended("s1", said.MustEncode()); err != nil {
 		t.Fatal(err)
 	}
 	s.fire(t, Input{Event: PreCompact, Trigger: "auto"})

@@ -16,7 +16,7 @@ import (
 // SettingsBlock is the "hooks" block of a settings file, and where it was written.
 type SettingsBlock struct {
 	JSON  json.RawMessage
-	Layer policy.Layer
+	Layer string
 	File  string
 	Dir   string                           // what relative file rules are relative to
 	Place func(offset int) (line, col int) // of an offset in the block; nil: unknown

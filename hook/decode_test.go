@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/holdfast-dev/holdfast/hook"
+	"github.com/holdfast-dev/holdfast/internal/layernames"
 	"github.com/holdfast-dev/holdfast/policy"
 )
 
@@ -29,7 +30,7 @@ func TestDecode(t *testing.T) {
 }`
 	got, err := (&hook.SettingsBlock{
 		JSON:  json.RawMessage(block),
-		Layer: policy.LayerProject, File: "/p/.claude/settings.json", Dir: "/p",
+		Layer: layernames.Project, File: "/p/.claude/settings.json", Dir: "/p",
 		Place: func(at int) (int, int) {
 			before := block[:at]
 			return strings.Count(before, "\n") + 1, at - strings.LastIndexByte(before, '\n')
@@ -39,7 +40,7 @@ func TestDecode(t *testing.T) {
 		t.Fatal(err)
 	}
 	at := func(line, col int) policy.Origin {
-		return policy.Origin{Layer: policy.LayerProject, File: "/p/.claude/settings.json", Line: line, Col: col}
+		return policy.Origin{Layer: layernames.Project, File: "/p/.claude/settings.json", Line: line, Col: col}
 	}
 	want := []hook.Definition{
 		{

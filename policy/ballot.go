@@ -3,6 +3,8 @@ package policy
 import (
 	"encoding/json"
 	"strings"
+
+	"github.com/holdfast-dev/holdfast/internal/record"
 )
 
 // rank is how much an answer counts: the smallest wins, the first of equals.
@@ -204,9 +206,9 @@ func (b *ballot) decide() {
 	case Deny:
 		d.Stop, d.Input = b.won.Stop, nil
 	case Ask:
-		d.Why = ReasonAsk
+		d.Why = record.ReasonAsk
 		if b.rank == rankOverride {
-			d.Why = ReasonOverride
+			d.Why = record.ReasonOverride
 		}
 	case Allow, None:
 	}

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/holdfast-dev/holdfast/internal/layernames"
 	"github.com/holdfast-dev/holdfast/policy"
 )
 
@@ -22,7 +23,7 @@ func outside(line string) policy.Request {
 }
 
 // autoAllow is where the tests' setting stands.
-var autoAllow = &policy.Origin{Rule: "autoAllowBashIfSandboxed", Layer: policy.LayerUser, File: "/s.json", Line: 3}
+var autoAllow = &policy.Origin{Rule: "autoAllowBashIfSandboxed", Layer: layernames.User, File: "/s.json", Line: 3}
 
 // What runs in the sandbox is not asked about; what asks or denies for another
 // reason than the callback's or the mode's question still counts.

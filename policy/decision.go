@@ -5,12 +5,6 @@ import (
 	"slices"
 )
 
-// Why a person is asked, in the words of seed 002.
-const (
-	ReasonAsk      = "policy-ask"
-	ReasonOverride = "policy-deny-override"
-)
-
 // Decision explains the outcome for one tool call; it is the payload of a
 // decision record.
 type Decision struct {
@@ -25,7 +19,7 @@ type Decision struct {
 	Version int             `json:"version,omitempty"` // of the policy, see [Guards.Version]
 	Said    []Said          `json:"said,omitempty"`    // what each link said, in the order of the chain
 	Asked   bool            `json:"asked,omitempty"`   // a person was asked
-	Why     string          `json:"why,omitempty"`     // of a question: ReasonAsk or ReasonOverride
+	Why     string          `json:"why,omitempty"`     // of a question: "policy-ask", or "policy-deny-override" where the session has denied it
 	Grant   string          `json:"grant,omitempty"`   // the grant that decided
 	Input   json.RawMessage `json:"input,omitempty"`   // to run with instead, when a policy or a person changed it
 	Stop    bool            `json:"stop,omitempty"`

@@ -6,7 +6,7 @@ import (
 )
 
 // Keep gives the agent a folder of its own, absolute and without links, before its first
-// decision: files that it reads and writes in it pass [ProtectedPaths] and the question of the
+// decision: files that it reads and writes in it pass the limit on protected files and the question of the
 // mode, and nothing else; secrets, commands and other agents do not.
 func (s *Guards) Keep(folder string) error {
 	if !path.IsAbs(folder) || path.Clean(folder) != folder || path.Dir(folder) == folder {

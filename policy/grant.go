@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"fmt"
 	"strings"
+
+	"github.com/holdfast-dev/holdfast/internal/layernames"
 )
 
 // grant is a grant that can be compared with requests.
@@ -38,7 +40,7 @@ func (src *source) compileGrant(g *Grant) (*grant, error) {
 	}
 	dir := cmp.Or(g.Dir, src.world.cwd())
 	rules, problems, err := CompileRules(
-		[]RuleSource{{Effect: g.Effect, Text: g.Scope, Layer: LayerSession, Dir: dir}},
+		[]RuleSource{{Effect: g.Effect, Text: g.Scope, Layer: layernames.Session, Dir: dir}},
 		RuleOptions{Home: src.world.home, Cwd: dir, Resolve: src.world.resolve},
 	)
 	if err != nil {

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/holdfast-dev/holdfast/internal/record"
 	"github.com/holdfast-dev/holdfast/policy"
 )
 
@@ -115,7 +116,7 @@ func TestASessionDeny(t *testing.T) {
 	}
 	r := edit("/p/a")
 	r.Override = true
-	if d := judge(g, r); d.Effect != policy.Ask || d.Why != policy.ReasonOverride || d.Grant != "g2" {
+	if d := judge(g, r); d.Effect != policy.Ask || d.Why != record.ReasonOverride || d.Grant != "g2" {
 		t.Errorf("%+v", d)
 	}
 	if d := judge(g, edit("/p/a")); d.Effect != policy.Deny {
@@ -142,7 +143,7 @@ func TestAGrantWithOverrideOfSomethingElse(t *testing.T) {
 	if d := judge(g, r); d.Effect != policy.Deny {
 		t.Errorf("a rule was overridden: %+v", d)
 	}
-	if d := judge(running(t, policy.Config{}), r); d.Effect != policy.Ask || d.Why != policy.ReasonAsk {
+	if d := judge(running(t, policy.Config{}), r); d.Effect != policy.Ask || d.Why != record.ReasonAsk {
 		t.Errorf("there is nothing to override: %+v", d)
 	}
 }

@@ -96,9 +96,7 @@ func New(c *Config) (*Guards, error) {
 			return nil, fmt.Errorf("%w: folder %q is not absolute and clean", ErrInvalid, f)
 		}
 	}
-	if !slices.ContainsFunc(s.limits, func(n Named) bool { return n.Name == protectedName }) {
-		s.limits = append(s.limits, ProtectedPaths())
-	}
+	s.limits = append(s.limits, protectLimit(c.Protected...))
 	if err := checkNames(s.limits, s.policies); err != nil {
 		return nil, err
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/holdfast-dev/holdfast/internal/layernames"
 	"github.com/holdfast-dev/holdfast/policy"
 )
 
@@ -23,7 +24,7 @@ func manyRules(b testing.TB, n int) *policy.Rules {
 			{Effect: policy.Deny, Text: fmt.Sprintf("mcp__srv%d__delete", i)},
 		}
 		r := forms[i%len(forms)]
-		r.Layer, r.Dir, r.File, r.Line = policy.LayerProject, "/p", "settings.json", i+1
+		r.Layer, r.Dir, r.File, r.Line = layernames.Project, "/p", "settings.json", i+1
 		list = append(list, r)
 	}
 	rules, _, err := policy.CompileRules(list, policy.RuleOptions{Home: "/home/me", Cwd: "/p"})

@@ -10,8 +10,8 @@ import (
 
 func ExampleNew() {
 	rules, _, err := policy.CompileRules([]policy.RuleSource{
-		{Effect: policy.Allow, Text: "Bash(go test:*)", Layer: policy.LayerProject, File: ".holdfast/settings.json", Line: 3},
-		{Effect: policy.Deny, Text: "Bash(git push:*)", Layer: policy.LayerUser, File: "settings.json", Line: 7},
+		{Effect: policy.Allow, Text: "Bash(go test:*)", Layer: "project", File: ".holdfast/settings.json", Line: 3},
+		{Effect: policy.Deny, Text: "Bash(git push:*)", Layer: "user", File: "settings.json", Line: 7},
 	}, policy.RuleOptions{Cwd: "/app"})
 	if err != nil {
 		fmt.Println(err)

@@ -17,6 +17,10 @@ type Config struct {
 	// forbidden globs, the sandbox checker), and their ask is not skipped by an
 	// allow rule. They are named in the chain.
 	Limits []Named
+	// Protected are more files and folders, absolute and without links, that are asked about
+	// before they are written, as those are that decide what other programs do or run: the
+	// settings that are in force, wherever they lie.
+	Protected []string
 	// CanUseTool is the host's callback; it may be nil.
 	CanUseTool CanUseTool
 	// Policies are asked after the callback, in order, each with its own opinion.

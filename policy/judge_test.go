@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/holdfast-dev/holdfast/internal/layernames"
 	"github.com/holdfast-dev/holdfast/policy"
 )
 
@@ -33,7 +34,7 @@ func rulesOf(t testing.TB, lines ...string) *policy.Rules {
 	for i, line := range lines {
 		effect, text, _ := strings.Cut(line, " ")
 		list = append(list, policy.RuleSource{
-			Effect: policy.Effect(effect), Text: text, Layer: policy.LayerProject, File: "settings.json", Line: i + 1, Dir: "/p",
+			Effect: policy.Effect(effect), Text: text, Layer: layernames.Project, File: "settings.json", Line: i + 1, Dir: "/p",
 		})
 	}
 	r, _, err := policy.CompileRules(list, policy.RuleOptions{Home: "/home/me", Cwd: "/p"})
@@ -327,7 +328,7 @@ func TestALimitsQuestionDoesNotSoftenAMode(t *testing.T) {
 	} {
 		var list []policy.RuleSource
 		if tt.allow != "" {
-			list = append(list, policy.RuleSource{Effect: policy.Allow, Text: tt.allow, Layer: policy.LayerUser})
+			list = append(list, policy.RuleSource{Effect: policy.Allow, Text: tt.allow, Layer: layernames.User})
 		}
 		rules, _, err := policy.CompileRules(list, policy.RuleOptions{Home: "/home/u", Cwd: "/w"})
 		if err != nil {

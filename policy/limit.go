@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/holdfast-dev/holdfast/internal/layernames"
 	"github.com/holdfast-dev/holdfast/internal/shellread"
 )
 
@@ -43,7 +44,7 @@ func (l *Limit) CheckRules(home string) error {
 func compileOnly(only []string, dir, home string, resolve func(string) string, o Origin) (*Rules, error) {
 	list := make([]RuleSource, len(only))
 	for i, text := range only {
-		list[i] = RuleSource{Effect: Allow, Text: text, Layer: LayerSession, File: o.File, Line: o.Line, Col: o.Col, Dir: dir}
+		list[i] = RuleSource{Effect: Allow, Text: text, Layer: layernames.Session, File: o.File, Line: o.Line, Col: o.Col, Dir: dir}
 	}
 	rules, problems, err := CompileRules(list, RuleOptions{Home: home, Cwd: dir, Resolve: resolve})
 	if len(problems) > 0 { // it would cover nothing, which is not what was meant

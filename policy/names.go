@@ -13,34 +13,38 @@ type toolNameDenylist struct{ names map[string]bool }
 // ReadOnlyPolicy). A tool that says so of a write or a command is not believed.
 type ReadOnly struct{}
 
-// NewToolNameAllowlist makes a policy that allows the tools that it names and denies all
-// others (seed 000's ToolNameAllowlistPolicy). Names are compared exactly. An empty list, and a name that cannot be
-// a tool's, are errors that wrap [ErrInvalid].
-func NewToolNameAllowlist(names []string) (Policy, error) {
-	set, err := toolNames("allowlist", names)
+// ToolNames is a list of tools by their names, which are compared exactly, see
+// [ToolNames.Allow] and [ToolNames.Deny].
+type ToolNames []string
+
+// Allow makes a policy that allows the tools on the list and denies all others (seed 000's
+// ToolNameAllowlistPolicy). An empty list, and a name that cannot be a tool's, are errors
+// that wrap [ErrInvalid].
+func (n ToolNames) Allow() (Policy, error) {
+	set, err := n.set("allowlist")
 	if err != nil {
 		return nil, err
 	}
 	return &toolNameAllowlist{set}, nil
 }
 
-// NewToolNameDenylist makes a policy that denies the tools that it names and has no opinion
-// on the rest (seed 000's ToolNameDenylistPolicy, where the rest was allowed). An empty list, and a name that cannot be a
-// tool's, are errors that wrap [ErrInvalid].
-func NewToolNameDenylist(names []string) (Policy, error) {
-	set, err := toolNames("denylist", names)
+// Deny makes a policy that denies the tools on the list and has no opinion on the rest
+// (seed 000's ToolNameDenylistPolicy, where the rest was allowed). Errors are those of
+// [ToolNames.Allow].
+func (n ToolNames) Deny() (Policy, error) {
+	set, err := n.set("denylist")
 	if err != nil {
 		return nil, err
 	}
 	return &toolNameDenylist{set}, nil
 }
 
-func toolNames(list string, names []string) (map[string]bool, error) {
-	if len(names) == 0 {
+func (n ToolNames) set(list string) (map[string]bool, error) {
+	if len(n) == 0 {
 		return nil, fmt.Errorf("%w: the %s of tools is empty; hint: name a tool, or leave the list away", ErrInvalid, list)
 	}
-	set := make(map[string]bool, len(names))
-	for i, name := range names {
+	set := make(map[string]bool, len(n))
+	for i, name := range n {
 		if m := checkTool(name); m != nil {
 			return nil, fmt.Errorf("%w: entry %d of the %s of tools: %w", ErrInvalid, i+1, list, m)
 		}

@@ -7,10 +7,10 @@ import (
 
 func TestToolNameListsRefuse(t *testing.T) {
 	for _, names := range [][]string{nil, {}, {""}, {"Read", ""}, {"Web*"}, {"Bash(ls)"}, {"a b"}, {"Re\x00ad"}} {
-		if p, err := NewToolNameAllowlist(names); p != nil || !errors.Is(err, ErrInvalid) {
+		if p, err := ToolNames(names).Allow(); p != nil || !errors.Is(err, ErrInvalid) {
 			t.Errorf("allowlist %q: %v", names, err)
 		}
-		if p, err := NewToolNameDenylist(names); p != nil || !errors.Is(err, ErrInvalid) {
+		if p, err := ToolNames(names).Deny(); p != nil || !errors.Is(err, ErrInvalid) {
 			t.Errorf("denylist %q: %v", names, err)
 		}
 	}
@@ -18,11 +18,11 @@ func TestToolNameListsRefuse(t *testing.T) {
 
 func TestToolNameLists(t *testing.T) {
 	names := []string{"Read", "Glob"}
-	allow, err := NewToolNameAllowlist(names)
+	allow, err := ToolNames(names).Allow()
 	if err != nil {
 		t.Fatal(err)
 	}
-	deny, err := NewToolNameDenylist(names)
+	deny, err := ToolNames(names).Deny()
 	if err != nil {
 		t.Fatal(err)
 	}

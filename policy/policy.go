@@ -55,7 +55,7 @@ type Request struct {
 	Input     json.RawMessage `json:"input,omitempty"`
 	ReadOnly  bool            `json:"read_only,omitempty"` // the tool says that the call changes nothing
 	// Override asks once for what a session deny forbids; the question then has
-	// the reason [ReasonOverride] (seed 002). Nothing else can be overridden.
+	// the reason [record.ReasonOverride] (seed 002). Nothing else can be overridden.
 	Override bool `json:"override,omitempty"`
 
 	// Confined says that a kernel sandbox that is in force would hold the command, or
@@ -166,7 +166,7 @@ type Update struct {
 // Origin says where a rule or a setting was written.
 type Origin struct {
 	Rule  string `json:"rule,omitempty"`  // its text: "Bash(npm run test:*)"
-	Layer Layer  `json:"layer,omitempty"` // managed, flag, local, project, user, session
+	Layer string `json:"layer,omitempty"` // managed, flag, local, project, user, session
 	File  string `json:"file,omitempty"`
 	Line  int    `json:"line,omitempty"` // from 1
 	Col   int    `json:"col,omitempty"`  // from 1, in bytes

@@ -125,10 +125,10 @@ func (b *builder) build(raw json.RawMessage) (p Policy, callback bool, err error
 			var names []string
 			b.c.Decode(b.t, value, &names)
 			if key == "allowlist" {
-				p, err := NewToolNameAllowlist(names)
+				p, err := ToolNames(names).Allow()
 				return p, false, err
 			}
-			p, err := NewToolNameDenylist(names)
+			p, err := ToolNames(names).Deny()
 			return p, false, err
 		case "readOnly":
 			return ReadOnly{}, false, nil

@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"testing"
 
+	"github.com/holdfast-dev/holdfast/internal/record"
 	"github.com/holdfast-dev/holdfast/policy"
 )
 
@@ -102,7 +103,7 @@ func TestPrecedence(t *testing.T) {
 				if d.Effect != want || d.By != by {
 					t.Errorf("%s, %s, mode %s: %s by %q (%s), want %s by %q", strong.name, weak.name, m, d.Effect, d.By, d.Reason, want, by)
 				}
-				if (d.Why == policy.ReasonAsk) != (want == policy.Ask) || d.Mode != m || d.Reason == "" || len(d.Said) == 0 || len(d.Digests) != 1 {
+				if (d.Why == record.ReasonAsk) != (want == policy.Ask) || d.Mode != m || d.Reason == "" || len(d.Said) == 0 || len(d.Digests) != 1 {
 					t.Errorf("%s, %s, mode %s: the decision does not explain itself: %+v", strong.name, weak.name, m, d)
 				}
 				if (d.Grant != "") != (d.By == "grants") || d.Rule == nil && d.By == "rules" {
@@ -127,7 +128,7 @@ func TestOverride(t *testing.T) {
 			r := edit("/p/a")
 			r.Override = true
 			d := judge(g, r)
-			want, why := policy.Ask, policy.ReasonOverride
+			want, why := policy.Ask, record.ReasonOverride
 			if other.want == policy.Deny && other.grant == "" || m == policy.ModeDontAsk || m == policy.ModeSilent {
 				want, why = policy.Deny, ""
 			}

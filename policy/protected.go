@@ -10,7 +10,7 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/shellread"
 )
 
-// protectedName is the link's name of [ProtectedPaths] in chains.
+// protectedName is the link's name of [protectLimit] in chains.
 const protectedName = "protected-paths"
 
 // namedPaths is a list of paths by the names of their parts.
@@ -83,20 +83,28 @@ func firstPart(path string) string {
 	return part
 }
 
+// WritesProtected reports whether a write is of a file that decides what other programs do
+// or run, such as a shell's start-up file: one that is asked about in every mode but
+// bypassPermissions.
+func (r Request) WritesProtected() bool {
+	var w world
+	_, ok := w.subject(r).touchesProtected()
+	return ok
+}
+
 // ReadsSecret reports whether the resource of a request, an absolute and clean path, is on
 // the list of secrets: reading it is the kind "read of a secret" (docs/permissions.md).
 func (r *Request) ReadsSecret() bool { return isSecret(r.Resource) }
 
 func isSecret(path string) bool { return loadProtected().secrets.has(path) }
 
-// ProtectedPaths is a limit that asks before a tool or a command writes a file
+// protectLimit is a limit that asks before a tool or a command writes a file
 // that decides what other programs do or run: what is below .git and .vscode,
 // shell start-up files, .npmrc, agents' settings; the list is in internal/pathnames. It
 // asks in every mode but bypassPermissions, also where an allow rule or the mode
 // would let the edit pass; only a grant of the run lets it pass. [New] puts it
-// into every chain that has none. also names more files and folders, absolute and
-// without links: the settings that are in force, wherever they lie.
-func ProtectedPaths(also ...string) Named {
+// into every chain. also is [Config].Protected.
+func protectLimit(also ...string) Named {
 	return Named{Name: protectedName, Policy: protectedPaths{slices.Clone(also)}}
 }
 

@@ -3,6 +3,8 @@ package policy
 import (
 	"strings"
 	"testing"
+
+	"github.com/holdfast-dev/holdfast/internal/layernames"
 )
 
 func TestProtectedPaths(t *testing.T) {
@@ -36,7 +38,7 @@ func TestSecretFiles(t *testing.T) {
 
 func TestProtectedPathsAsk(t *testing.T) {
 	const hook = "/p/.git/hooks/pre-commit"
-	rules, _, err := CompileRules([]RuleSource{{Effect: Allow, Text: "Edit", Layer: LayerUser}, {Effect: Allow, Text: "Bash", Layer: LayerUser}}, RuleOptions{Cwd: "/p"})
+	rules, _, err := CompileRules([]RuleSource{{Effect: Allow, Text: "Edit", Layer: layernames.User}, {Effect: Allow, Text: "Bash", Layer: layernames.User}}, RuleOptions{Cwd: "/p"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -91,15 +93,15 @@ func TestReadingProtectedPathsIsReading(t *testing.T) {
 		{Tool: "Read", Operation: OpRead, Resource: "/p/.git/config", ReadOnly: true},
 		{Tool: "Bash", Operation: OpCommand, Resource: "cat .git/config", Cwd: "/p"},
 	} {
-		if v := ProtectedPaths().Evaluate(r); v.Effect != None {
+		if v := protectLimit().Evaluate(r); v.Effect != None {
 			t.Errorf("%s: %+v", r.Resource, v)
 		}
 	}
 }
 
-// A configuration may bring the limit itself, under its name.
+// A configuration that names more files has the limit once.
 func TestProtectedPathsAreThereOnce(t *testing.T) {
-	g, err := New(&Config{Limits: []Named{ProtectedPaths()}})
+	g, err := New(&Config{Protected: []string{"/home/u/settings.json"}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,28 +6,16 @@ import (
 	"strings"
 )
 
-// Layer is the settings layer that a rule comes from. Rules of all layers are
-// judged together; the layer matters for what may be said in it, and for people.
-type Layer string
-
-// The layers, the strongest first.
-const (
-	LayerManaged Layer = "managed"
-	LayerFlag    Layer = "flag"
-	LayerLocal   Layer = "local"
-	LayerProject Layer = "project"
-	LayerUser    Layer = "user"
-	LayerSession Layer = "session"
-)
-
 // RuleSource is a rule as it was written, with where that was.
 type RuleSource struct {
 	Effect Effect // allow, ask or deny
 	Text   string // Claude Code's syntax: "Bash(npm run test:*)"
-	Layer  Layer
-	File   string
-	Line   int
-	Col    int
+	// Layer is the layer of settings that it is from: managed, flag, local, project, user or
+	// session, the strongest first. Rules of all layers are judged together.
+	Layer string
+	File  string
+	Line  int
+	Col   int
 	// Dir is what a path that starts with one "/" is relative to: the project for
 	// project settings, the folder of the file otherwise.
 	Dir string

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"strings"
 	"testing"
+
+	"github.com/holdfast-dev/holdfast/internal/layernames"
 )
 
 func TestReasonsNameTheRule(t *testing.T) {
@@ -12,7 +14,7 @@ func TestReasonsNameTheRule(t *testing.T) {
 	if want := "rule Bash(git push:*) of s.json:2 denies it"; v.Reason != want {
 		t.Errorf("%q, want %q", v.Reason, want)
 	}
-	if want := (Origin{Rule: "Bash(git push:*)", Layer: LayerProject, File: "s.json", Line: 2, Col: 3}); v.Rule == nil || *v.Rule != want {
+	if want := (Origin{Rule: "Bash(git push:*)", Layer: layernames.Project, File: "s.json", Line: 2, Col: 3}); v.Rule == nil || *v.Rule != want {
 		t.Errorf("%+v", v.Rule)
 	}
 	if v := r.Evaluate(bash("cd x; git push a")); v.Reason != "rule Bash(git push:*) of s.json:2 denies it: git push a" {
@@ -27,7 +29,7 @@ func TestReasonsNameTheRule(t *testing.T) {
 	if v := r.Evaluate(bash("$X")); v.Effect != Ask || !strings.HasPrefix(v.Reason, "rule Bash(git push:*) of s.json:2 may be about it: the command cannot be read for certain (") {
 		t.Errorf("%q", v.Reason)
 	}
-	session, _, err := CompileRules([]RuleSource{{Effect: Deny, Text: "Bash", Layer: LayerSession}}, RuleOptions{})
+	session, _, err := CompileRules([]RuleSource{{Effect: Deny, Text: "Bash", Layer: layernames.Session}}, RuleOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,8 +9,8 @@ import (
 
 func ExampleCompileRules() {
 	rules, _, err := policy.CompileRules([]policy.RuleSource{
-		{Effect: policy.Allow, Text: "Bash(git:*)", Layer: policy.LayerUser, File: "settings.json", Line: 3},
-		{Effect: policy.Deny, Text: "Bash(git push:*)", Layer: policy.LayerProject, File: ".holdfast/settings.json", Line: 4},
+		{Effect: policy.Allow, Text: "Bash(git:*)", Layer: "user", File: "settings.json", Line: 3},
+		{Effect: policy.Deny, Text: "Bash(git push:*)", Layer: "project", File: ".holdfast/settings.json", Line: 4},
 	}, policy.RuleOptions{Cwd: "/w"})
 	if err != nil {
 		fmt.Println(err)
@@ -38,8 +38,8 @@ func ExampleRuleOptions_Lint() {
 	// settings.json:4:5: rule "Bash(curl": the parentheses are not balanced; hint: close the rule with ")", and write a parenthesis that belongs to the text as \( or \)
 }
 
-func ExampleNewToolNameAllowlist() {
-	p, err := policy.NewToolNameAllowlist([]string{"Read", "Glob", "Grep"})
+func ExampleToolNames_Allow() {
+	p, err := policy.ToolNames{"Read", "Glob", "Grep"}.Allow()
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -48,8 +48,8 @@ func ExampleNewToolNameAllowlist() {
 	// Output: allow deny
 }
 
-func ExampleNewToolNameDenylist() {
-	p, err := policy.NewToolNameDenylist([]string{"Bash", "Write"})
+func ExampleToolNames_Deny() {
+	p, err := policy.ToolNames{"Bash", "Write"}.Deny()
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -113,7 +113,7 @@ func ExampleCommandLists_Policy() {
 }
 
 func ExampleCanUse() {
-	denied, err := policy.NewToolNameDenylist([]string{"Bash"})
+	denied, err := policy.ToolNames{"Bash"}.Deny()
 	if err != nil {
 		fmt.Println(err)
 		return

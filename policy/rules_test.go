@@ -3,6 +3,8 @@ package policy
 import (
 	"strings"
 	"testing"
+
+	"github.com/holdfast-dev/holdfast/internal/layernames"
 )
 
 // rulesOf compiles rules written as "deny Bash(rm:*)".
@@ -19,7 +21,7 @@ func sources(lines ...string) []RuleSource {
 	list := make([]RuleSource, len(lines))
 	for i, line := range lines {
 		effect, text, _ := strings.Cut(line, " ")
-		list[i] = RuleSource{Effect: Effect(effect), Text: text, Layer: LayerProject, File: "s.json", Line: i + 1, Col: 3, Dir: "/p"}
+		list[i] = RuleSource{Effect: Effect(effect), Text: text, Layer: layernames.Project, File: "s.json", Line: i + 1, Col: 3, Dir: "/p"}
 	}
 	return list
 }

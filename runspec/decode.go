@@ -14,15 +14,15 @@ import (
 
 // Parse reads a spec strictly: an unknown field, a duplicate key and anything after the object
 // are errors. It does not call [Spec.Check].
-func Parse(b []byte) (*Spec, error) {
-	var s Spec
-	if err := jsontree.Decode(b, &s); err != nil {
+func (s *Spec) Parse(b []byte) error {
+	*s = Spec{}
+	if err := jsontree.Decode(b, s); err != nil {
 		if e, ok := errors.AsType[*jsontree.Error](err); ok {
-			return nil, &Error{Field: e.Path, Message: e.What}
+			return &Error{Field: e.Path, Message: e.What}
 		}
-		return nil, &Error{Message: err.Error()}
+		return &Error{Message: err.Error()}
 	}
-	return &s, nil
+	return nil
 }
 
 // Schema returns the JSON Schema (2020-12) of [Spec], made from its Go types.

@@ -12,7 +12,8 @@ import (
 )
 
 func Example() {
-	spec, err := runspec.Parse([]byte(`{"model": "ollama/qwen3", "cwd": "/srv/shop", "prompt": "fix the tests", "permissions": {"mode": "acceptEdits"}}`))
+	var spec runspec.Spec
+	err := spec.Parse([]byte(`{"model": "ollama/qwen3", "cwd": "/srv/shop", "prompt": "fix the tests", "permissions": {"mode": "acceptEdits"}}`))
 	if err != nil {
 		panic(err)
 	}
@@ -33,7 +34,7 @@ func TestParseIsStrict(t *testing.T) {
 		`[]`:                           "",
 		`{"sandbox": {"on": true}}`:    "on",
 	} {
-		_, err := runspec.Parse([]byte(text))
+		err := new(runspec.Spec).Parse([]byte(text))
 		if e, ok := errors.AsType[*runspec.Error](err); !ok || !strings.Contains(e.Error(), want) {
 			t.Errorf("%s: %v, want an error with %q", text, err, want)
 		}
@@ -132,16 +133,15 @@ func TestSchema(t *testing.T) {
 func FuzzParse(f *testing.F) {
 	f.Add([]byte(`{"model": "a/b", "tools": [], "environment": {"from": {"K": "env:X"}}}`))
 	f.Fuzz(func(t *testing.T, b []byte) {
-		s, err := runspec.Parse(b)
-		if err != nil {
+		var s, two runspec.Spec
+		if s.Parse(b) != nil {
 			return
 		}
 		again, err := json.Marshal(s)
 		if err != nil {
 			t.Skip() // a raw field that is no JSON cannot come from a parsed text
 		}
-		two, err := runspec.Parse(again)
-		if err != nil || !reflect.DeepEqual(s.Check() == nil, two.Check() == nil) {
+		if err := two.Parse(again); err != nil || !reflect.DeepEqual(s.Check() == nil, two.Check() == nil) {
 			t.Errorf("%s: %v", again, err)
 		}
 	})

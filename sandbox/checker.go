@@ -8,6 +8,7 @@ import (
 	"path"
 	"slices"
 
+	"github.com/holdfast-dev/holdfast/internal/layernames"
 	"github.com/holdfast-dev/holdfast/internal/sandbox/realpath"
 	"github.com/holdfast-dev/holdfast/internal/shellread"
 	"github.com/holdfast-dev/holdfast/policy"
@@ -68,7 +69,7 @@ func NewChecker(s *Settings, o *Options) (*Checker, error) {
 		return nil, err
 	}
 	c := &Checker{home: o.Home, vars: maps.Clone(o.Vars), origin: o.Origin, log: o.Log, settings: s.clone()}
-	c.untrusted = !o.Trusted && (o.Origin.Layer == policy.LayerLocal || o.Origin.Layer == policy.LayerProject)
+	c.untrusted = !o.Trusted && (o.Origin.Layer == layernames.Local || o.Origin.Layer == layernames.Project)
 	if c.home == "" {
 		c.home, _ = os.UserHomeDir() // without one, "~" cannot be used
 	}

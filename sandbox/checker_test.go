@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/holdfast-dev/holdfast/internal/layernames"
 	"github.com/holdfast-dev/holdfast/policy"
 )
 
@@ -191,7 +192,7 @@ func TestDenialsAreLogged(t *testing.T) {
 
 func TestEvaluate(t *testing.T) {
 	c := checker(t, `{"allowedReadPaths":["/p"],"allowedWritePaths":["/p/b"],"deniedPaths":["/p/s"],"network":{"allowedDomains":["a.org"]}}`,
-		&Options{Origin: policy.Origin{Layer: policy.LayerProject, File: "x.json"}})
+		&Options{Origin: policy.Origin{Layer: layernames.Project, File: "x.json"}})
 	var _ policy.Policy = c
 	for _, tt := range []struct {
 		op             policy.Operation
@@ -219,7 +220,7 @@ func TestEvaluate(t *testing.T) {
 			}
 			continue
 		}
-		want := policy.Origin{Rule: tt.origin, Layer: policy.LayerProject, File: "x.json"}
+		want := policy.Origin{Rule: tt.origin, Layer: layernames.Project, File: "x.json"}
 		if v.Effect != policy.Deny || v.Reason != tt.reason || v.Rule == nil || *v.Rule != want {
 			t.Errorf("%s %s: got %+v %+v", tt.op, tt.resource, v, v.Rule)
 		}

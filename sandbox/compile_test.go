@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/holdfast-dev/holdfast/internal/layernames"
 	"github.com/holdfast-dev/holdfast/internal/sandbox/kernel"
 	"github.com/holdfast-dev/holdfast/policy"
 )
@@ -44,7 +45,7 @@ func plant(t testing.TB, lines ...string) string {
 // testLayer is the settings of one layer for tests. "@" in a path is the root of the tree.
 type testLayer struct {
 	Settings
-	layer     policy.Layer
+	layer     string
 	untrusted bool
 }
 
@@ -60,7 +61,7 @@ func layersFor(t testing.TB, root string, list []testLayer) []*Checker {
 		}
 		origin := policy.Origin{Layer: list[i].layer, File: "settings.json", Line: i + 1}
 		if list[i].untrusted {
-			origin.Layer = policy.LayerProject
+			origin.Layer = layernames.Project
 		}
 		c, err := NewChecker(&s, &Options{Home: root + "/home", Dir: root, Origin: origin})
 		if err != nil {
@@ -95,7 +96,7 @@ func relative(root string, list []string) string {
 func bars(p *plan) []string { return namesOf(p.policy.Bar) }
 
 func TestCompileWrites(t *testing.T) {
-	user, managed := policy.LayerUser, policy.LayerManaged
+	user, managed := layernames.User, layernames.Managed
 	for name, tt := range map[string]struct {
 		layers []testLayer
 		want   string

@@ -5,6 +5,7 @@ import (
 	"path"
 	"slices"
 
+	"github.com/holdfast-dev/holdfast/internal/layernames"
 	"github.com/holdfast-dev/holdfast/internal/sandbox/egress"
 	"github.com/holdfast-dev/holdfast/internal/shellread"
 	"github.com/holdfast-dev/holdfast/policy"
@@ -131,7 +132,7 @@ func (s *Settings) Loosens() []string {
 // off reports whether the settings say that they have no say.
 func (c *Checker) off() bool { return c.settings.Enabled != nil && !*c.settings.Enabled }
 
-func (c *Checker) managed() bool { return c.origin.Layer == policy.LayerManaged }
+func (c *Checker) managed() bool { return c.origin.Layer == layernames.Managed }
 
 // at is where a layer says a setting.
 func (c *Checker) at(setting string) policy.Origin {

@@ -22,7 +22,7 @@ func layers(t testing.TB, texts ...string) []*Checker {
 		name, settings, _ := strings.Cut(text, ": ")
 		name, trusted := strings.CutSuffix(name, "!")
 		list = append(list, checker(t, settings, &Options{
-			Home: "/home/u", Dir: "/set", Origin: policy.Origin{Layer: policy.Layer(name), File: name + ".json"}, Trusted: trusted,
+			Home: "/home/u", Dir: "/set", Origin: policy.Origin{Layer: name, File: name + ".json"}, Trusted: trusted,
 		}))
 	}
 	return list
@@ -59,7 +59,7 @@ func TestMergeFlags(t *testing.T) {
 		{[]string{`user: {"enabled": false, "allowUnsandboxedCommands": true}`}, false, ""},
 	} {
 		got := mergeCheckers(layers(t, tt.layers...)).AllowUnsandboxed
-		if got.On != tt.on || string(got.By.Layer) != tt.by {
+		if got.On != tt.on || got.By.Layer != tt.by {
 			t.Errorf("%q: got %+v", tt.layers, got)
 		}
 		if got.By != (policy.Origin{}) && got.By.Rule != "allowUnsandboxedCommands" {
@@ -161,7 +161,7 @@ func TestMergeLimits(t *testing.T) {
 	if want := (Limits{CPU: 2, Memory: 512 << 20, Pids: 100, WallTime: time.Minute}); m.Limits != want {
 		t.Errorf("%+v", m.Limits)
 	}
-	for name, layer := range map[string]policy.Layer{"memory": "project", "pids": "managed", "wallTime": "project", "cpu": "user", "fileSize": ""} {
+	for name, layer := range map[string]string{"memory": "project", "pids": "managed", "wallTime": "project", "cpu": "user", "fileSize": ""} {
 		if o := m.LimitOrigins[name]; o.Layer != layer || layer != "" && o.Rule != "limits."+name {
 			t.Errorf("%s: %+v", name, o)
 		}

@@ -39,10 +39,10 @@ func longSession(tb testing.TB, s *session.Sessions, id string, n int) {
 				}}
 				mark = &record.RequestMark{API: "test", Messages: i}
 			case 2:
-				it = transcript.ResultItem(transcript.ToolResult{UseID: fmt.Sprint("use-", i-1), Content: []transcript.Part{transcript.Text{Text: text}}})
+				it = transcript.ToolResult{UseID: fmt.Sprint("use-", i-1), Content: []transcript.Part{transcript.Text{Text: text}}}.Item()
 				it.ID = fmt.Sprintf("item-%06d", i)
 			}
-			drafts = append(drafts, session.ItemDraft(transcript.MustEncode(it), false, mark))
+			drafts = append(drafts, session.ItemDraft(it.MustEncode(), false, mark))
 			i++
 		}
 		if _, err := l.Append(ctx, drafts...); err != nil {

@@ -10,12 +10,6 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/record"
 )
 
-// CopyOptions adjusts [Sessions.CopyTo].
-type CopyOptions struct {
-	DryRun   bool             // only say what would be copied
-	Progress func(CopyReport) // is called after each session; Faults and Last are not to be kept
-}
-
 // CopyReport is what [Sessions.CopyTo] did, or has done so far.
 type CopyReport struct {
 	Sessions int     // in the store, without those that it keeps for forks only
@@ -39,31 +33,38 @@ func (r *CopyReport) OK() bool { return len(r.Faults) == 0 && r.Done == r.Sessio
 //
 // A session that cannot be copied is among the Faults, and the others are copied. The
 // error is for what kept CopyTo from continuing; the report says how far it came.
-func (s *Sessions) CopyTo(ctx context.Context, to Store, o *CopyOptions) (*CopyReport, error) {
-	c := copying{shipping: s.shipping(to), r: &CopyReport{}}
-	if o != nil {
-		c.o = *o
-	}
-	p, err := s.store.List(ctx, Query{Worktrees: true, Trash: TrashToo})
+//
+// progress is called after each session, and does not keep Faults and Last; it may be nil.
+func (s *Sessions) CopyTo(ctx context.Context, to Store, progress func(CopyReport)) (*CopyReport, error) {
+	return s.copyTo(ctx, &copying{shipping: s.shipping(to), progress: progress})
+}
+
+// PreviewCopy is a [Sessions.CopyTo] that copies nothing: its report says what would be copied.
+func (s *Sessions) PreviewCopy(ctx context.Context, to Store, progress func(CopyReport)) (*CopyReport, error) {
+	return s.copyTo(ctx, &copying{shipping: s.shipping(to), progress: progress, preview: true})
+}
+
+func (s *Sessions) copyTo(ctx context.Context, c *copying) (*CopyReport, error) {
+	p, err := s.store.List(ctx, Query{Worktrees: true, WithTrash: true})
 	if err != nil {
-		return c.r, err
+		return &c.r, err
 	}
 	c.r.Sessions = len(p.Sessions)
 	slices.Reverse(p.Sessions) // so that the copies come to be in the order of the originals
 	for _, m := range p.Sessions {
 		if err := c.one(ctx, m); err != nil {
-			return c.r, err
+			return &c.r, err
 		}
 		c.r.Done++
 		c.r.Last = m.ID
-		if c.o.Progress != nil {
-			c.o.Progress(*c.r)
+		if c.progress != nil {
+			c.progress(c.r)
 		}
 	}
-	if c.o.DryRun {
-		return c.r, nil
+	if c.preview {
+		return &c.r, nil
 	}
-	return c.r, c.deletions(ctx)
+	return &c.r, c.deletions(ctx)
 }
 
 // deletions deletes the copies of sessions that from keeps for their forks only.
@@ -86,8 +87,9 @@ func (c *copying) deletions(ctx context.Context) error {
 
 type copying struct {
 	*shipping
-	o CopyOptions
-	r *CopyReport
+	progress func(CopyReport)
+	preview  bool // nothing is copied
+	r        CopyReport
 }
 
 // one copies a session. The error ends the copying.
@@ -96,7 +98,7 @@ func (c *copying) one(ctx context.Context, m Meta) error {
 		did shipped
 		err error
 	)
-	if c.o.DryRun {
+	if c.preview {
 		did, err = c.missing(ctx, m)
 	} else {
 		did, err = c.ship(ctx, m.ID, 0)

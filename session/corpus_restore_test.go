@@ -113,11 +113,11 @@ func corpusOtherSystems(t *testing.T, fresh opener) {
 					for _, use := range f[2:] {
 						it.Parts = append(it.Parts, transcript.ToolUse{ID: strings.Trim(use, ","), Name: "x"})
 					}
-					list = append(list, transcript.MustEncode(it))
+					list = append(list, it.MustEncode())
 				case "tool":
-					list = append(list, transcript.MustEncode(transcript.ResultItem(transcript.ToolResult{UseID: f[len(f)-1]})))
+					list = append(list, transcript.ToolResult{UseID: f[len(f)-1]}.Item().MustEncode())
 				default:
-					list = append(list, transcript.MustEncode(transcript.Item{Role: roles[f[0]], Parts: []transcript.Part{transcript.Text{Text: line}}}))
+					list = append(list, transcript.Item{Role: roles[f[0]], Parts: []transcript.Part{transcript.Text{Text: line}}}.MustEncode())
 				}
 			}
 			err := transcript.Validate(list)
@@ -158,14 +158,14 @@ func corpusOtherSystems(t *testing.T, fresh opener) {
 				transcript.Structured{Value: []byte(`{"a":1,"b":1.0,"c":"1e400","n":[9007199254740993]}`)},
 				transcript.Custom{Kind: "handle", Value: []byte(`{"handle":"h-1"}`)},
 			}}
-			e := transcript.MustEncode(it)
+			e := it.MustEncode()
 			s := session.New(fresh(t), nil)
 			l := newSession(t, s, "s")
 			must(l.Append(t.Context(), session.ItemDraft(e, false, nil)))(t)
 			if got := must(s.Load(t.Context(), "s", nil))(t).Items[0]; string(got.JSON) != string(e.JSON) {
 				t.Errorf("loaded %s, stored %s", got.JSON, e.JSON)
 			}
-			if again := transcript.MustEncode(must(e.Decode())(t)); string(again.JSON) != string(e.JSON) {
+			if again := must(e.Decode())(t).MustEncode(); string(again.JSON) != string(e.JSON) {
 				t.Errorf("encoded again %s, first %s", again.JSON, e.JSON)
 			}
 		}),

@@ -13,11 +13,12 @@ import (
 // answerOf is an assistant item of so many tokens.
 func answerOf(t *testing.T, id string, tokens int64) transcript.Encoded {
 	t.Helper()
-	e, err := transcript.Encode(transcript.Item{
+	e, err := transcript.Item{
 		ID: id, Role: transcript.RoleAssistant, Model: "m", Finish: transcript.FinishStop, Usage: &transcript.Usage{Output: tokens},
 		Parts:    []transcript.Part{transcript.Text{Text: `,"cost_usd":7}`}},
 		Metadata: map[string]json.RawMessage{"x": json.RawMessage(`{"a":1,"cost_usd":9}`)},
-	})
+	}.Encode()
+
 	if err != nil {
 		t.Fatal(err)
 	}

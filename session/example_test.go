@@ -44,7 +44,7 @@ func ExampleSessions_Create() {
 	check(err)
 	defer l.Close()
 
-	item := transcript.MustEncode(transcript.UserText("hello"))
+	item := transcript.UserText("hello").MustEncode()
 	records, err := l.Append(ctx, session.ItemDraft(item, false, nil))
 	check(err)
 	fmt.Println(l.ID(), records[0].Seq, records[0].Kind, l.Meta().MessageCount)

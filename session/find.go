@@ -15,19 +15,19 @@ import (
 // an unambiguous beginning of an id. The error otherwise wraps ErrNotFound and
 // its Hint lists the nearest. What is in the trash is found by its whole id only.
 func (s *Sessions) Find(ctx context.Context, name string) (Meta, error) {
-	return s.find(ctx, name, "")
+	return s.find(ctx, name, false)
 }
 
 // FindTrashed is [Sessions.Find] among what is in the trash.
 func (s *Sessions) FindTrashed(ctx context.Context, name string) (Meta, error) {
-	m, err := s.find(ctx, name, TrashOnly)
+	m, err := s.find(ctx, name, true)
 	if err == nil && m.Trashed == "" {
 		return Meta{}, &Error{Op: "restore", Session: m.ID, Err: ErrInvalid, Detail: "it is not in the trash", Hint: "holdfast sessions list --trash"}
 	}
 	return m, err
 }
 
-func (s *Sessions) find(ctx context.Context, name, trash string) (Meta, error) {
+func (s *Sessions) find(ctx context.Context, name string, trashed bool) (Meta, error) {
 	if CheckID(name) == nil {
 		m, err := s.Get(ctx, name)
 		if err == nil || !errors.Is(err, ErrNotFound) {
@@ -37,7 +37,7 @@ func (s *Sessions) find(ctx context.Context, name, trash string) (Meta, error) {
 	if strings.TrimSpace(name) == "" {
 		return Meta{}, s.nowhere(ctx, name, "the name is empty")
 	}
-	p, err := s.store.List(ctx, Query{Worktrees: true, Trash: trash})
+	p, err := s.store.List(ctx, Query{Worktrees: true, OnlyTrash: trashed})
 	if err != nil {
 		return Meta{}, err
 	}

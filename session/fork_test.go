@@ -239,7 +239,7 @@ func TestChainInACircle(t *testing.T) {
 func TestAForkOfADeletedSessionIsMended(t *testing.T) {
 	s := session.New(memory.New(), nil)
 	l := newSession(t, s, "s", "a")
-	asks := transcript.MustEncode(transcript.Item{ID: "b", Role: transcript.RoleAssistant, Parts: []transcript.Part{transcript.ToolUse{ID: "c1", Name: "T", Input: []byte("{}")}}})
+	asks := transcript.Item{ID: "b", Role: transcript.RoleAssistant, Parts: []transcript.Part{transcript.ToolUse{ID: "c1", Name: "T", Input: []byte("{}")}}}.MustEncode()
 	started := must(session.NewDraft(record.KindToolStarted, record.ToolStarted{Use: "c1", Tool: "T"}))(t)
 	must(l.Append(t.Context(), session.ItemDraft(asks, false, nil), started))(t)
 	if err := l.Close(); err != nil {

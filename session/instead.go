@@ -130,9 +130,9 @@ func emptyItem(e transcript.Encoded) transcript.Encoded {
 	if len(it.Parts) == 0 {
 		it.Parts = []transcript.Part{transcript.Text{Text: record.Erased}}
 	}
-	empty, err := transcript.Encode(it)
+	empty, err := it.Encode()
 	if err != nil {
-		return transcript.MustEncode(transcript.Item{ID: e.ID(), Role: e.Role(), Parts: []transcript.Part{transcript.Text{Text: record.Erased}}})
+		return transcript.Item{ID: e.ID(), Role: e.Role(), Parts: []transcript.Part{transcript.Text{Text: record.Erased}}}.MustEncode()
 	}
 	return empty
 }
@@ -194,7 +194,7 @@ func maskItem(e transcript.Encoded, mask func(json.RawMessage) json.RawMessage) 
 	if len(it.Parts) == 0 {
 		it.Parts = []transcript.Part{transcript.Text{Text: record.Erased}}
 	}
-	if m, err = transcript.Encode(it); err != nil {
+	if m, err = it.Encode(); err != nil {
 		return emptyItem(e)
 	}
 	return m

@@ -9,12 +9,6 @@ import (
 	"time"
 )
 
-// What a list shows of the trash, see [Query.Trash].
-const (
-	TrashOnly = "only"
-	TrashToo  = "*"
-)
-
 // Matches reports whether a list for q shows m. Where the page begins does not count.
 // With q.ID it is that session, and nothing else counts.
 func (q *Query) Matches(m *Meta) bool {
@@ -30,7 +24,7 @@ func (q *Query) Matches(m *Meta) bool {
 		(q.Run == "" || m.Runs(q.Run)) &&
 		(q.Owner == "" || m.Owner == q.Owner) &&
 		(!q.Unowned || m.Owner == "") &&
-		(q.Trash == TrashToo || (q.Trash == TrashOnly) == (m.Trashed != "")) &&
+		(q.WithTrash || q.OnlyTrash == (m.Trashed != "")) &&
 		(q.Worktrees || !internal(m.ID))
 }
 

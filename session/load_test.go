@@ -16,7 +16,7 @@ import (
 func item(id string) rawJSON {
 	it := transcript.UserText("text of " + id)
 	it.ID = id
-	return transcript.MustEncode(it).JSON
+	return it.MustEncode().JSON
 }
 
 func TestLoadPages(t *testing.T) {

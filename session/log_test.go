@@ -356,8 +356,8 @@ func TestConcurrentAppendsAreOrdered(t *testing.T) {
 func TestRewrite(t *testing.T) {
 	s := session.New(memory.New(), nil)
 	l := newSession(t, s, "s", "a", "b", "c")
-	raw := func(it transcript.Item) []byte { return transcript.MustEncode(it).JSON }
-	bad := session.Rewrite{Reason: "mutator", Items: []rawJSON{raw(transcript.ResultItem(transcript.ToolResult{UseID: "x"}))}}
+	raw := func(it transcript.Item) []byte { return it.MustEncode().JSON }
+	bad := session.Rewrite{Reason: "mutator", Items: []rawJSON{raw(transcript.ToolResult{UseID: "x"}.Item())}}
 	err := l.Rewrite(t.Context(), bad)
 	wantErr(t, err, session.ErrInvalid)
 	if _, ok := errors.AsType[*transcript.PairingError](err); !ok {

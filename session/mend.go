@@ -152,8 +152,8 @@ func (m *mending) plan() error {
 func (m *mending) transcript() error {
 	r, f := m.r, m.f
 	r.Waiting = false
-	t, err := transcript.Of(f.s.Items...)
-	if err != nil {
+	t := &transcript.Transcript{}
+	if t.Append(f.s.Items...) != nil {
 		return m.repair()
 	}
 	open := t.OpenUses()
@@ -174,7 +174,7 @@ func (m *mending) transcript() error {
 			return err
 		}
 		it.ID, it.Time = r.Log.s.NewID(), r.Log.s.opt.Clock()
-		e, err := transcript.Encode(it)
+		e, err := it.Encode()
 		if err != nil {
 			return err
 		}
@@ -216,7 +216,7 @@ func (m *mending) queue(it transcript.Item, use string) error {
 		return err
 	}
 	it.ID, it.Time = m.r.Log.s.NewID(), m.r.Log.s.opt.Clock()
-	e, err := transcript.Encode(it)
+	e, err := it.Encode()
 	if err != nil {
 		return err
 	}
@@ -273,7 +273,8 @@ func (m *mending) repair() error {
 	if err != nil {
 		return err
 	}
-	if r.Transcript, err = transcript.Of(items...); err != nil {
+	r.Transcript = &transcript.Transcript{}
+	if err := r.Transcript.Append(items...); err != nil {
 		return err
 	}
 	w := Rewrite{Reason: "repair", By: "restore", Messages: len(items)}

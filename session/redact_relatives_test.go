@@ -178,7 +178,7 @@ func TestRedactSeqTakesTasksAndSubagents(t *testing.T) {
 			transcript.ToolUse{ID: "u1", Name: "Agent", Input: rawJSON(`{"prompt":"look for ` + private + ` in there"}`)},
 			transcript.ToolUse{ID: "u2", Name: "TaskCreate", Input: rawJSON(`{"subject":"water ` + private + `"}`)},
 		}}
-		must(l.Append(t.Context(), userDraft("p", "go"), session.ItemDraft(transcript.MustEncode(use), false, nil),
+		must(l.Append(t.Context(), userDraft("p", "go"), session.ItemDraft(use.MustEncode(), false, nil),
 			session.Draft{Kind: record.KindTaskChanged, Payload: rawJSON(`{"task":{"id":"1","subject":"water ` + private + `","status":"pending"}}`)},
 			session.Draft{Kind: record.KindTaskChanged, Payload: rawJSON(`{"task":{"id":"2","subject":"something else","status":"pending"}}`)},
 		))(t)

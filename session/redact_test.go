@@ -56,7 +56,7 @@ func secretive(t *testing.T, s *session.Sessions, id string) {
 	l := must(s.Create(t.Context(), session.Opened{SessionID: id, CWD: "/src"}))(t)
 	defer l.Close()
 	item := func(it transcript.Item) session.Draft {
-		return session.ItemDraft(transcript.MustEncode(it), false, nil)
+		return session.ItemDraft(it.MustEncode(), false, nil)
 	}
 	raw := func(k session.Kind, payload string) session.Draft {
 		return session.Draft{Kind: k, Payload: json.RawMessage(payload)}

@@ -40,7 +40,7 @@ func (s *Sessions) relatives(ctx context.Context, m Meta) ([]Meta, error) {
 
 // everyone is every session of the store by id, with what is deleted and needed by forks.
 func (s *Sessions) everyone(ctx context.Context) (map[string]Meta, error) {
-	page, err := s.store.List(ctx, Query{Worktrees: true, Trash: TrashToo})
+	page, err := s.store.List(ctx, Query{Worktrees: true, WithTrash: true})
 	if err != nil {
 		return nil, err
 	}

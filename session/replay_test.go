@@ -49,7 +49,7 @@ func TestReplay(t *testing.T) {
 			ID: id, Role: transcript.RoleAssistant, Usage: &transcript.Usage{Input: 1, Output: 2, CacheRead: 3, CacheWrite: 4, Reasoning: 5},
 			Parts: []transcript.Part{transcript.Text{Text: `"usage":{"input":100}`}},
 		}
-		return session.ItemDraft(transcript.MustEncode(it), false, &record.RequestMark{API: "x", Messages: messages, Prefix: session.Digest(sha256.Sum256([]byte(id))).String()})
+		return session.ItemDraft(it.MustEncode(), false, &record.RequestMark{API: "x", Messages: messages, Prefix: session.Digest(sha256.Sum256([]byte(id))).String()})
 	}
 	calls := transcript.Item{ID: "a3", Role: transcript.RoleAssistant, Parts: []transcript.Part{transcript.ToolUse{ID: "c0", Name: "Bash"}}}
 	recs := chain(
@@ -61,7 +61,7 @@ func TestReplay(t *testing.T) {
 		draft(t, record.KindPolicyChanged, record.PolicyChanged{By: "no mode"}),
 		draft(t, record.KindTurnOpened, record.TurnOpened{Turn: "t2"}),
 		userDraft("u2", "more"), answer("a2", 3),
-		session.ItemDraft(transcript.MustEncode(calls), false, nil),
+		session.ItemDraft(calls.MustEncode(), false, nil),
 		session.Draft{Kind: record.KindApprovalAsked, Payload: []byte(`{"id":"q1","use_id":"c0","what":1}`)},
 		session.Draft{Kind: record.KindApprovalAsked, Payload: []byte(`{"id":"q2"}`)},
 		session.Draft{Kind: record.KindApprovalResolved, Payload: []byte(`{"id":"q1","decision":"allow"}`)},

@@ -21,13 +21,13 @@ func useDraft(id string, uses ...string) session.Draft {
 	for _, u := range uses {
 		it.Parts = append(it.Parts, transcript.ToolUse{ID: u, Name: "Bash", Input: []byte(`{}`)})
 	}
-	return session.ItemDraft(transcript.MustEncode(it), false, &record.RequestMark{API: "test", Messages: 1})
+	return session.ItemDraft(it.MustEncode(), false, &record.RequestMark{API: "test", Messages: 1})
 }
 
 func resultDraft(id, use string) session.Draft {
-	it := transcript.ResultItem(transcript.ToolResult{UseID: use, Content: []transcript.Part{transcript.Text{Text: "done"}}})
+	it := transcript.ToolResult{UseID: use, Content: []transcript.Part{transcript.Text{Text: "done"}}}.Item()
 	it.ID = id
-	return session.ItemDraft(transcript.MustEncode(it), false, nil)
+	return session.ItemDraft(it.MustEncode(), false, nil)
 }
 
 func restore(t testing.TB, s *session.Sessions, o session.RestoreOptions) *session.Restored {
@@ -296,7 +296,7 @@ func TestRestoreKeepsTheQueueAndReportsDifferences(t *testing.T) {
 	queued := func(id string) session.Draft {
 		it := transcript.UserText("later")
 		it.ID = id
-		return session.ItemDraft(transcript.MustEncode(it), true, nil)
+		return session.ItemDraft(it.MustEncode(), true, nil)
 	}
 	must(l.Append(t.Context(), queued("q1"), queued("q2"), userDraft("q1", "later")))(t)
 	l.Close()

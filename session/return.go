@@ -3,60 +3,16 @@ package session
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
 	"slices"
-	"time"
 
-	"github.com/holdfast-dev/holdfast/internal/record"
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
 // reasonReturn is the reason of a [Rewrite] that makes the transcript be what it was.
 const reasonReturn = "return"
-
-// Rewritten is a rewrite of a session's transcript.
-type Rewritten struct {
-	Seq    int64     `json:"seq"`
-	Time   time.Time `json:"time"`
-	Reason string    `json:"reason"`
-	By     string    `json:"by,omitempty"`
-	Notes  []string  `json:"notes,omitempty"`
-	Before int       `json:"before"` // items
-	After  int       `json:"after"`
-}
-
-// Rewrites lists how the transcript of a session was rewritten, oldest first: compacted,
-// redacted, repaired, cut. What it was before each is [Sessions.StateAt] of the seq
-// before. It takes no lease.
-func (s *Sessions) Rewrites(ctx context.Context, id string) ([]Rewritten, error) {
-	var (
-		list []Rewritten
-		m    Meta
-	)
-	for r, err := range s.Effective(ctx, id, Range{}) {
-		if err != nil {
-			return nil, err
-		}
-		before := m.MessageCount
-		d, err := Fold([]Record{r})
-		if err != nil {
-			return nil, err
-		}
-		m = m.Apply(d)
-		if r.Kind != record.KindRewrite || r.Payload == nil {
-			continue
-		}
-		var w Rewrite
-		if err := json.Unmarshal(r.Payload, &w); err != nil {
-			return nil, &Error{Op: "read rewrites", Session: id, Seq: r.Seq, Err: ErrCorrupt, Detail: err.Error()}
-		}
-		list = append(list, Rewritten{Seq: r.Seq, Time: r.Time, Reason: w.Reason, By: w.By, Notes: w.Notes, Before: before, After: w.Messages})
-	}
-	return list, nil
-}
 
 // StateAt is where a session stood right after a record; of what was erased since, it has
 // what stands in its place. It takes no lease. ErrInvalid when there is no such record.

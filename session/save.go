@@ -52,7 +52,7 @@ func encodeAll(id string, items []transcript.Item) ([]transcript.Encoded, error)
 		return &Error{Op: "save", Session: id, Err: invalid{err}, Detail: fmt.Sprintf("item %d: %v", i, err)}
 	}
 	for i, it := range items {
-		e, err := transcript.Encode(it)
+		e, err := it.Encode()
 		if err == nil && it.ID != "" && t.Find(it.ID) >= 0 {
 			err = fmt.Errorf("its id %s is that of item %d", it.ID, t.Find(it.ID))
 		}
@@ -127,7 +127,7 @@ func (s *Sessions) complete(e transcript.Encoded, now time.Time) (transcript.Enc
 	if it.Time.IsZero() {
 		it.Time = now
 	}
-	return transcript.Encode(it)
+	return it.Encode()
 }
 
 // save brings an open session to the given transcript in one batch.
@@ -211,6 +211,6 @@ func bare(e transcript.Encoded) ([]byte, error) {
 		return nil, err
 	}
 	it.ID, it.Time = "", time.Time{}
-	e, err = transcript.Encode(it)
+	e, err = it.Encode()
 	return e.JSON, err
 }

@@ -106,7 +106,7 @@ func TestSaveKeepsMetadata(t *testing.T) {
 
 func TestSaveRefuses(t *testing.T) {
 	s := session.New(memory.New(), nil)
-	result := transcript.ResultItem(transcript.ToolResult{UseID: "c"})
+	result := transcript.ToolResult{UseID: "c"}.Item()
 	use := transcript.Item{Role: transcript.RoleAssistant, Parts: []transcript.Part{transcript.ToolUse{ID: "c", Name: "x"}}}
 	for name, items := range map[string][]transcript.Item{
 		"orphan":     {result},

@@ -10,17 +10,17 @@ type Search struct {
 	// Words must all be in one item; "a phrase" in quotes stands together; a word that
 	// ends with * is the beginning of one. Case and accents do not count. Nothing else
 	// has a meaning: what the user types is no query language of an engine.
-	Words   string
-	Tool    string    // in uses and results of this tool only
-	Role    string    // "user", "assistant" or "tool" items only
-	Since   time.Time // records from then on
-	Until   time.Time // records before then
-	Project string
-	CWD     string
-	Session string // in this session only
-	Trash   string // as in [Query]
-	Limit   int    // at most this many hits; 0 or less is 50
-	After   string // cursor from [Hits]
+	Words                string
+	Tool                 string    // in uses and results of this tool only
+	Role                 string    // "user", "assistant" or "tool" items only
+	Since                time.Time // records from then on
+	Until                time.Time // records before then
+	Project              string
+	CWD                  string
+	Session              string // in this session only
+	WithTrash, OnlyTrash bool   // as in [Query]
+	Limit                int    // at most this many hits; 0 or less is 50
+	After                string // cursor from [Hits]
 }
 
 // Hit is an item that was found.

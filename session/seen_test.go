@@ -13,9 +13,9 @@ import (
 )
 
 func resultOf(id, use, text string) transcript.Encoded {
-	it := transcript.ResultItem(transcript.ToolResult{UseID: use, Content: []transcript.Part{transcript.Text{Text: text}}})
+	it := transcript.ToolResult{UseID: use, Content: []transcript.Part{transcript.Text{Text: text}}}.Item()
 	it.ID = id
-	return transcript.MustEncode(it)
+	return it.MustEncode()
 }
 
 // reads are the records of a session in which a is read twice and b written: 1 opened,
@@ -23,7 +23,7 @@ func resultOf(id, use, text string) transcript.Encoded {
 func reads(t *testing.T) []session.Draft {
 	t.Helper()
 	calls := func(id, use string) session.Draft {
-		return session.ItemDraft(transcript.MustEncode(transcript.Item{ID: id, Role: transcript.RoleAssistant, Parts: []transcript.Part{transcript.ToolUse{ID: use, Name: "T"}}}), false, nil)
+		return session.ItemDraft(transcript.Item{ID: id, Role: transcript.RoleAssistant, Parts: []transcript.Part{transcript.ToolUse{ID: use, Name: "T"}}}.MustEncode(), false, nil)
 	}
 	return []session.Draft{
 		userDraft("u", "hi"),

@@ -15,7 +15,7 @@ import (
 func userDraft(id, text string) session.Draft {
 	it := transcript.UserText(text)
 	it.ID = id
-	return session.ItemDraft(transcript.MustEncode(it), false, nil)
+	return session.ItemDraft(it.MustEncode(), false, nil)
 }
 
 func TestEndToEnd(t *testing.T) {

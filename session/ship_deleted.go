@@ -99,7 +99,7 @@ func (s *shipping) delete(ctx context.Context, id string) error {
 
 // forks lists the forks of every session in from that has any, deleted ones too.
 func (s *shipping) forks(ctx context.Context) (map[string][]string, error) {
-	p, err := s.from.store.List(ctx, Query{Worktrees: true, Trash: TrashToo})
+	p, err := s.from.store.List(ctx, Query{Worktrees: true, WithTrash: true})
 	if err != nil {
 		return nil, err
 	}

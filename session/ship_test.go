@@ -61,7 +61,7 @@ func write(t *testing.T, s *session.Sessions, id string, texts ...string) {
 	for _, text := range texts {
 		it := transcript.UserText(text)
 		it.ID = s.NewID()
-		if _, err := l.Append(t.Context(), session.ItemDraft(transcript.MustEncode(it), false, nil)); err != nil {
+		if _, err := l.Append(t.Context(), session.ItemDraft(it.MustEncode(), false, nil)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -304,12 +304,12 @@ func TestCopy(t *testing.T) {
 				t.Fatal(err)
 			}
 			write(t, s, "wt-tree", "in a worktree")
-			dry, err := session.New(from, nil).CopyTo(t.Context(), to, &session.CopyOptions{DryRun: true})
+			dry, err := session.New(from, nil).PreviewCopy(t.Context(), to, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
 			calls := 0
-			r, err := session.New(from, nil).CopyTo(t.Context(), to, &session.CopyOptions{Progress: func(session.CopyReport) { calls++ }})
+			r, err := session.New(from, nil).CopyTo(t.Context(), to, func(session.CopyReport) { calls++ })
 			if err != nil || !r.OK() || r.Sessions != 10 || calls != 10 {
 				t.Fatalf("copy: %+v %v, progress %d times", r, err, calls)
 			}
@@ -331,7 +331,7 @@ func TestCopy(t *testing.T) {
 func sameLists(t *testing.T, from, to session.Store) {
 	t.Helper()
 	list := func(s session.Store) []session.Meta {
-		p, err := s.List(t.Context(), session.Query{Worktrees: true, Trash: session.TrashToo})
+		p, err := s.List(t.Context(), session.Query{Worktrees: true, WithTrash: true})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -351,11 +351,11 @@ func TestCopyGoesOn(t *testing.T) {
 		write(t, s, fmt.Sprintf("s%d", i), "text")
 	}
 	ctx, cancel := context.WithCancel(t.Context())
-	if r, err := session.New(from, nil).CopyTo(ctx, to, &session.CopyOptions{Progress: func(r session.CopyReport) {
+	if r, err := session.New(from, nil).CopyTo(ctx, to, func(r session.CopyReport) {
 		if r.Done == 4 {
 			cancel()
 		}
-	}}); !errors.Is(err, context.Canceled) || r.Done != 4 {
+	}); !errors.Is(err, context.Canceled) || r.Done != 4 {
 		t.Fatalf("interrupted: %+v %v", r, err)
 	}
 	r, err := session.New(from, nil).CopyTo(t.Context(), to, nil)

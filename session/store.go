@@ -72,7 +72,8 @@ type Query struct {
 	Run       string // sessions whose run has this status, see [Meta.Run]; "*" is any
 	Owner     string // sessions that work for the run of this one
 	Unowned   bool   // sessions that work for no other's run
-	Trash     string // "" leaves out what is in the trash, [TrashOnly] is the trash, [TrashToo] is both
+	WithTrash bool   // also what is in the trash, which is left out otherwise
+	OnlyTrash bool   // only what is in the trash
 	Limit     int    // 0 or less: no limit
 	After     string // cursor from [Page]
 }

@@ -3,6 +3,7 @@ package session
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 )
 
@@ -35,7 +36,7 @@ func (s *Sessions) family(ctx context.Context, id string, do func(Meta) error) e
 	if err != nil {
 		return err
 	}
-	owned, err := s.owned(ctx, id)
+	owned, err := s.Family(ctx, id)
 	if err != nil {
 		return err
 	}
@@ -47,12 +48,12 @@ func (s *Sessions) family(ctx context.Context, id string, do func(Meta) error) e
 	return nil
 }
 
-// owned lists who works for a session's run, and who works for theirs, down to the last:
+// Family lists who works for a session's run, and who works for theirs, down to the last:
 // each behind the one that it works for, and once.
-func (s *Sessions) owned(ctx context.Context, id string) (list []Meta, err error) {
+func (s *Sessions) Family(ctx context.Context, id string) (list []Meta, err error) {
 	known, next := map[string]bool{id: true}, []string{id}
 	for len(next) > 0 {
-		page, err := s.store.List(ctx, Query{Owner: next[0], Worktrees: true, Trash: TrashToo})
+		page, err := s.store.List(ctx, Query{Owner: next[0], Worktrees: true, WithTrash: true})
 		if err != nil {
 			return nil, err
 		}
@@ -65,6 +66,32 @@ func (s *Sessions) owned(ctx context.Context, id string) (list []Meta, err error
 		}
 	}
 	return list, nil
+}
+
+// Sweep removes what crashes and deletes have left in the store, where that is a
+// [sweeper]. It is for after a pruning, and never needed.
+func (s *Sessions) Sweep(ctx context.Context) error {
+	if sw, ok := As[sweeper](s.store); ok {
+		_, err := sw.Sweep(ctx)
+		return err
+	}
+	return nil
+}
+
+// DeleteFamily deletes a session for good, and first those that work for its run, so that
+// what is left when something comes between can be deleted again. Errors are those of
+// [Sessions.Delete].
+func (s *Sessions) DeleteFamily(ctx context.Context, id string) error {
+	owned, err := s.Family(ctx, id)
+	if err != nil {
+		return err
+	}
+	for _, m := range slices.Backward(owned) {
+		if err := s.Delete(ctx, m.ID); err != nil && !errors.Is(err, ErrNotFound) {
+			return err
+		}
+	}
+	return s.Delete(ctx, id)
 }
 
 func inTrash(id string) error {

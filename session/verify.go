@@ -193,7 +193,8 @@ func (v *verifier) finish(m Meta) {
 	items := v.f.s.Items
 	v.r.Items = len(items)
 	v.erased(m)
-	if t, err := transcript.Of(items...); err != nil && len(v.f.blank) > 0 {
+	var t transcript.Transcript
+	if err := t.Append(items...); err != nil && len(v.f.blank) > 0 {
 		v.r.Notices = append(v.r.Notices, "what was erased is missing in the transcript: "+err.Error())
 	} else if err != nil {
 		v.fault(0, err)

@@ -77,7 +77,7 @@ func New[In any](
 // Spec describes the tool.
 func (t *made[In]) Spec() Spec { return t.spec }
 
-// Requests says what the call would touch. A bad input is an *[InputError].
+// Requests says what the call would touch. A bad input is the error of [Call.InvalidInput].
 func (t *made[In]) Requests(call *Call) ([]policy.Request, error) {
 	in, err := t.decode(call)
 	if err != nil {
@@ -117,22 +117,20 @@ func (t *made[In]) decode(call *Call) (In, error) {
 		err = json.Unmarshal(clean, &in)
 	}
 	if err != nil {
-		return in, &InputError{Tool: t.spec.Name, Err: err}
+		return in, call.InvalidInput(err)
 	}
 	return in, nil
 }
 
-// InputError is an input that does not fit a tool's schema. Its text is meant
-// for the model.
-type InputError struct {
-	Tool string
-	Err  error
-}
+// InvalidInput is the error of [Tool.Requests] for an input that does not fit the tool's
+// schema: err says why. Its text is meant for the model.
+func (c *Call) InvalidInput(err error) error { return &inputError{err} }
 
-func (e *InputError) Error() string { return "Failed to decode input: " + clip(e.Err.Error(), 400) }
+type inputError struct{ err error }
 
-// Unwrap returns what was wrong.
-func (e *InputError) Unwrap() error { return e.Err }
+func (e *inputError) Error() string { return "Failed to decode input: " + clip(e.err.Error(), 400) }
+
+func (e *inputError) Unwrap() error { return e.err }
 
 // clip keeps the first n bytes of s, cut between characters.
 func clip(s string, n int) string {

@@ -97,13 +97,13 @@ type Call struct {
 
 // Result is what a call came to. In JSON, an event has its Content as an array of parts.
 type Result struct {
-	Content  []transcript.Part `json:"-"` // Text, Media, File or Structured
-	IsError  bool              `json:"is_error,omitempty"`
-	ExitCode *int              `json:"exit_code,omitempty"` // of a command
-	Notes    []string          `json:"notes,omitempty"`     // for the person who watches: what a sandbox refused. The model reads them in Content
-	Changes  []FileChange      `json:"changes,omitempty"`   // files that the tool has changed
-	Seen     []ShownFile       `json:"seen,omitempty"`      // files that Content shows, or a part of them
-	Cwd      string            `json:"cwd,omitempty"`       // the current directory from now on, when the call has changed it
+	Content  []transcript.Part  `json:"-"` // Text, Media, File or Structured
+	IsError  bool               `json:"is_error,omitempty"`
+	ExitCode *int               `json:"exit_code,omitempty"` // of a command
+	Notes    []string           `json:"notes,omitempty"`     // for the person who watches: what a sandbox refused. The model reads them in Content
+	Changes  []FileChange       `json:"changes,omitempty"`   // files that the tool has changed
+	Seen     []record.ShownFile `json:"seen,omitempty"`      // files that Content shows, or a part of them, by the SHA-256 of their whole content
+	Cwd      string             `json:"cwd,omitempty"`       // the current directory from now on, when the call has changed it
 }
 
 // Text returns a result of one text.
@@ -121,7 +121,3 @@ func Failure(s string) Result {
 // FileChange is what became of a file that a tool has changed. Before and After are
 // SHA-256 of its content, in hexadecimal, or "absent".
 type FileChange = record.FileChange
-
-// ShownFile is a file that a model has been shown. Digest is SHA-256 of its whole content,
-// in hexadecimal.
-type ShownFile = record.ShownFile

@@ -20,10 +20,10 @@ func sessionItems(n, size int) [][]byte {
 				Text{Text: text[:size/3]}, ToolUse{ID: "use-" + itoa(i), Name: "Edit", Input: []byte(`{"file_path":"a.go","old_string":"` + strings.Repeat("x", size/3) + `"}`)},
 			}}
 		case 2:
-			it = ResultItem(ToolResult{UseID: "use-" + itoa(i-1), Content: []Part{Text{Text: text}}})
+			it = ToolResult{UseID: "use-" + itoa(i-1), Content: []Part{Text{Text: text}}}.Item()
 		}
 		it.ID = "item-" + itoa(i)
-		out = append(out, MustEncode(it).JSON)
+		out = append(out, it.MustEncode().JSON)
 	}
 	return out
 }
@@ -70,7 +70,7 @@ func BenchmarkAppend(b *testing.B) {
 			}
 			b.ReportAllocs()
 			for b.Loop() {
-				if _, err := Of(items...); err != nil {
+				if err := new(Transcript).Append(items...); err != nil {
 					b.Fatal(err)
 				}
 			}

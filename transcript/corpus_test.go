@@ -41,8 +41,8 @@ func checkDispatch(t *testing.T, c corpus.Case) {
 	default:
 		items = append(items, itemOf(t, string(given.Kind)))
 	}
-	tr, err := transcript.Of(items...)
-	if err != nil {
+	var tr transcript.Transcript
+	if err := tr.Append(items...); err != nil {
 		t.Fatal(err)
 	}
 	if tr.Dispatchable() != expect.Dispatch {
@@ -68,7 +68,7 @@ func itemOf(t *testing.T, s string) transcript.Encoded {
 	} else if !it.Role.Valid() {
 		t.Fatalf("what is %q?", s)
 	}
-	return transcript.MustEncode(it)
+	return it.MustEncode()
 }
 
 func checkInvariant(t *testing.T, c corpus.Case) {
@@ -142,7 +142,7 @@ func checkCanonical(t *testing.T, _ corpus.Case) {
 			transcript.ToolUse{ID: "u", Name: "T", Input: []byte("{\n  \"deep\": {\"a\": [[], {}]}\n}")},
 		},
 	}
-	stored, err := transcript.Encode(it)
+	stored, err := it.Encode()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -154,7 +154,7 @@ func checkCanonical(t *testing.T, _ corpus.Case) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	again, err := transcript.Encode(back)
+	again, err := back.Encode()
 	if err != nil || !bytes.Equal(stored.JSON, loaded.JSON) || !bytes.Equal(stored.JSON, again.JSON) {
 		t.Errorf("%v\nstored %s\nloaded %s\nagain  %s", err, stored.JSON, loaded.JSON, again.JSON)
 	}

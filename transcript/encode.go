@@ -19,7 +19,7 @@ import (
 // It fails on an unknown role, on raw JSON that is not JSON, on tool uses or
 // results without an id, on an Extra that repeats a field of its own, on an
 // [Unknown] part of a known type, and on years that have not four digits.
-func Encode(it Item) (Encoded, error) {
+func (it Item) Encode() (Encoded, error) {
 	if !it.Role.Valid() {
 		return Encoded{}, fmt.Errorf("transcript: unknown role %q", it.Role)
 	}
@@ -31,10 +31,10 @@ func Encode(it Item) (Encoded, error) {
 	return index(w.b)
 }
 
-// MustEncode is like [Encode] for items that are known to be sound. It panics
+// MustEncode is like [Item.Encode] for items that are known to be sound. It panics
 // otherwise; use it in tests and for items built from constants.
-func MustEncode(it Item) Encoded {
-	e, err := Encode(it)
+func (it Item) MustEncode() Encoded {
+	e, err := it.Encode()
 	if err != nil {
 		panic(err)
 	}
@@ -43,7 +43,7 @@ func MustEncode(it Item) Encoded {
 
 // MarshalJSON writes the canonical form.
 func (it Item) MarshalJSON() ([]byte, error) {
-	e, err := Encode(it)
+	e, err := it.Encode()
 	return e.JSON, err
 }
 

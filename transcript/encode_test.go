@@ -15,7 +15,7 @@ import (
 
 func TestRoundTrip(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		first, err := Encode(anyItem(t))
+		first, err := anyItem(t).Encode()
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -30,7 +30,7 @@ func TestRoundTrip(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%v in %s", err, first.JSON)
 		}
-		second, err := Encode(it)
+		second, err := it.Encode()
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -76,7 +76,7 @@ func TestEncodeMeansWhatItWasGiven(t *testing.T) {
 			Parts    []struct{ Text string }    `json:"parts"`
 			Metadata map[string]json.RawMessage `json:"metadata"`
 		}
-		if err := json.Unmarshal(MustEncode(it).JSON, &doc); err != nil {
+		if err := json.Unmarshal(it.MustEncode().JSON, &doc); err != nil {
 			t.Fatal(err)
 		}
 		valid := func(s string) string { return string([]rune(s)) } // every bad byte is U+FFFD
@@ -116,7 +116,7 @@ func TestEncodeForm(t *testing.T) {
 			`{"role":"assistant","parts":[{"type":"tool_use","id":"u","name":"T","input":{"n":9007199254740993}}]}`,
 		},
 		{
-			"a result", ResultItem(ToolResult{UseID: "u", IsError: true, Content: []Part{Text{Text: "x"}, Media{MIME: "image/png", Data: []byte{0, 255}}}}),
+			"a result", ToolResult{UseID: "u", IsError: true, Content: []Part{Text{Text: "x"}, Media{MIME: "image/png", Data: []byte{0, 255}}}}.Item(),
 			`{"role":"tool","parts":[{"type":"tool_result","use_id":"u","content":[{"type":"text","text":"x"},` +
 				`{"type":"media","mime":"image/png","data":"AP8="}],"is_error":true}]}`,
 		},
@@ -131,7 +131,7 @@ func TestEncodeForm(t *testing.T) {
 			`{"role":"user","parts":[{"a":1,"type":"x"}]}`,
 		},
 	} {
-		e, err := Encode(tt.it)
+		e, err := tt.it.Encode()
 		if err != nil || string(e.JSON) != tt.want {
 			t.Errorf("%s: %v\nhave %s\nwant %s", tt.name, err, e.JSON, tt.want)
 		}
@@ -166,7 +166,7 @@ func TestEncodeErrors(t *testing.T) {
 		{"year", Item{Role: RoleUser, Time: time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC)}, "year 10000"},
 		{"deep", part(Structured{Value: []byte(strings.Repeat("[", 20000) + strings.Repeat("]", 20000))}), "raw JSON"},
 	} {
-		if _, err := Encode(tt.it); err == nil || !strings.Contains(err.Error(), tt.want) {
+		if _, err := tt.it.Encode(); err == nil || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%s: %v, want %s", tt.name, err, tt.want)
 		}
 	}
@@ -175,7 +175,7 @@ func TestEncodeErrors(t *testing.T) {
 			t.Error("MustEncode of no role did not panic")
 		}
 	}()
-	MustEncode(Item{})
+	Item{}.MustEncode()
 }
 
 func TestParseErrors(t *testing.T) {
@@ -249,7 +249,7 @@ func TestUnknownSurvives(t *testing.T) {
 	if u, ok := it.Parts[1].(Unknown); !ok || u.Type != "hologram" {
 		t.Errorf("the second part is %#v", it.Parts[1])
 	}
-	if again := MustEncode(it); string(again.JSON) != want {
+	if again := it.MustEncode(); string(again.JSON) != want {
 		t.Errorf("have %s\nwant %s", again.JSON, want)
 	}
 }
@@ -265,7 +265,7 @@ func TestEncoded(t *testing.T) {
 			ToolUse{ID: "u\"2", Name: "N"},
 		},
 	}
-	e := MustEncode(it)
+	e := it.MustEncode()
 	if e.ID() != "i" || e.Role() != RoleAssistant || e.Model() != "m" || e.Finish() != FinishToolUse || e.IsZero() ||
 		e.Text() != "a\nb\n\"c\"" || e.Text() != it.Text() {
 		t.Errorf("facts of %s: %q", e.JSON, e.Text())
@@ -276,7 +276,7 @@ func TestEncoded(t *testing.T) {
 	if d := cmp.Diff([]ToolUse{{ID: "u1", Name: "T", Input: []byte(`{"x":1}`)}, {ID: `u"2`, Name: "N"}}, e.Uses()); d != "" {
 		t.Error(d)
 	}
-	if string(e.Native("wire")) != "[1]" || e.Native("other") != nil || MustEncode(UserText("x")).Native("wire") != nil {
+	if string(e.Native("wire")) != "[1]" || e.Native("other") != nil || UserText("x").MustEncode().Native("wire") != nil {
 		t.Error("the native form")
 	}
 	var types []string
@@ -302,14 +302,14 @@ func TestUsage(t *testing.T) {
 	if got := u.Add(u); got != (Usage{2, 4, 6, 8, 10}) || u.Total() != 10 {
 		t.Errorf("%+v %d", got, u.Total())
 	}
-	e := MustEncode(Item{Role: RoleAssistant, Usage: &Usage{Input: math.MaxInt64, Output: math.MinInt64}})
+	e := Item{Role: RoleAssistant, Usage: &Usage{Input: math.MaxInt64, Output: math.MinInt64}}.MustEncode()
 	if it, err := e.Decode(); err != nil || it.Usage.Input != math.MaxInt64 || it.Usage.Output != math.MinInt64 {
 		t.Errorf("%+v %v", it.Usage, err)
 	}
 }
 
 func TestIndexPrefix(t *testing.T) {
-	e := MustEncode(UserText("a } ] \" b"))
+	e := UserText("a } ] \" b").MustEncode()
 	got, n, err := indexPrefix(append(append([]byte(" "), e.JSON...), " trailing"...))
 	if err != nil || n != len(e.JSON)+1 || string(got.JSON) != " "+string(e.JSON) {
 		t.Errorf("%d %v %s", n, err, got.JSON)

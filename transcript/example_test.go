@@ -8,14 +8,15 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-func ExampleEncode() {
-	e, err := transcript.Encode(transcript.Item{
+func ExampleItem_Encode() {
+	e, err := transcript.Item{
 		ID: "i1", Role: transcript.RoleAssistant, Finish: transcript.FinishToolUse,
 		Parts: []transcript.Part{
 			transcript.Text{Text: "I look."},
 			transcript.ToolUse{ID: "u1", Name: "Read", Input: json.RawMessage(`{ "file_path": "a.go" }`)},
 		},
-	})
+	}.Encode()
+
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -43,10 +44,11 @@ func ExampleParse() {
 	// transcript: item "": malformed JSON: key "role" appears twice
 }
 
-func ExampleOf() {
-	_, err := transcript.Of(
-		transcript.MustEncode(transcript.UserText("hello")),
-		transcript.MustEncode(transcript.ResultItem(transcript.ToolResult{UseID: "u1"})),
+func ExampleTranscript_Append() {
+	var t transcript.Transcript
+	err := t.Append(
+		transcript.UserText("hello").MustEncode(),
+		transcript.ToolResult{UseID: "u1"}.Item().MustEncode(),
 	)
 	fmt.Println(err)
 	// Output: orphaned tool_result u1 (item 1)
@@ -54,10 +56,10 @@ func ExampleOf() {
 
 func ExampleValidate() {
 	items := []transcript.Encoded{
-		transcript.MustEncode(transcript.UserText("list the files")),
-		transcript.MustEncode(transcript.Item{Role: transcript.RoleAssistant, Parts: []transcript.Part{
+		transcript.UserText("list the files").MustEncode(),
+		transcript.Item{Role: transcript.RoleAssistant, Parts: []transcript.Part{
 			transcript.ToolUse{ID: "u1", Name: "Glob"},
-		}}),
+		}}.MustEncode(),
 	}
 	fmt.Println(transcript.Validate(items))
 	// Output: tool_use without matching tool_result u1 (item 1)
@@ -66,7 +68,7 @@ func ExampleValidate() {
 func ExampleTranscript() {
 	var t transcript.Transcript
 	add := func(it transcript.Item) {
-		if err := t.Append(transcript.MustEncode(it)); err != nil {
+		if err := t.Append(it.MustEncode()); err != nil {
 			fmt.Println(err)
 		}
 	}
@@ -74,7 +76,7 @@ func ExampleTranscript() {
 	add(transcript.Item{Role: transcript.RoleAssistant, Parts: []transcript.Part{transcript.ToolUse{ID: "u1", Name: "Read"}}})
 	fmt.Println(t.Open(), t.Dispatchable())
 	add(transcript.UserText("and now?"))
-	add(transcript.ResultItem(transcript.ToolResult{UseID: "u1"}))
+	add(transcript.ToolResult{UseID: "u1"}.Item())
 	fmt.Println(t.Len(), t.Dispatchable(), t.Check())
 	// Output:
 	// [u1] false

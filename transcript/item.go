@@ -107,8 +107,8 @@ func UserText(text string) Item {
 	return Item{Role: RoleUser, Parts: []Part{Text{Text: text}}}
 }
 
-// ResultItem returns a tool item that answers one tool use.
-func ResultItem(r ToolResult) Item {
+// Item returns a tool item that answers one tool use.
+func (r ToolResult) Item() Item {
 	return Item{Role: RoleTool, Parts: []Part{r}}
 }
 

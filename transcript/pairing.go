@@ -12,26 +12,25 @@ type Transcript struct {
 	index    map[string]int // item id → index, once somebody has asked
 }
 
-// Of returns a transcript of the given items, or the first pairing fault.
-// Uses that are still open at the end are no fault; see [Transcript.Check].
-func Of(items ...Encoded) (*Transcript, error) {
-	t := &Transcript{items: make([]Encoded, 0, len(items)), answered: make(map[string]int, len(items)/2)}
+// Append adds items at the end. It returns a [PairingError] and stops when an item breaks
+// the pairing rule: the items before it stay. Uses that are still open at the end are no
+// fault; see [Transcript.Check].
+func (t *Transcript) Append(items ...Encoded) error {
+	if t.answered == nil {
+		t.answered = make(map[string]int, len(items)/2)
+	}
+	t.items = slices.Grow(t.items, len(items))
 	for _, e := range items {
-		if err := t.Append(e); err != nil {
-			return t, err
+		if err := t.append(e); err != nil {
+			return err
 		}
 	}
-	return t, nil
+	return nil
 }
 
-// Append adds an item at the end. It returns a [PairingError] and changes
-// nothing when the item breaks the pairing rule.
-func (t *Transcript) Append(e Encoded) error {
+func (t *Transcript) append(e Encoded) error {
 	if err := t.Admits(e); err != nil {
 		return err
-	}
-	if t.answered == nil {
-		t.answered = map[string]int{}
 	}
 	at := len(t.items)
 	t.items = append(t.items, e)
@@ -159,8 +158,8 @@ func (t *Transcript) Dispatchable() bool {
 // Validate checks a whole list: every tool use has exactly one result, later
 // and with nothing but results between. It returns a [PairingError] or nil.
 func Validate(items []Encoded) error {
-	t, err := Of(items...)
-	if err != nil {
+	var t Transcript
+	if err := t.Append(items...); err != nil {
 		return err
 	}
 	return t.Check()

@@ -43,7 +43,7 @@ func line(s string) Encoded {
 		it.Role = Role(f[0])
 		it.Parts = []Part{Text{Text: s}}
 	}
-	return MustEncode(it)
+	return it.MustEncode()
 }
 
 func lines(all ...string) []Encoded {
@@ -98,9 +98,15 @@ func TestValidate(t *testing.T) {
 	}
 }
 
+// of returns a transcript of items.
+func of(items ...Encoded) (*Transcript, error) {
+	t := &Transcript{}
+	return t, t.Append(items...)
+}
+
 func TestTranscript(t *testing.T) {
 	items := lines("user", "call a b", "result b")
-	tr, err := Of(items...)
+	tr, err := of(items...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -122,7 +128,7 @@ func TestTranscript(t *testing.T) {
 	if tr.Find("result b") != 2 || tr.Find("nobody") != -1 || tr.At(0).ID() != "user" || tr.Last().ID() != "result a" || len(tr.Items()) != 4 {
 		t.Error("finding items")
 	}
-	if half, err := Of(lines("user", "result z", "user")...); err == nil || half.Len() != 1 {
+	if half, err := of(lines("user", "result z", "user")...); err == nil || half.Len() != 1 {
 		t.Errorf("of a broken list: %v", err)
 	}
 	var empty Transcript
@@ -189,7 +195,7 @@ func show(items []Encoded) string {
 
 func TestDispatchable(t *testing.T) {
 	for _, r := range allRoles {
-		tr, err := Of(lines("user", string(r))...)
+		tr, err := of(lines("user", string(r))...)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -158,7 +158,7 @@ func anyTranscript(t *rapid.T) []Encoded {
 				Text{Text: "mixed"},
 			}
 		}
-		items = append(items, MustEncode(it))
+		items = append(items, it.MustEncode())
 	}
 	return items
 }
@@ -167,17 +167,17 @@ func anyTranscript(t *rapid.T) []Encoded {
 func paired(t *rapid.T) []Encoded {
 	var items []Encoded
 	for i := range rapid.IntRange(0, 6).Draw(t, "turns") {
-		items = append(items, MustEncode(UserText("prompt")))
+		items = append(items, UserText("prompt").MustEncode())
 		var parts []Part
 		var results []Item
 		for k := range rapid.IntRange(0, 3).Draw(t, "uses") {
 			id := fmt.Sprintf("u%d-%d", i, k)
 			parts = append(parts, ToolUse{ID: id, Name: "T"})
-			results = append(results, ResultItem(ToolResult{UseID: id}))
+			results = append(results, ToolResult{UseID: id}.Item())
 		}
-		items = append(items, MustEncode(Item{Role: RoleAssistant, Parts: parts}))
+		items = append(items, Item{Role: RoleAssistant, Parts: parts}.MustEncode())
 		for _, r := range rapid.Permutation(results).Draw(t, "order") {
-			items = append(items, MustEncode(r))
+			items = append(items, r.MustEncode())
 		}
 	}
 	return slices.Clip(items)

@@ -20,6 +20,6 @@ func ExampleNew() {
 	raw, _ := m.JSON(json.RawMessage(`{"url": "postgres://app:pg7xQ2kL@db/app"}`))
 	fmt.Println(string(raw))
 	// Output:
-	// let badge [secret:badge] in [{badge}]
+	// let badge [secret:badge] in [badge]
 	// {"url": "postgres://app:[secret:url-credentials]@db/app"}
 }

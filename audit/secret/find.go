@@ -25,9 +25,9 @@ const rounds = 8
 // span is a secret in a text.
 type span struct{ start, end, pattern int }
 
-func (m *Masker) text(s string) (string, []Found) {
-	var found []Found
-	s = m.each(s, func(_ string, pattern int) { found = append(found, Found{m.patterns[pattern].ID}) })
+func (m *Masker) text(s string) (string, []string) {
+	var found []string
+	s = m.each(s, func(_ string, pattern int) { found = append(found, m.patterns[pattern].ID) })
 	return s, found
 }
 

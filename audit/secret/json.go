@@ -9,7 +9,7 @@ import (
 	"unicode/utf8"
 )
 
-func (m *Masker) json(raw json.RawMessage) (json.RawMessage, []Found) {
+func (m *Masker) json(raw json.RawMessage) (json.RawMessage, []string) {
 	words := len(m.always) > 0 || has(m.words, raw)
 	if !words && bytes.IndexByte(raw, '\\') < 0 {
 		return raw, nil
@@ -22,7 +22,7 @@ func (m *Masker) json(raw json.RawMessage) (json.RawMessage, []Found) {
 		return json.RawMessage(s), found
 	}
 	was := raw
-	var found []Found
+	var found []string
 	for range rounds {
 		w := walker{m: m, raw: raw}
 		w.walk()
@@ -45,7 +45,7 @@ type walker struct {
 	raw   []byte
 	out   []byte // raw[:done] masked
 	done  int
-	found []Found
+	found []string
 	plain []byte // the string at hand without its escapes
 }
 
@@ -151,7 +151,7 @@ func (w *walker) replace(from, to, pattern int) {
 	w.out = append(w.out, w.raw[w.done:from]...)
 	w.out = append(w.out, show[1:len(show)-1]...)
 	w.done = to
-	w.found = append(w.found, Found{p.ID})
+	w.found = append(w.found, p.ID)
 }
 
 // decode undoes the escapes of raw[start:end].

@@ -122,7 +122,7 @@ func (m *Masker) try(given []Pattern) error {
 	for _, p := range given {
 		has := func(text string) bool {
 			_, found := m.text(text)
-			return slices.Contains(found, Found{p.ID})
+			return slices.Contains(found, p.ID)
 		}
 		for _, e := range p.Examples {
 			if !has(e) {

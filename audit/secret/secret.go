@@ -41,9 +41,6 @@ type Options struct {
 	Alone    bool      // without the built-in ones
 }
 
-// Found is a secret that was masked.
-type Found struct{ ID string }
-
 // Masker masks secrets. It is safe for concurrent use; a nil one masks nothing.
 type Masker struct {
 	patterns []pattern
@@ -53,7 +50,7 @@ type Masker struct {
 
 // Text masks the secrets in a text. What has none is returned as it is, without a
 // copy. Masking a masked text changes nothing.
-func (m *Masker) Text(s string) (string, []Found) {
+func (m *Masker) Text(s string) (string, []string) {
 	if m == nil {
 		return s, nil
 	}
@@ -80,7 +77,7 @@ func (m *Masker) Shows(s string) bool {
 // everything else keeps its bytes. A string is read with its escapes undone, and
 // together with the name of its field: {"password": "…"} is found as password="…"
 // is. What is no JSON is masked as text.
-func (m *Masker) JSON(raw json.RawMessage) (json.RawMessage, []Found) {
+func (m *Masker) JSON(raw json.RawMessage) (json.RawMessage, []string) {
 	if m == nil {
 		return raw, nil
 	}

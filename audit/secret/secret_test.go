@@ -78,7 +78,7 @@ func TestBuiltin(t *testing.T) {
 				for range 4 {
 					text := filled(r, e)
 					masked, found := m.Text(text)
-					if !slices.Contains(found, Found{p.ID}) && len(found) == 0 {
+					if !slices.Contains(found, p.ID) && len(found) == 0 {
 						t.Errorf("%q is not found", text)
 					}
 					if masked == text || !strings.Contains(masked, "[secret:") {
@@ -90,7 +90,7 @@ func TestBuiltin(t *testing.T) {
 			for _, e := range p.Not {
 				for range 4 {
 					text := filled(r, e)
-					if masked, found := m.Text(text); slices.Contains(found, Found{p.ID}) {
+					if masked, found := m.Text(text); slices.Contains(found, p.ID) {
 						t.Errorf("%q became %q", text, masked)
 					}
 				}
@@ -108,7 +108,7 @@ func TestExamplesNameTheirPattern(t *testing.T) {
 		named := false
 		for _, e := range p.Examples {
 			_, found := m.Text(filled(r, e))
-			named = named || slices.Contains(found, Found{p.ID})
+			named = named || slices.Contains(found, p.ID)
 		}
 		if !named {
 			t.Errorf("no example of %s is called so", p.ID)

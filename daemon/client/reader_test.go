@@ -27,7 +27,7 @@ func aRun(t *testing.T) (list []*Event) {
 		list = append(list, &Event{Seq: seq, Record: &api.Record{Seq: seq, Kind: kind, Payload: b}})
 	}
 	item := func(it transcript.Item) {
-		put(session.KindItem, session.ItemDraft(transcript.MustEncode(it), false, nil).Payload)
+		put(session.KindItem, session.ItemDraft(it.MustEncode(), false, nil).Payload)
 	}
 	delta := func(e event.Event) {
 		list = append(list, &Event{Agent: "agent", Events: []event.Event{e}})
@@ -149,7 +149,7 @@ func TestAnswersOfTwoAgents(t *testing.T) {
 		list = append(list, &Event{Agent: agent, Events: []event.Event{e}})
 	}
 	item := func(agent, text string) {
-		e := transcript.MustEncode(transcript.Item{ID: "i", Role: transcript.RoleAssistant, Parts: []transcript.Part{transcript.Text{Text: text}}})
+		e := transcript.Item{ID: "i", Role: transcript.RoleAssistant, Parts: []transcript.Part{transcript.Text{Text: text}}}.MustEncode()
 		b, err := json.Marshal(session.ItemDraft(e, false, nil).Payload)
 		if err != nil {
 			t.Fatal(err)

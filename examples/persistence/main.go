@@ -45,11 +45,7 @@ func run(ctx context.Context, db, session, prompt string) error {
 		return err
 	}
 	defer store.Close()
-	play, err := scripted.Parse([]byte(`steps: [{text: It is noted.}, {text: That is noted as well.}]`))
-	if err != nil {
-		return err
-	}
-	m, err := scripted.New(play, nil) // a host has a real one here
+	m, err := scripted.New([]byte(`steps: [{text: It is noted.}, {text: That is noted as well.}]`), nil) // a host has a real one here
 	if err != nil {
 		return err
 	}
@@ -124,12 +120,11 @@ func (k *Kept) Prompt(ctx context.Context, text string) (string, error) {
 		if err != nil {
 			return "", err
 		}
-		switch step.Kind {
-		case agent.StepFinished:
+		switch {
+		case step.Result != nil:
 			return step.Result.Text, nil
-		case agent.StepNeedsApproval:
+		case len(step.Questions) > 0:
 			return "", fmt.Errorf("%s asks, and nobody is here to answer", step.Questions[0].Tool)
-		case agent.StepAwaitingInput, agent.StepAfterToolResult:
 		}
 	}
 }

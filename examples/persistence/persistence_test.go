@@ -31,11 +31,7 @@ func openStore(t *testing.T) *Store {
 
 func open(t *testing.T, s *Store, play string, o *agent.Options) *Kept {
 	t.Helper()
-	p, err := scripted.Parse([]byte(play))
-	if err != nil {
-		t.Fatal(err)
-	}
-	m, err := scripted.New(p, nil)
+	m, err := scripted.New([]byte(play), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -134,8 +130,8 @@ func TestRoundTrip(t *testing.T) {
 	}
 	d := second.Agent.Driver(nil)
 	step, err := second.Next(t.Context(), d)
-	if err != nil || step.Kind != agent.StepAwaitingInput {
-		t.Fatalf("the first step is %s, %v", step.Kind, err)
+	if err != nil || !step.AwaitingInput {
+		t.Fatalf("the first step is %+v, %v", step, err)
 	}
 	same(t, s, second) // restoring has written nothing
 	if said := prompt(t, second, "go on"); said != "again" {
@@ -197,7 +193,7 @@ func TestRepairAtTheStartReachesTheStore(t *testing.T) {
 		{ID: "u1", Role: transcript.RoleUser, Parts: []transcript.Part{transcript.Text{Text: "look"}}},
 		{ID: "a1", Role: transcript.RoleAssistant, Parts: []transcript.Part{transcript.ToolUse{ID: "c1", Name: "Look", Input: []byte(`{}`)}}},
 	} {
-		if err := s.Append(t.Context(), "one", transcript.MustEncode(it)); err != nil {
+		if err := s.Append(t.Context(), "one", it.MustEncode()); err != nil {
 			t.Fatal(err)
 		}
 	}

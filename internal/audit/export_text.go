@@ -36,7 +36,7 @@ func (e *Entry) rulePlace() string {
 	case e.Rule == nil:
 		return ""
 	case e.Rule.File == "":
-		return string(e.Rule.Layer)
+		return e.Rule.Layer
 	case e.Rule.Line == 0:
 		return e.Rule.File
 	}

@@ -15,7 +15,7 @@ import (
 
 // OldestFirst lists all sessions, those in the trash and in worktrees, too.
 func OldestFirst(ctx context.Context, s *session.Sessions) ([]session.Meta, error) {
-	page, err := s.List(ctx, session.Query{Worktrees: true, Trash: session.TrashToo})
+	page, err := s.List(ctx, session.Query{Worktrees: true, WithTrash: true})
 	slices.SortFunc(page.Sessions, func(a, b session.Meta) int {
 		return cmp.Or(a.CreatedAt.Compare(b.CreatedAt), strings.Compare(a.ID, b.ID))
 	})

@@ -32,7 +32,7 @@ func calls(uses ...transcript.ToolUse) draft {
 	for _, u := range uses {
 		it.Parts = append(it.Parts, u)
 	}
-	e, err := transcript.Encode(it)
+	e, err := it.Encode()
 	if err != nil {
 		panic(err)
 	}
@@ -157,7 +157,7 @@ func finish(use, tool string) draft {
 
 // result is the item that answers a use.
 func result(use string) draft {
-	e := transcript.MustEncode(transcript.ResultItem(transcript.ToolResult{UseID: use, Content: []transcript.Part{transcript.Text{Text: "it goes on"}}}))
+	e := transcript.ToolResult{UseID: use, Content: []transcript.Part{transcript.Text{Text: "it goes on"}}}.Item().MustEncode()
 	return draft{session.KindItem, session.ItemDraft(e, false, nil).Payload}
 }
 
@@ -177,7 +177,7 @@ func TestWhoDecided(t *testing.T) {
 	with := func(more func(*policy.Decision)) func(*policy.Decision) {
 		return func(d *policy.Decision) { touch(d); more(d) }
 	}
-	asked := with(func(d *policy.Decision) { d.Asked, d.Why = true, policy.ReasonAsk })
+	asked := with(func(d *policy.Decision) { d.Asked, d.Why = true, record.ReasonAsk })
 	for _, c := range []struct {
 		name   string
 		drafts []draft

@@ -155,7 +155,7 @@ func some(ids []string) string {
 
 // metas lists what the store has.
 func (v *verifying) metas() (map[string]session.Meta, error) {
-	p, err := v.s.Store().List(v.ctx, session.Query{Worktrees: true, Trash: session.TrashToo, ID: v.o.Session})
+	p, err := v.s.Store().List(v.ctx, session.Query{Worktrees: true, WithTrash: true, ID: v.o.Session})
 	if errors.Is(err, session.ErrCorrupt) {
 		v.find(Finding{What: "the list of sessions cannot be read: " + detail(err)})
 	} else if err != nil {

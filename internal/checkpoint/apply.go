@@ -214,7 +214,7 @@ func (a *applying) tell(ctx context.Context, list []*File) error {
 	it := transcript.Item{
 		ID: a.p.s.NewID(), Time: a.p.s.Now(), Role: transcript.RoleNotification, Parts: []transcript.Part{transcript.Text{Text: text.String()}},
 	}
-	e, err := transcript.Encode(it)
+	e, err := it.Encode()
 	if err != nil {
 		return err
 	}

@@ -100,7 +100,7 @@ type Plan struct {
 	// Items are how many items the transcript has, and will have; both 0 when it stays.
 	Items [2]int `json:"items"`
 	// Undone are the rewrites of the transcript that are taken back with it.
-	Undone []session.Rewritten `json:"undone,omitempty"`
+	Undone []Rewrite `json:"undone,omitempty"`
 
 	s    *session.Sessions
 	o    Options
@@ -165,11 +165,11 @@ func New(ctx context.Context, s *session.Sessions, id string, o Options) (*Plan,
 	}
 	if o.Transcript {
 		p.Items = [2]int{m.MessageCount, len(state.Items)}
-		all, err := s.Rewrites(ctx, id)
+		all, err := Rewrites(ctx, s, id)
 		if err != nil {
 			return nil, err
 		}
-		p.Undone = slices.DeleteFunc(all, func(r session.Rewritten) bool { return r.Seq <= o.To })
+		p.Undone = slices.DeleteFunc(all, func(r Rewrite) bool { return r.Seq <= o.To })
 	}
 	if o.Folders == nil {
 		return p, nil

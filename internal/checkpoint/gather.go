@@ -136,7 +136,7 @@ func workersOf(ctx context.Context, s *session.Sessions, m session.Meta, kin fam
 			continue
 		}
 		asked[owner] = true
-		q := session.Query{Owner: owner, Worktrees: true, Trash: session.TrashToo, Limit: 200}
+		q := session.Query{Owner: owner, Worktrees: true, WithTrash: true, Limit: 200}
 		for {
 			page, err := s.List(ctx, q)
 			if err != nil {

@@ -161,9 +161,7 @@ func (s *place) program() *command.Program {
 
 func (s *place) model() model.Model {
 	s.t.Helper()
-	play, err := scripted.Parse([]byte(s.play))
-	s.ok(err)
-	m, err := scripted.New(play, nil)
+	m, err := scripted.New([]byte(s.play), nil)
 	s.ok(err)
 	return m
 }

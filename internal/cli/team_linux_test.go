@@ -318,7 +318,8 @@ func (s *site) check(all *session.Sessions) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if tr, err := transcript.Of(l.Items...); err != nil || tr.Check() != nil || len(tr.OpenUses()) > 0 {
+		var tr transcript.Transcript
+		if err := tr.Append(l.Items...); err != nil || tr.Check() != nil || len(tr.OpenUses()) > 0 {
 			t.Errorf("%s: calls without a result, or %v", id, err)
 		}
 		for _, e := range l.Items {

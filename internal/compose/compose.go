@@ -18,11 +18,11 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/compose/models"
 	"github.com/holdfast-dev/holdfast/internal/compose/stores"
 	"github.com/holdfast-dev/holdfast/internal/compose/tools"
+	"github.com/holdfast-dev/holdfast/internal/layernames"
 	"github.com/holdfast-dev/holdfast/internal/otel"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
 	"github.com/holdfast-dev/holdfast/internal/settings"
 	"github.com/holdfast-dev/holdfast/model"
-	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/runspec"
 	"github.com/holdfast-dev/holdfast/tool"
 )
@@ -106,7 +106,7 @@ func Make(ctx context.Context, r *Request) (m *Parts, err error) {
 		},
 		Permissions: agent.Permissions{
 			Config:     box.Permissions,
-			UsualMode:  m.Settings.Mode.Origin.Layer != policy.LayerFlag,
+			UsualMode:  m.Settings.Mode.Origin.Layer != layernames.Flag,
 			AskTimeout: m.Settings.AskTimeout.Value,
 			Sandbox:    held,
 			Profile:    profile,

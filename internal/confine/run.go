@@ -13,6 +13,7 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/holdfast-dev/holdfast/internal/layernames"
 	"github.com/holdfast-dev/holdfast/internal/sandbox/kernel"
 	"github.com/holdfast-dev/holdfast/internal/settings"
 	"github.com/holdfast-dev/holdfast/policy"
@@ -104,7 +105,7 @@ func (c *Call) open() (*sandbox.Sandbox, string, error) {
 		folders = append(folders, c.absolute(w))
 	}
 	own, err := sandbox.NewChecker(c.own(), &sandbox.Options{
-		Home: c.User, Dir: c.Dir, Origin: policy.Origin{Layer: policy.LayerFlag}, Trusted: true,
+		Home: c.User, Dir: c.Dir, Origin: policy.Origin{Layer: layernames.Flag}, Trusted: true,
 	})
 	if err != nil {
 		return nil, "", err
@@ -163,7 +164,7 @@ func read(given string) ([]byte, error) {
 
 // block compiles sandbox settings that stand alone.
 func (c *Call) block(source []byte, given string) ([]*sandbox.Checker, error) {
-	origin, dir := policy.Origin{Layer: policy.LayerFlag, File: "--settings"}, c.Dir
+	origin, dir := policy.Origin{Layer: layernames.Flag, File: "--settings"}, c.Dir
 	if filepath.IsAbs(given) {
 		origin.File, dir = given, filepath.Dir(given)
 	}

@@ -150,7 +150,7 @@ func (f *faulty) append(ctx context.Context) (err error) {
 	for n := range 2 {
 		it := transcript.UserText(fmt.Sprint(n, strings.Repeat(" of many words", 300)))
 		it.ID = f.sessions.NewID()
-		if _, err = l.Append(ctx, session.ItemDraft(transcript.MustEncode(it), false, nil)); err != nil {
+		if _, err = l.Append(ctx, session.ItemDraft(it.MustEncode(), false, nil)); err != nil {
 			return err
 		}
 	}

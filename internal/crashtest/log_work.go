@@ -75,7 +75,7 @@ func (h *hand) effect(ctx context.Context, use string) {
 	if h.err = h.ledger.Note(h.id, use); h.err != nil {
 		return
 	}
-	result := transcript.ResultItem(transcript.ToolResult{UseID: use, Content: []transcript.Part{transcript.Text{Text: "ran"}}})
+	result := transcript.ToolResult{UseID: use, Content: []transcript.Part{transcript.Text{Text: "ran"}}}.Item()
 	h.append(ctx, draft(record.KindToolFinished, record.ToolFinished{Use: use, Tool: "Effect"}), h.item(result))
 }
 
@@ -86,7 +86,7 @@ func (h *hand) nextUse() string {
 
 func (h *hand) item(it transcript.Item) session.Draft {
 	it.ID, it.Time = h.sessions.NewID(), time.Now().UTC().Truncate(time.Millisecond)
-	return session.ItemDraft(transcript.MustEncode(it), false, nil)
+	return session.ItemDraft(it.MustEncode(), false, nil)
 }
 
 func (h *hand) append(ctx context.Context, drafts ...session.Draft) {

@@ -121,7 +121,7 @@ func TestCheckPairing(t *testing.T) {
 		}
 		return it
 	}
-	result := func(id string) transcript.Item { return transcript.ResultItem(transcript.ToolResult{UseID: id}) }
+	result := func(id string) transcript.Item { return transcript.ToolResult{UseID: id}.Item() }
 	for _, tt := range []struct {
 		name  string
 		items []transcript.Item
@@ -139,7 +139,7 @@ func TestCheckPairing(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			var items []transcript.Encoded
 			for _, it := range tt.items {
-				items = append(items, transcript.MustEncode(it))
+				items = append(items, it.MustEncode())
 			}
 			err := CheckPairing(items)
 			if (err == nil) != (tt.fault == "") || err != nil && !strings.Contains(err.Error(), tt.fault) {

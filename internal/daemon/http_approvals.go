@@ -14,6 +14,7 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/daemon/routes"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
 	"github.com/holdfast-dev/holdfast/internal/record"
+	"github.com/holdfast-dev/holdfast/internal/runlog"
 	"github.com/holdfast-dev/holdfast/session"
 )
 
@@ -126,11 +127,7 @@ func pageOf(c *call, list []api.Approval) error {
 // pending lists the questions that can be answered. Those of a log that is damaged
 // are left out: `sessions verify` names it.
 func (a *service) pending(ctx context.Context, of string) ([]api.Approval, error) {
-	pending := approval.PendingOf
-	if of == "" {
-		pending = approval.Pending
-	}
-	open, err := pending(ctx, a.o.Sessions, of)
+	open, err := runlog.Pending(ctx, a.o.Sessions, of)
 	if err != nil && len(open) == 0 && !errors.Is(err, session.ErrCorrupt) {
 		return nil, err
 	}

@@ -132,11 +132,7 @@ func (w *site) make(_ context.Context, n runs.Need) (*runs.Made, error) {
 	if n.Spec.Model == "play/twice" {
 		text = twice
 	}
-	play, err := scripted.Parse([]byte(text))
-	if err != nil {
-		return nil, err
-	}
-	m, err := scripted.New(play, nil)
+	m, err := scripted.New([]byte(text), nil)
 	if err != nil {
 		return nil, err
 	}

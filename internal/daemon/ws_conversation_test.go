@@ -18,6 +18,7 @@ import (
 
 	"github.com/holdfast-dev/holdfast/daemon/api"
 	"github.com/holdfast-dev/holdfast/internal/daemon/wire"
+	"github.com/holdfast-dev/holdfast/internal/layernames"
 	"github.com/holdfast-dev/holdfast/policy"
 )
 
@@ -151,7 +152,7 @@ func (c *talk) files(files map[string][]byte) {
 		case "rules":
 			for line := range strings.Lines(string(b)) {
 				effect, text, _ := strings.Cut(strings.TrimSpace(line), " ")
-				c.w.rules = append(c.w.rules, policy.RuleSource{Effect: policy.Effect(effect), Text: text, Layer: policy.LayerUser, Dir: c.w.cwd})
+				c.w.rules = append(c.w.rules, policy.RuleSource{Effect: policy.Effect(effect), Text: text, Layer: layernames.User, Dir: c.w.cwd})
 			}
 		default:
 			writeFile(c.t, filepath.Join(c.w.cwd, name), b)

@@ -171,11 +171,11 @@ func specOf(r *wire.PrepareRun) (runspec.Spec, error) {
 	if len(r.Spec) == 0 {
 		return s, nil
 	}
-	whole, err := runspec.Parse(r.Spec)
-	if err != nil {
+	var whole runspec.Spec
+	if err := whole.Parse(r.Spec); err != nil {
 		return s, err
 	}
-	return s.Over(*whole), nil
+	return s.Over(whole), nil
 }
 
 // decide gives a question its answer.

@@ -163,11 +163,7 @@ func (w *daemonWorld) make(_ context.Context, n runs.Need) (*runs.Made, error) {
 	if !ok {
 		return nil, fmt.Errorf("agent %s has no play", n.Agent.Name)
 	}
-	play, err := scripted.Parse([]byte(text))
-	if err != nil {
-		return nil, err
-	}
-	m, err := scripted.New(play, nil)
+	m, err := scripted.New([]byte(text), nil)
 	if err != nil {
 		return nil, err
 	}

@@ -12,8 +12,8 @@ import (
 
 	"github.com/holdfast-dev/holdfast/agent"
 	"github.com/holdfast-dev/holdfast/internal/jsontree"
+	"github.com/holdfast-dev/holdfast/internal/layernames"
 	"github.com/holdfast-dev/holdfast/internal/settings"
-	"github.com/holdfast-dev/holdfast/policy"
 )
 
 // Options say where definitions lie.
@@ -44,7 +44,7 @@ const (
 // place is a folder of definitions below another one, which none of them leaves.
 type place struct {
 	root, below string
-	layer       policy.Layer
+	layer       string
 }
 
 // Load reads all definitions: of JSON, of the project, of the user; of two of one name the
@@ -56,7 +56,7 @@ func Load(o *Options) *Set {
 	}
 	var places []place
 	if o.Project != "" {
-		own := []place{{o.Project, ".holdfast/agents", policy.LayerProject}, {o.Project, ".claude/agents", policy.LayerProject}}
+		own := []place{{o.Project, ".holdfast/agents", layernames.Project}, {o.Project, ".claude/agents", layernames.Project}}
 		if o.Trusted {
 			places = own
 		} else {
@@ -64,10 +64,10 @@ func Load(o *Options) *Set {
 		}
 	}
 	if o.Home != "" {
-		places = append(places, place{o.Home, "agents", policy.LayerUser})
+		places = append(places, place{o.Home, "agents", layernames.User})
 	}
 	if o.User != "" {
-		places = append(places, place{o.User, ".claude/agents", policy.LayerUser})
+		places = append(places, place{o.User, ".claude/agents", layernames.User})
 	}
 	for _, p := range places {
 		s.read(p)
@@ -133,7 +133,7 @@ func (s *Set) unread(file string, err error) {
 	s.Problems = append(s.Problems, Problem{File: file, What: "it cannot be read: " + err.Error(), Fatal: true})
 }
 
-func (s *Set) file(root *os.Root, name, full string, layer policy.Layer) {
+func (s *Set) file(root *os.Root, name, full string, layer string) {
 	info, err := root.Stat(name)
 	switch {
 	case err != nil:
@@ -155,7 +155,7 @@ func (s *Set) file(root *os.Root, name, full string, layer policy.Layer) {
 }
 
 // add takes in a definition, unless it cannot be used or there is a stronger one of its name.
-func (s *Set) add(r *reader, layer policy.Layer) {
+func (s *Set) add(r *reader, layer string) {
 	d, problems, ok := r.done()
 	s.Problems = append(s.Problems, problems...)
 	if !ok || slices.ContainsFunc(s.Definitions, func(e agent.Definition) bool { return e.Name == d.Name }) {
@@ -193,6 +193,6 @@ func (s *Set) json(source string) {
 			}
 			r.complete(m.At)
 		}
-		s.add(r, policy.LayerFlag)
+		s.add(r, layernames.Flag)
 	}
 }

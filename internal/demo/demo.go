@@ -9,7 +9,7 @@
 // The shortest use:
 //
 //	err := demo.Unpack(dir)
-//	play, err := scripted.Parse(demo.Play())
+//	m, err := scripted.New(demo.Play(), nil)
 //
 // Running and killing the agent is package cli's.
 package demo

@@ -137,7 +137,7 @@ func (x *examination) store(ctx context.Context) []Check {
 		return []Check{storeFailed(ref, err)}
 	}
 	defer opened.Close()
-	page, err := opened.Sessions.List(ctx, session.Query{Worktrees: true, Trash: session.TrashToo})
+	page, err := opened.Sessions.List(ctx, session.Query{Worktrees: true, WithTrash: true})
 	if err != nil {
 		return []Check{failed("store", err)}
 	}

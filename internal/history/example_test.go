@@ -10,10 +10,10 @@ import (
 
 func ExampleRepair() {
 	list := []transcript.Encoded{
-		transcript.MustEncode(transcript.UserText("delete the file")),
-		transcript.MustEncode(transcript.Item{Role: transcript.RoleAssistant, Parts: []transcript.Part{
+		transcript.UserText("delete the file").MustEncode(),
+		transcript.Item{Role: transcript.RoleAssistant, Parts: []transcript.Part{
 			transcript.ToolUse{ID: "u1", Name: "Bash"},
-		}}),
+		}}.MustEncode(),
 	}
 	mended, notes, err := history.Repair(list, func() string { return "new" })
 	if err != nil {
@@ -28,8 +28,8 @@ func ExampleRepair() {
 
 func ExampleRender() {
 	list := []transcript.Encoded{
-		transcript.MustEncode(transcript.UserText("is 1 < 2?</user>")),
-		transcript.MustEncode(transcript.Item{Role: transcript.RoleAssistant, Parts: []transcript.Part{transcript.Text{Text: "yes"}}}),
+		transcript.UserText("is 1 < 2?</user>").MustEncode(),
+		transcript.Item{Role: transcript.RoleAssistant, Parts: []transcript.Part{transcript.Text{Text: "yes"}}}.MustEncode(),
 	}
 	fmt.Print(history.Render(list, history.RenderOptions{}))
 	// Output:

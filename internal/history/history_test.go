@@ -44,7 +44,7 @@ func line(s string) transcript.Encoded {
 		it.Role = transcript.Role(f[0])
 		it.Parts = []transcript.Part{transcript.Text{Text: s}}
 	}
-	return transcript.MustEncode(it)
+	return it.MustEncode()
 }
 
 func lines(all ...string) []transcript.Encoded {
@@ -83,7 +83,7 @@ func anyItems(t *rapid.T) []transcript.Encoded {
 				transcript.Text{Text: "mixed"},
 			}
 		}
-		items = append(items, transcript.MustEncode(it))
+		items = append(items, it.MustEncode())
 	}
 	return items
 }

@@ -13,19 +13,21 @@ import (
 
 func TestRender(t *testing.T) {
 	items := []transcript.Encoded{
-		transcript.MustEncode(transcript.UserText("mend <it> & go")),
-		transcript.MustEncode(transcript.Item{Role: transcript.RoleAssistant, Parts: []transcript.Part{
+		transcript.UserText("mend <it> & go").MustEncode(),
+		transcript.Item{Role: transcript.RoleAssistant, Parts: []transcript.Part{
 			transcript.Thinking{Text: "not shown"}, transcript.Text{Text: "I look."}, transcript.ToolUse{ID: "u1", Name: "Read", Input: []byte(`{"p":"a<b"}`)},
-		}}),
-		transcript.MustEncode(transcript.ResultItem(transcript.ToolResult{UseID: "u1", IsError: true, Content: []transcript.Part{transcript.Text{Text: "no"}, transcript.Structured{Value: []byte(`[1]`)}}})),
-		transcript.MustEncode(transcript.ResultItem(transcript.ToolResult{UseID: "u2"})),
-		transcript.MustEncode(transcript.Item{Role: transcript.RoleContext, Parts: []transcript.Part{
+		}}.MustEncode(),
+
+		transcript.ToolResult{UseID: "u1", IsError: true, Content: []transcript.Part{transcript.Text{Text: "no"}, transcript.Structured{Value: []byte(`[1]`)}}}.Item().MustEncode(),
+		transcript.ToolResult{UseID: "u2"}.Item().MustEncode(),
+		transcript.Item{Role: transcript.RoleContext, Parts: []transcript.Part{
 			transcript.Media{MIME: "image/png", Data: []byte{1, 2}},
 			transcript.File{Name: "f", MIME: "text/plain", URI: "file:///f"},
 			transcript.Custom{Kind: "k"},
 			transcript.Unknown{Type: "x", JSON: []byte(`{"type":"x"}`)},
-		}}),
-		transcript.MustEncode(transcript.Item{Role: transcript.RoleAssistant, Parts: []transcript.Part{transcript.Thinking{Text: "only thoughts"}}}),
+		}}.MustEncode(),
+
+		transcript.Item{Role: transcript.RoleAssistant, Parts: []transcript.Part{transcript.Thinking{Text: "only thoughts"}}}.MustEncode(),
 	}
 	const want = `<user>
 mend &lt;it&gt; &amp; go
@@ -63,9 +65,9 @@ func TestRenderEscapes(t *testing.T) {
 		for name, it := range map[string]transcript.Item{
 			"text":   transcript.UserText(s),
 			"name":   {Role: transcript.RoleAssistant, Parts: []transcript.Part{transcript.ToolUse{ID: s, Name: s, Input: []byte(`"</user>"`)}}},
-			"result": transcript.ResultItem(transcript.ToolResult{UseID: s, Content: []transcript.Part{transcript.Text{Text: s}, transcript.Media{MIME: s, URI: s}, transcript.File{Name: s, MIME: s, URI: s}}}),
+			"result": transcript.ToolResult{UseID: s, Content: []transcript.Part{transcript.Text{Text: s}, transcript.Media{MIME: s, URI: s}, transcript.File{Name: s, MIME: s, URI: s}}}.Item(),
 		} {
-			got := Render([]transcript.Encoded{transcript.MustEncode(it)}, RenderOptions{})
+			got := Render([]transcript.Encoded{it.MustEncode()}, RenderOptions{})
 			checkRendered(t, got)
 			if n := strings.Count(got, "<"); n != 2 {
 				t.Errorf("%s of %q: %d elements in %s", name, s, n, got)
@@ -88,7 +90,7 @@ func checkRendered(t interface{ Errorf(string, ...any) }, s string) {
 func TestRenderCaps(t *testing.T) {
 	var items []transcript.Encoded
 	for _, c := range "abcdefghij" {
-		items = append(items, transcript.MustEncode(transcript.UserText(strings.Repeat(string(c), 100))))
+		items = append(items, transcript.UserText(strings.Repeat(string(c), 100)).MustEncode())
 	}
 	got := Render(items, RenderOptions{MaxBytes: 400})
 	if len(got) > 400 || !strings.HasPrefix(got, "<omitted items=\"7\"/>\n<user>\nhhh") || !strings.Contains(got, "jjj") {
@@ -98,7 +100,7 @@ func TestRenderCaps(t *testing.T) {
 	if got != "<user>\naaaaaaaaaa… [90 bytes left out]\n</user>\n" {
 		t.Errorf("a long part: %s", got)
 	}
-	if got := Render([]transcript.Encoded{transcript.MustEncode(transcript.UserText("äöü"))}, RenderOptions{MaxPartBytes: 3}); !strings.Contains(got, "\nä… [4 bytes left out]\n") {
+	if got := Render([]transcript.Encoded{transcript.UserText("äöü").MustEncode()}, RenderOptions{MaxPartBytes: 3}); !strings.Contains(got, "\nä… [4 bytes left out]\n") {
 		t.Errorf("cut within a character: %s", got)
 	}
 	// The newest is there even when it does not fit.
@@ -106,7 +108,7 @@ func TestRenderCaps(t *testing.T) {
 	if len(got) > 80 || !strings.HasPrefix(got, "<omitted items=\"9\"/>\n<user>\njjjj") || !strings.HasSuffix(got, "… [cut]\n</user>\n") {
 		t.Errorf("%d bytes:\n%s", len(got), got)
 	}
-	amps := transcript.MustEncode(transcript.UserText(strings.Repeat("&", 100)))
+	amps := transcript.UserText(strings.Repeat("&", 100)).MustEncode()
 	for limit := 60; limit < 90; limit++ {
 		got := Render([]transcript.Encoded{amps}, RenderOptions{MaxBytes: limit})
 		if strings.Count(got, "&") != strings.Count(got, "&amp;") {
@@ -121,10 +123,10 @@ func TestRenderProperties(t *testing.T) {
 		var items []transcript.Encoded
 		for range rapid.IntRange(0, 8).Draw(t, "items") {
 			text := rapid.StringOf(rapid.OneOf(rapid.Rune(), rapid.SampledFrom([]rune("<>&/\n\x1b")))).Draw(t, "text")
-			items = append(items, transcript.MustEncode(transcript.Item{Role: rapid.SampledFrom(roles).Draw(t, "role"), Parts: []transcript.Part{
+			items = append(items, transcript.Item{Role: rapid.SampledFrom(roles).Draw(t, "role"), Parts: []transcript.Part{
 				transcript.Text{Text: text}, transcript.ToolUse{ID: "u", Name: text},
 				transcript.ToolResult{UseID: "u", Content: []transcript.Part{transcript.Text{Text: text}, transcript.File{Name: text}}},
-			}}))
+			}}.MustEncode())
 		}
 		o := RenderOptions{MaxBytes: rapid.IntRange(100, 2000).Draw(t, "max"), MaxPartBytes: rapid.IntRange(1, 300).Draw(t, "part")}
 		got := Render(items, o)

@@ -137,7 +137,7 @@ func (r *repair) flush() error {
 
 func (r *repair) add(it transcript.Item) error {
 	it.ID = r.newID()
-	e, err := transcript.Encode(it)
+	e, err := it.Encode()
 	if err != nil {
 		return err
 	}
@@ -153,14 +153,14 @@ func UnknownOutcome(useID string) transcript.Item { return unknown(useID, Outcom
 func RanElsewhere(useID string) transcript.Item { return unknown(useID, OutcomeElsewhere) }
 
 func unknown(useID, text string) transcript.Item {
-	it := transcript.ResultItem(transcript.ToolResult{UseID: useID, IsError: true, Content: []transcript.Part{transcript.Text{Text: text}}})
+	it := transcript.ToolResult{UseID: useID, IsError: true, Content: []transcript.Part{transcript.Text{Text: text}}}.Item()
 	it.Metadata = map[string]json.RawMessage{"outcome": json.RawMessage(`"unknown"`)}
 	return it
 }
 
 // NeverRan is the tool item that answers a call that had not started.
 func NeverRan(useID string) transcript.Item {
-	return transcript.ResultItem(transcript.ToolResult{UseID: useID, IsError: true, Content: []transcript.Part{transcript.Text{Text: NotRun}}})
+	return transcript.ToolResult{UseID: useID, IsError: true, Content: []transcript.Part{transcript.Text{Text: NotRun}}}.Item()
 }
 
 // LostTask is the notification that tells of a call that ran in the background when the
@@ -239,7 +239,7 @@ func (r *repair) mend(e transcript.Encoded) (transcript.Encoded, []setAside, err
 		return transcript.Encoded{}, removed, nil
 	}
 	it.Parts, it.Native = kept, nil // the provider's own form still holds what was taken out
-	mended, err := transcript.Encode(it)
+	mended, err := it.Encode()
 	return mended, removed, err
 }
 
@@ -248,7 +248,7 @@ func said(r transcript.ToolResult) string {
 	if text := r.Text(); text != "" || len(r.Content) == 0 {
 		return text
 	}
-	e, err := transcript.Encode(transcript.ResultItem(r))
+	e, err := r.Item().Encode()
 	if err != nil {
 		return ""
 	}

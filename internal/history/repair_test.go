@@ -158,12 +158,12 @@ func TestRepairNotices(t *testing.T) {
 	long := strings.Repeat("ü", 300)
 	native := &transcript.Native{API: "x", JSON: []byte(`["all of it"]`)}
 	in := []transcript.Encoded{
-		transcript.MustEncode(transcript.ResultItem(transcript.ToolResult{UseID: "z", Content: []transcript.Part{transcript.Text{Text: long}}})),
-		transcript.MustEncode(transcript.ResultItem(transcript.ToolResult{UseID: "y", Content: []transcript.Part{transcript.Structured{Value: []byte(`{"v":1}`)}}})),
-		transcript.MustEncode(transcript.ResultItem(transcript.ToolResult{UseID: "x"})),
-		transcript.MustEncode(transcript.Item{Role: transcript.RoleAssistant, Native: native, Parts: []transcript.Part{
+		transcript.ToolResult{UseID: "z", Content: []transcript.Part{transcript.Text{Text: long}}}.Item().MustEncode(),
+		transcript.ToolResult{UseID: "y", Content: []transcript.Part{transcript.Structured{Value: []byte(`{"v":1}`)}}}.Item().MustEncode(),
+		transcript.ToolResult{UseID: "x"}.Item().MustEncode(),
+		transcript.Item{Role: transcript.RoleAssistant, Native: native, Parts: []transcript.Part{
 			transcript.Text{Text: "I call twice"}, transcript.ToolUse{ID: "a", Name: "First"}, transcript.ToolUse{ID: "a", Name: "Second", Input: []byte(`{"p":1}`)},
-		}}),
+		}}.MustEncode(),
 	}
 	out, notes, err := Repair(in, counter())
 	if err != nil || len(notes) != 5 {

@@ -36,7 +36,7 @@ func conversation() []transcript.Encoded {
 	}
 	var list []transcript.Encoded
 	for _, it := range items {
-		list = append(list, transcript.MustEncode(it))
+		list = append(list, it.MustEncode())
 	}
 	return list
 }

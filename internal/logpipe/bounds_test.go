@@ -85,7 +85,7 @@ func (b *bound) other(id string, o session.Opened) {
 func item(id, text string) session.Draft {
 	it := transcript.UserText(text)
 	it.ID = id
-	return session.ItemDraft(transcript.MustEncode(it), false, nil)
+	return session.ItemDraft(it.MustEncode(), false, nil)
 }
 
 func draft(t *testing.T, k session.Kind, payload any) session.Draft {
@@ -325,7 +325,7 @@ func TestGrantsOfAnswers(t *testing.T) {
 	req := policy.Request{Tool: "Bash", Operation: policy.OpCommand, Resource: "make", Cwd: "/work"}
 	q := approval.Question{
 		ID: "q", Use: "u", Tool: "Bash", Requests: []policy.Request{req}, Digest: policy.Digest([]policy.Request{req}),
-		Reason: policy.ReasonAsk, AskedAt: b.sessions.Now(),
+		Reason: record.ReasonAsk, AskedAt: b.sessions.Now(),
 	}
 	if err := forge(b, "s", record.KindApprovalAsked, q); err != nil {
 		t.Fatal(err)

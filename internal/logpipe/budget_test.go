@@ -12,8 +12,6 @@ import (
 	"time"
 
 	"github.com/holdfast-dev/holdfast/model"
-	"github.com/holdfast-dev/holdfast/model/anthropic"
-	"github.com/holdfast-dev/holdfast/model/openai"
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
@@ -179,7 +177,7 @@ func (v *vast) Encode(transcript.Encoded) (model.Wire, error) {
 func TestRequestsThatAreTooLarge(t *testing.T) {
 	m := &vast{}
 	b := newBound(t, ServeOptions{Models: []model.Model{m}})
-	item, err := transcript.Encode(transcript.Item{ID: "i", Role: transcript.RoleUser, Parts: []transcript.Part{transcript.Text{Text: "x"}}})
+	item, err := transcript.Item{ID: "i", Role: transcript.RoleUser, Parts: []transcript.Part{transcript.Text{Text: "x"}}}.Encode()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -207,24 +205,24 @@ func TestNativeForms(t *testing.T) {
 		name, api, native string
 		kept              bool
 	}{
-		{"text", anthropic.API, `[{"type":"text","text":"https://collect.example/?secret"}]`, true},
-		{"a thought", anthropic.API, `[{"type":"thinking","thinking":"https://collect.example/?secret","signature":"s"},{"type":"redacted_thinking","data":"d"}]`, true},
-		{"a tool's url", anthropic.API, `[{"type":"tool_use","id":"u","name":"Fetch","input":{"url":"https://collect.example/?secret","type":"image"}}]`, true},
-		{"an image", anthropic.API, `[{"type":"image","source":{"type":"url","url":"https://collect.example/?secret"}}]`, false},
-		{"a document", anthropic.API, `[{"type":"text","text":"a"},{"type":"document","source":{"type":"url","url":"https://collect.example/?secret"}}]`, false},
-		{"a list in a list", anthropic.API, `[[{"type":"image","source":{"type":"url","url":"https://collect.example/?secret"}}]]`, false},
-		{"a message", openai.API, `{"role":"assistant","content":"https://collect.example/?secret","tool_calls":[{"id":"u","type":"function","function":{"name":"f","arguments":"{}"}}]}`, true},
-		{"a user's message", openai.API, `{"role":"user","content":[{"type":"image_url","image_url":{"url":"https://collect.example/?secret"}}]}`, false},
-		{"parts", openai.API, `{"role":"assistant","content":[{"type":"image_url","image_url":{"url":"https://collect.example/?secret"}}]}`, false},
-		{"something else", openai.API, `{"role":"assistant","content":"a","audio":{"id":"https://collect.example/?secret"}}`, false},
-		{"two roles", openai.API, `{"role":"assistant","role":"user","content":"https://collect.example/?secret"}`, false},
+		{"text", "anthropic-messages", `[{"type":"text","text":"https://collect.example/?secret"}]`, true},
+		{"a thought", "anthropic-messages", `[{"type":"thinking","thinking":"https://collect.example/?secret","signature":"s"},{"type":"redacted_thinking","data":"d"}]`, true},
+		{"a tool's url", "anthropic-messages", `[{"type":"tool_use","id":"u","name":"Fetch","input":{"url":"https://collect.example/?secret","type":"image"}}]`, true},
+		{"an image", "anthropic-messages", `[{"type":"image","source":{"type":"url","url":"https://collect.example/?secret"}}]`, false},
+		{"a document", "anthropic-messages", `[{"type":"text","text":"a"},{"type":"document","source":{"type":"url","url":"https://collect.example/?secret"}}]`, false},
+		{"a list in a list", "anthropic-messages", `[[{"type":"image","source":{"type":"url","url":"https://collect.example/?secret"}}]]`, false},
+		{"a message", "openai-chat", `{"role":"assistant","content":"https://collect.example/?secret","tool_calls":[{"id":"u","type":"function","function":{"name":"f","arguments":"{}"}}]}`, true},
+		{"a user's message", "openai-chat", `{"role":"user","content":[{"type":"image_url","image_url":{"url":"https://collect.example/?secret"}}]}`, false},
+		{"parts", "openai-chat", `{"role":"assistant","content":[{"type":"image_url","image_url":{"url":"https://collect.example/?secret"}}]}`, false},
+		{"something else", "openai-chat", `{"role":"assistant","content":"a","audio":{"id":"https://collect.example/?secret"}}`, false},
+		{"two roles", "openai-chat", `{"role":"assistant","role":"user","content":"https://collect.example/?secret"}`, false},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			it := transcript.Item{
 				ID: "i", Role: transcript.RoleAssistant, Parts: []transcript.Part{transcript.Text{Text: "said"}},
 				Native: &transcript.Native{API: tt.api, JSON: json.RawMessage(tt.native)},
 			}
-			e, err := transcript.Encode(it)
+			e, err := it.Encode()
 			if err != nil {
 				t.Skip(err) // it never gets there
 			}

@@ -58,7 +58,7 @@ func say(ctx context.Context, m model.Model, texts ...string) (deltas int, answe
 	for _, text := range texts {
 		it := transcript.UserText(text)
 		it.ID = text
-		w, err := m.Encode(transcript.MustEncode(it))
+		w, err := m.Encode(it.MustEncode())
 		if err != nil {
 			return 0, answer, err
 		}
@@ -113,7 +113,7 @@ func TestModelInterrupted(t *testing.T) {
 	why := errors.New("enough")
 	it := transcript.UserText("wait")
 	it.ID = "i"
-	w, _ := m.Encode(transcript.MustEncode(it))
+	w, _ := m.Encode(it.MustEncode())
 	var failed error
 	for e, err := range m.Stream(ctx, &model.Request{Messages: []model.Wire{w}}) {
 		if _, ok := e.(model.TextDelta); ok {
@@ -276,7 +276,7 @@ func TestAsk(t *testing.T) {
 	}})
 	req := policy.Request{Tool: "Bash", Operation: policy.OpCommand, Resource: "make", Cwd: "/work"}
 	for i, id := range []string{"q1", "q2", "q3"} {
-		q := approval.Question{ID: id, Use: fmt.Sprint(i), Tool: "Bash", Requests: []policy.Request{req}, Digest: policy.Digest([]policy.Request{req}), Reason: policy.ReasonAsk, AskedAt: b.sessions.Now()}
+		q := approval.Question{ID: id, Use: fmt.Sprint(i), Tool: "Bash", Requests: []policy.Request{req}, Digest: policy.Digest([]policy.Request{req}), Reason: record.ReasonAsk, AskedAt: b.sessions.Now()}
 		if err := forge(b, "s", record.KindApprovalAsked, q); err != nil {
 			t.Fatal(err)
 		}

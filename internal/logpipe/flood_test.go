@@ -216,7 +216,7 @@ func TestFloodOfQuestions(t *testing.T) {
 	}})
 	for i := range 40 {
 		req := policy.Request{Tool: "Bash", Operation: policy.OpCommand, Resource: fmt.Sprint(i), Cwd: "/work"}
-		q := approval.Question{ID: fmt.Sprint("q", i), Use: "u", Tool: "Bash", Requests: []policy.Request{req}, Digest: policy.Digest([]policy.Request{req}), Reason: policy.ReasonAsk, AskedAt: b.sessions.Now()}
+		q := approval.Question{ID: fmt.Sprint("q", i), Use: "u", Tool: "Bash", Requests: []policy.Request{req}, Digest: policy.Digest([]policy.Request{req}), Reason: record.ReasonAsk, AskedAt: b.sessions.Now()}
 		if err := forge(b, "s", record.KindApprovalAsked, q); err != nil {
 			t.Fatal(err)
 		}

@@ -24,7 +24,7 @@ func plainNative(item transcript.Encoded, api string) (transcript.Encoded, error
 		return item, err
 	}
 	it.Native = nil
-	return transcript.Encode(it)
+	return it.Encode()
 }
 
 // saidByModel reports whether a native form is a list of blocks, or a message of the

@@ -246,7 +246,7 @@ func TestQuestionsAreAskedOnce(t *testing.T) {
 			req := policy.Request{Tool: "Bash", Operation: policy.OpCommand, Resource: command, Cwd: "/work"}
 			return approval.Question{
 				ID: id, Use: "u", Tool: "Bash", Requests: []policy.Request{req}, Digest: policy.Digest([]policy.Request{req}),
-				Reason: policy.ReasonAsk, AskedAt: b.sessions.Now(),
+				Reason: record.ReasonAsk, AskedAt: b.sessions.Now(),
 			}
 		}
 		if err := forge(b, "s", record.KindApprovalAsked, ask("q", "make")); err != nil {

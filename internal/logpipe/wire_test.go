@@ -146,7 +146,7 @@ func TestItemsAreTheHosts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	lie := transcript.MustEncode(transcript.UserText("something else"))
+	lie := transcript.UserText("something else").MustEncode()
 	if err := b.c.Tell(event.ItemAppended{Seq: recs[0].Seq, Item: lie}); err != nil {
 		t.Fatal(err)
 	}

@@ -21,12 +21,7 @@ func ExampleNew() {
 		fmt.Fprintln(os.Stderr, err)
 		return
 	}
-	p, err := scripted.Parse([]byte(`steps: [{text: hello, usage: {input: 7, output: 2}}]`))
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	m, err := scripted.New(p, nil)
+	m, err := scripted.New([]byte(`steps: [{text: hello, usage: {input: 7, output: 2}}]`), nil)
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -79,11 +79,7 @@ func tools(t testing.TB) *tool.Registry {
 
 func play(t testing.TB, text string) model.Model {
 	t.Helper()
-	p, err := scripted.Parse([]byte(text))
-	if err != nil {
-		t.Fatal(err)
-	}
-	m, err := scripted.New(p, nil)
+	m, err := scripted.New([]byte(text), nil)
 	if err != nil {
 		t.Fatal(err)
 	}

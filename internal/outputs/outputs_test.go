@@ -103,9 +103,10 @@ func TestHolder(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	item := transcript.MustEncode(transcript.Item{ID: "r", Role: transcript.RoleTool, Parts: []transcript.Part{
+	item := transcript.Item{ID: "r", Role: transcript.RoleTool, Parts: []transcript.Part{
 		transcript.ToolResult{UseID: "u9", Content: []transcript.Part{transcript.Text{Text: "the whole output is in " + old + " (14 bytes)"}}},
-	}})
+	}}.MustEncode()
+
 	records := []session.Record{{Seq: 1, Kind: session.KindItem, Payload: session.ItemDraft(item, false, nil).Payload}}
 	mask := func(raw json.RawMessage) json.RawMessage {
 		return bytes.ReplaceAll(raw, []byte("zanzibar"), []byte("[erased]"))

@@ -2,6 +2,12 @@ package record
 
 import "encoding/json"
 
+// Why a person is asked, in the words of seed 002.
+const (
+	ReasonAsk      = "policy-ask"
+	ReasonOverride = "policy-deny-override" // a session deny is to be overridden
+)
+
 // Question is an approval.asked record.
 type Question struct {
 	Seq     int64

@@ -158,7 +158,7 @@ func (r *Request) point(ctx context.Context, s *session.Sessions, m session.Meta
 	if r.To != "" {
 		return checkpoint.Find(ctx, s, m.ID, r.To)
 	}
-	all, err := s.Rewrites(ctx, m.ID)
+	all, err := checkpoint.Rewrites(ctx, s, m.ID)
 	if err != nil {
 		return 0, err
 	}

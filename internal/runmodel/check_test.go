@@ -230,7 +230,7 @@ func (w *world) redact(t *rapid.T) {
 func (w *world) sessions() []session.Meta {
 	var list []session.Meta
 	add := func(q session.Query) {
-		q.Trash, q.Worktrees = session.TrashToo, true
+		q.WithTrash, q.Worktrees = true, true
 		page, err := w.store.List(ctx, q)
 		if err != nil {
 			w.fatal("listing: %v", err)
@@ -283,7 +283,7 @@ func (w *world) search(find func(string, []byte)) {
 		return
 	}
 	for _, word := range w.erased {
-		hits, err := s.Search(ctx, session.Search{Words: word, Trash: session.TrashToo})
+		hits, err := s.Search(ctx, session.Search{Words: word, WithTrash: true})
 		if err != nil {
 			w.violate("searching: %v", err)
 			return

@@ -47,7 +47,7 @@ func TestCommandModel(t *testing.T) {
 	var req model.Request
 	say := func(it transcript.Item) {
 		t.Helper()
-		w, err := c.Encode(transcript.MustEncode(it))
+		w, err := c.Encode(it.MustEncode())
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -4,7 +4,7 @@ import (
 	"strconv"
 
 	"github.com/holdfast-dev/holdfast/internal/jsontree"
-	"github.com/holdfast-dev/holdfast/policy"
+	"github.com/holdfast-dev/holdfast/internal/layernames"
 )
 
 // LoadCleanup reads cleanupPeriodDays of the user's settings, or of the administrator's,
@@ -25,7 +25,7 @@ func LoadCleanup(o *Options) (days int, err error) {
 }
 
 func (s *said) cleanupPeriod(path string, n jsontree.Node) {
-	if s.layer != policy.LayerUser && s.layer != policy.LayerManaged {
+	if s.layer != layernames.User && s.layer != layernames.Managed {
 		s.fault(n.At, "move it into settings.json of HOLDFAST_HOME", "%s: only your own settings and the administrator's say when sessions go", path)
 		return
 	}

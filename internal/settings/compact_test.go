@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/holdfast-dev/holdfast/internal/layernames"
 	"github.com/holdfast-dev/holdfast/internal/settings"
-	"github.com/holdfast-dev/holdfast/policy"
 )
 
 func TestCompaction(t *testing.T) {
@@ -28,7 +28,7 @@ func TestCompaction(t *testing.T) {
 	if c.Auto.Value || c.Share.Value != 1 || c.Items.Value != 100 || c.Keep.Value != 9000 || !slices.Equal(c.Steps.Value, want) {
 		t.Errorf("%+v", c)
 	}
-	if c.Items.Origin.Layer != policy.LayerManaged || c.Keep.Origin.File != p.path("home/settings.json") || c.Auto.Origin.Layer != policy.LayerFlag {
+	if c.Items.Origin.Layer != layernames.Managed || c.Keep.Origin.File != p.path("home/settings.json") || c.Auto.Origin.Layer != layernames.Flag {
 		t.Errorf("it is said in %+v", c)
 	}
 }

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/holdfast-dev/holdfast/internal/jsontree"
-	"github.com/holdfast-dev/holdfast/policy"
+	"github.com/holdfast-dev/holdfast/internal/layernames"
 )
 
 // Daemon is the block "daemon": where the daemon of a home listens. It belongs to the
@@ -83,7 +83,7 @@ func (d *Daemon) fill(o *Daemon) {
 }
 
 func (s *said) daemonBlock(path string, n jsontree.Node) {
-	if s.layer != policy.LayerUser && s.layer != policy.LayerManaged {
+	if s.layer != layernames.User && s.layer != layernames.Managed {
 		s.fault(n.At, "move it into settings.json of HOLDFAST_HOME", "%s: only your own settings and the administrator's say where the daemon listens", path)
 		return
 	}

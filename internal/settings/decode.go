@@ -13,7 +13,7 @@ import (
 
 // source is one settings text.
 type source struct {
-	layer policy.Layer
+	layer string
 	file  string // as it is told to people
 	dir   string // what "/x" in a rule and relative folders are relative to
 	user  string // the home folder, for "~"

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"syscall"
 
-	"github.com/holdfast-dev/holdfast/policy"
+	"github.com/holdfast-dev/holdfast/internal/layernames"
 )
 
 // DefaultManaged is where an administrator's settings lie. The files of the folder
@@ -28,7 +28,7 @@ func (o *Options) managed() ([]source, error) {
 	dir := filepath.Join(filepath.Dir(o.Managed), "settings.d")
 	entries, err := os.ReadDir(dir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, unreadable(policy.LayerManaged, dir, err)
+		return nil, unreadable(layernames.Managed, dir, err)
 	}
 	for _, e := range entries {
 		if strings.HasSuffix(e.Name(), ".json") && !strings.HasPrefix(e.Name(), ".") {
@@ -37,7 +37,7 @@ func (o *Options) managed() ([]source, error) {
 	}
 	var list []source
 	for _, file := range slices.Backward(files) {
-		src, err := o.read(policy.LayerManaged, file, filepath.Dir(file))
+		src, err := o.read(layernames.Managed, file, filepath.Dir(file))
 		if err != nil {
 			return nil, err
 		}
@@ -55,9 +55,9 @@ func (o *Options) project() ([]source, error) {
 	}
 	var list []source
 	for _, f := range []struct {
-		layer policy.Layer
+		layer string
 		name  string
-	}{{policy.LayerLocal, localFile}, {policy.LayerProject, projectFile}} {
+	}{{layernames.Local, localFile}, {layernames.Project, projectFile}} {
 		src, err := o.read(f.layer, filepath.Join(own, f.name), o.Project)
 		if err != nil {
 			return nil, err
@@ -75,7 +75,7 @@ func (o *Options) user() ([]source, error) {
 	if o.Home == "" {
 		return nil, nil
 	}
-	return o.read(policy.LayerUser, filepath.Join(o.Home, projectFile), o.Home)
+	return o.read(layernames.User, filepath.Join(o.Home, projectFile), o.Home)
 }
 
 // flags reads what --settings names: files, or JSON that begins with "{". The last
@@ -88,19 +88,19 @@ func (o *Options) flags() ([]source, error) {
 			if len(o.Files) > 1 {
 				name = fmt.Sprintf("--settings %d", i+1)
 			}
-			list = append(list, source{layer: policy.LayerFlag, file: name, dir: o.Cwd, user: o.User, data: []byte(given)})
+			list = append(list, source{layer: layernames.Flag, file: name, dir: o.Cwd, user: o.User, data: []byte(given)})
 			continue
 		}
 		file := given
 		if !filepath.IsAbs(file) {
 			file = filepath.Join(o.Cwd, file)
 		}
-		src, err := o.read(policy.LayerFlag, file, filepath.Dir(file))
+		src, err := o.read(layernames.Flag, file, filepath.Dir(file))
 		if err != nil {
 			return nil, err
 		}
 		if len(src) == 0 {
-			return nil, unreadable(policy.LayerFlag, file, syscall.ENOENT)
+			return nil, unreadable(layernames.Flag, file, syscall.ENOENT)
 		}
 		list = append(list, src...)
 	}
@@ -109,7 +109,7 @@ func (o *Options) flags() ([]source, error) {
 
 // read returns a file as a source, or nothing when there is none. Whatever else
 // keeps it from being read is an error.
-func (o *Options) read(layer policy.Layer, file, dir string) ([]source, error) {
+func (o *Options) read(layer string, file, dir string) ([]source, error) {
 	there, err := exists(file)
 	if err != nil {
 		return nil, unreadable(layer, file, err)
@@ -126,9 +126,9 @@ func (o *Options) read(layer policy.Layer, file, dir string) ([]source, error) {
 
 // readFile reads a settings file of at most maxFile bytes. Only a flag may name
 // something else than a regular file: the shell's <(…) is a pipe.
-func readFile(layer policy.Layer, file string) ([]byte, error) {
+func readFile(layer string, file string) ([]byte, error) {
 	mode := os.O_RDONLY
-	if layer != policy.LayerFlag {
+	if layer != layernames.Flag {
 		mode |= syscall.O_NONBLOCK // a pipe must not hold us
 	}
 	f, err := os.OpenFile(file, mode, 0)
@@ -142,14 +142,14 @@ func readFile(layer policy.Layer, file string) ([]byte, error) {
 		return nil, unreadable(layer, file, err)
 	case info.IsDir():
 		return nil, unreadable(layer, file, errors.New("it is a folder"))
-	case layer != policy.LayerFlag && !info.Mode().IsRegular():
+	case layer != layernames.Flag && !info.Mode().IsRegular():
 		return nil, unreadable(layer, file, errors.New("it is not a regular file"))
-	case (layer == policy.LayerUser || layer == policy.LayerManaged) && info.Mode().Perm()&0o002 != 0:
+	case (layer == layernames.User || layer == layernames.Managed) && info.Mode().Perm()&0o002 != 0:
 		return nil, &Error{Problems: []Problem{{
 			Layer: layer, File: file, What: "everybody may write these settings", Hint: "chmod o-w " + quote(file), Fatal: true,
 		}}}
 	}
-	if layer == policy.LayerUser || layer == policy.LayerManaged {
+	if layer == layernames.User || layer == layernames.Managed {
 		if err := openFolder(layer, filepath.Dir(file)); err != nil {
 			return nil, err
 		}
@@ -166,7 +166,7 @@ func readFile(layer policy.Layer, file string) ([]byte, error) {
 
 // openFolder refuses a folder in which everybody may put other settings in the
 // place of those that are there.
-func openFolder(layer policy.Layer, dir string) error {
+func openFolder(layer string, dir string) error {
 	info, err := os.Stat(dir)
 	switch {
 	case err != nil:
@@ -179,14 +179,14 @@ func openFolder(layer policy.Layer, dir string) error {
 	return nil
 }
 
-func unreadable(layer policy.Layer, file string, err error) error {
+func unreadable(layer string, file string, err error) error {
 	why := err
 	if e, ok := errors.AsType[*fs.PathError](err); ok {
 		why = e.Err
 	}
 	hint := "settings that cannot be read are not taken for none; mend the file or move it away"
 	switch {
-	case layer == policy.LayerFlag && errors.Is(err, fs.ErrNotExist):
+	case layer == layernames.Flag && errors.Is(err, fs.ErrNotExist):
 		hint = "name a file that exists, or give the JSON itself"
 	case errors.Is(err, fs.ErrPermission):
 		hint = "make it readable: chmod u+r " + quote(file)

@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 	"testing"
 
-	"github.com/holdfast-dev/holdfast/policy"
+	"github.com/holdfast-dev/holdfast/internal/layernames"
 )
 
 // FuzzSettings: whatever a file holds, decoding does not panic, gives the same
@@ -21,7 +21,7 @@ func FuzzSettings(f *testing.F) {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		src := source{layer: policy.LayerUser, file: "f", dir: "/w", user: "/u", data: data}
+		src := source{layer: layernames.User, file: "f", dir: "/w", user: "/u", data: data}
 		s, again := decode(src), decode(src)
 		a, err := json.Marshal([]any{s.rules, s.mode, s.folders, s.forbidden, s.onAsk, s.problems})
 		if err != nil {

@@ -3,7 +3,7 @@ package settings
 import (
 	"path/filepath"
 
-	"github.com/holdfast-dev/holdfast/policy"
+	"github.com/holdfast-dev/holdfast/internal/layernames"
 )
 
 // Given are the layers outside of the project's folder, read where they lie for a
@@ -54,7 +54,7 @@ func Give(o *Options) (*Given, error) {
 func (g *Given) managed(o *Options) []source {
 	var list []source
 	for _, f := range g.Managed {
-		list = append(list, source{layer: policy.LayerManaged, file: f.Name, dir: filepath.Dir(f.Name), user: o.User, data: []byte(f.Text)})
+		list = append(list, source{layer: layernames.Managed, file: f.Name, dir: filepath.Dir(f.Name), user: o.User, data: []byte(f.Text)})
 	}
 	return list
 }
@@ -63,7 +63,7 @@ func (g *Given) user(o *Options) []source {
 	if g.User == nil {
 		return nil
 	}
-	return []source{{layer: policy.LayerUser, file: g.User.Name, dir: o.Home, user: o.User, data: []byte(g.User.Text)}}
+	return []source{{layer: layernames.User, file: g.User.Name, dir: o.Home, user: o.User, data: []byte(g.User.Text)}}
 }
 
 // trust is the list of trusted folders.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/holdfast-dev/holdfast/hook"
 	"github.com/holdfast-dev/holdfast/internal/jsontree"
+	"github.com/holdfast-dev/holdfast/internal/layernames"
 	"github.com/holdfast-dev/holdfast/internal/urlpattern"
 	"github.com/holdfast-dev/holdfast/policy"
 )
@@ -49,7 +50,7 @@ type hooksSaid struct {
 }
 
 // brought reports whether a layer comes with the folder.
-func brought(l policy.Layer) bool { return l == policy.LayerLocal || l == policy.LayerProject }
+func brought(l string) bool { return l == layernames.Local || l == layernames.Project }
 
 func (s *said) hooksBlock(path string, n jsontree.Node) {
 	if !s.want(path, n, jsontree.Object) {
@@ -100,7 +101,7 @@ func (s *said) flag(into *Value[*bool]) func(string, jsontree.Node) {
 func (s *said) managedHooksOnly(path string, n jsontree.Node) {
 	switch {
 	case !s.want(path, n, jsontree.Bool):
-	case s.layer != policy.LayerManaged:
+	case s.layer != layernames.Managed:
 		s.fault(n.At, "take it out; an administrator can write it in "+DefaultManaged, "%s: only managed settings may say this", path)
 	case n.Text == "true":
 		o := s.origin(n, n.Text)
@@ -221,9 +222,9 @@ func (m *merger) checkHooks() {
 func (m *merger) status(h *Hook) (HookStatus, string) {
 	o := h.Origin
 	switch only, off := m.out.ManagedHooksOnly, m.out.NoHooks; {
-	case only != nil && o.Layer != policy.LayerManaged:
+	case only != nil && o.Layer != layernames.Managed:
 		return HookDisabled, "allowManagedHooksOnly, " + Where(*only)
-	case off.Value && (o.Layer != policy.LayerManaged || off.Origin.Layer == policy.LayerManaged):
+	case off.Value && (o.Layer != layernames.Managed || off.Origin.Layer == layernames.Managed):
 		if off.Origin.Line == 0 {
 			return HookDisabled, Where(off.Origin)
 		}

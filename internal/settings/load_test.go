@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/holdfast-dev/holdfast/internal/layernames"
 	"github.com/holdfast-dev/holdfast/internal/missing"
 	"github.com/holdfast-dev/holdfast/internal/settings"
 	"github.com/holdfast-dev/holdfast/policy"
@@ -267,7 +268,7 @@ func TestFlagFiles(t *testing.T) {
 	if err != nil || s.Mode.Value != policy.ModeAuto || s.Mode.Origin.File != "--settings 2" {
 		t.Fatalf("%+v %v", s, err)
 	}
-	if r := s.Rules[0]; r.Layer != policy.LayerFlag || r.Dir != p.path("project") || r.File != p.path("project/a.json") {
+	if r := s.Rules[0]; r.Layer != layernames.Flag || r.Dir != p.path("project") || r.File != p.path("project/a.json") {
 		t.Errorf("%+v", r)
 	}
 	for _, tt := range []struct{ file, what string }{
@@ -314,7 +315,7 @@ func TestLayers(t *testing.T) {
 	}
 	var got []string
 	for _, r := range s.Rules {
-		got = append(got, string(r.Layer)+" "+string(r.Effect)+" "+r.Text)
+		got = append(got, r.Layer+" "+string(r.Effect)+" "+r.Text)
 	}
 	want := []string{
 		"managed deny Bash(d20:*)", "managed deny Bash(d10:*)", "managed deny Bash(m:*)", "flag deny Write", "flag deny Bash(f:*)",
@@ -323,7 +324,7 @@ func TestLayers(t *testing.T) {
 	if !slices.Equal(got, want) {
 		t.Errorf("rules\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
-	if s.Mode.Value != policy.ModeAcceptEdits || s.Mode.Origin.Layer != policy.LayerProject || s.Mode.Origin.Line != 1 {
+	if s.Mode.Value != policy.ModeAcceptEdits || s.Mode.Origin.Layer != layernames.Project || s.Mode.Origin.Line != 1 {
 		t.Errorf("mode %+v", s.Mode)
 	}
 	if s.OnAsk.Value != settings.OnAskWait || s.AskTimeout.Value != 3*time.Minute {
@@ -336,7 +337,7 @@ func TestLayers(t *testing.T) {
 	if want := []string{p.path("etc"), p.path("user/x"), p.path("home/y")}; !slices.Equal(folders, want) {
 		t.Errorf("folders %v, want %v", folders, want)
 	}
-	if len(s.Forbidden) != 1 || s.Forbidden[0].Value != "**/.env" || s.Forbidden[0].Origin.Layer != policy.LayerUser {
+	if len(s.Forbidden) != 1 || s.Forbidden[0].Value != "**/.env" || s.Forbidden[0].Origin.Layer != layernames.User {
 		t.Errorf("%+v", s.Forbidden)
 	}
 	if r := s.Rules[6]; r.Dir != p.path("project") {
@@ -373,7 +374,7 @@ func TestFlags(t *testing.T) {
 	if s.OnAsk.Value != settings.OnAskWait || s.AskTimeout.Value != time.Hour || s.Folders[0].Value != p.path("project/sub") {
 		t.Errorf("%+v", s)
 	}
-	if s.Rules[0].File != "--allowed-tools" || s.Rules[0].Layer != policy.LayerFlag {
+	if s.Rules[0].File != "--allowed-tools" || s.Rules[0].Layer != layernames.Flag {
 		t.Errorf("%+v", s.Rules)
 	}
 	p.write("etc/settings.json", `{"permissions": {"disableBypassPermissionsMode": "disable", "defaultMode": "default"}}`)

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/holdfast-dev/holdfast/internal/jsontree"
+	"github.com/holdfast-dev/holdfast/internal/layernames"
 	"github.com/holdfast-dev/holdfast/policy"
 )
 
@@ -382,7 +383,7 @@ func (o *Options) mcpProject() (*said, error) {
 	if info, err := os.Lstat(file); err == nil && info.Mode() == os.ModeSocket {
 		return nil, nil // a sandbox keeps the name from being used, for as long as commands run
 	}
-	src, err := o.read(policy.LayerProject, file, o.Project)
+	src, err := o.read(layernames.Project, file, o.Project)
 	if err != nil || len(src) == 0 {
 		return nil, err
 	}

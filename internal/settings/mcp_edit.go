@@ -11,7 +11,6 @@ import (
 	"slices"
 
 	"github.com/holdfast-dev/holdfast/internal/diskfile"
-	"github.com/holdfast-dev/holdfast/policy"
 )
 
 // MCPScope is where a server is written down by [EditMCP].
@@ -41,7 +40,7 @@ func MCPScopeFile(scope MCPScope, project, home string) string {
 // one of that name before. A definition that could not be used is an *[Error] that names
 // no file, and nothing is written; so is a file that cannot be read, with its place.
 func EditMCP(scope MCPScope, file, name string, definition json.RawMessage) (replaced bool, err error) {
-	layer := policy.Layer(scope)
+	layer := string(scope)
 	if definition != nil {
 		if err := usableMCP(layer, name, definition); err != nil {
 			return false, err
@@ -87,7 +86,7 @@ func EditMCP(scope MCPScope, file, name string, definition json.RawMessage) (rep
 }
 
 // usableMCP judges a definition by itself: what is wrong with it stands in no file.
-func usableMCP(layer policy.Layer, name string, definition json.RawMessage) error {
+func usableMCP(layer string, name string, definition json.RawMessage) error {
 	alone, err := object([]member{{name, definition}})
 	if err == nil {
 		alone, err = object([]member{{"mcpServers", alone}})
@@ -226,13 +225,13 @@ func HasMCP(scope MCPScope, file, name string) (bool, error) {
 	if err != nil || !there {
 		return false, err
 	}
-	data, err := readFile(policy.Layer(scope), file)
+	data, err := readFile(string(scope), file)
 	if err != nil {
 		return false, err
 	}
 	root, err := members(data)
 	if err != nil {
-		return false, unreadable(policy.Layer(scope), file, err)
+		return false, unreadable(string(scope), file, err)
 	}
 	for _, m := range root {
 		if m.key != "mcpServers" {

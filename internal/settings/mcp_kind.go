@@ -2,7 +2,7 @@ package settings
 
 import (
 	"github.com/holdfast-dev/holdfast/internal/jsontree"
-	"github.com/holdfast-dev/holdfast/policy"
+	"github.com/holdfast-dev/holdfast/internal/layernames"
 )
 
 // KindServers reads MCP servers that a definition of sub-agents brings along: n is an object
@@ -28,7 +28,7 @@ func (s *Settings) JudgeServers(list []MCPServer) error {
 		case srv.Status == MCPInvalid:
 		case s.FindMCP(srv.Name) != nil:
 			srv.Status, srv.Why = MCPInvalid, "there is another server of that name, and rules could not tell their tools apart; rename it"
-		case s.opt.StrictMCP && srv.Origin.Layer != policy.LayerFlag:
+		case s.opt.StrictMCP && srv.Origin.Layer != layernames.Flag:
 			srv.Status, srv.Why = MCPDisabled, "--strict-mcp-config"
 		default:
 			srv.Status, srv.Why = s.mcpStatus(srv, trust)

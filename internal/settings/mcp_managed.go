@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/holdfast-dev/holdfast/internal/jsontree"
+	"github.com/holdfast-dev/holdfast/internal/layernames"
 	"github.com/holdfast-dev/holdfast/internal/urlpattern"
 	"github.com/holdfast-dev/holdfast/policy"
 )
@@ -80,7 +81,7 @@ func (s *said) mcpPatterns(path string, n jsontree.Node) []mcpPattern {
 func (s *said) deniedMCP(path string, n jsontree.Node) { s.mcp.denied = s.mcpPatterns(path, n) }
 
 func (s *said) allowedMCP(path string, n jsontree.Node) {
-	if s.layer != policy.LayerManaged {
+	if s.layer != layernames.Managed {
 		s.fault(n.At, "take it out; an administrator can write it in "+DefaultManaged, "%s: only managed settings may say this", path)
 		return
 	}
@@ -93,7 +94,7 @@ func (s *said) allowedMCP(path string, n jsontree.Node) {
 func (s *said) managedMCPOnly(path string, n jsontree.Node) {
 	switch {
 	case !s.want(path, n, jsontree.Bool):
-	case s.layer != policy.LayerManaged:
+	case s.layer != layernames.Managed:
 		s.fault(n.At, "take it out; an administrator can write it in "+DefaultManaged, "%s: only managed settings may say this", path)
 	case n.Text != "true":
 		s.fault(n.At, "take it out", "%s: only managed settings have allowedMcpServers", path)

@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"github.com/holdfast-dev/holdfast/internal/jsontree"
+	"github.com/holdfast-dev/holdfast/internal/layernames"
 	"github.com/holdfast-dev/holdfast/internal/settings"
-	"github.com/holdfast-dev/holdfast/policy"
 )
 
 // status is what became of each server: "name status".
@@ -377,7 +377,7 @@ func TestServersOfSubagentsAreJudged(t *testing.T) {
 	p.write("etc/settings.json", `{"deniedMcpServers": [{"serverCommand": ["evil"]}]}`)
 	p.write("project/.holdfast/settings.local.json", `{"disabledMcpjsonServers": ["off"]}`)
 	def := `{"own": {"command": "c"}, "taken": {"command": "c"}, "evil": {"command": "evil"}, "off": {"command": "c"}, "bad": {"comand": "c"}}`
-	list := func(o *settings.Options, kind string, layer policy.Layer) (out []string) {
+	list := func(o *settings.Options, kind string, layer string) (out []string) {
 		t.Helper()
 		n, err := jsontree.Parse([]byte(def))
 		if err != nil {
@@ -410,21 +410,21 @@ func TestServersOfSubagentsAreJudged(t *testing.T) {
 			t.Errorf("%q, want %q", got, want)
 		}
 	}
-	check(list(p.options(), "a", policy.LayerProject), "own pending", "taken invalid", "evil denied", "off disabled", "bad invalid")
-	check(list(p.options(), "a", policy.LayerProject), "own approved", "taken invalid", "evil denied", "off disabled", "bad invalid")
-	check(list(p.options(), "b", policy.LayerProject)[:1], "own pending")
-	check(list(p.options(), "c", policy.LayerUser), "own approved", "taken invalid", "evil denied", "off approved", "bad invalid")
+	check(list(p.options(), "a", layernames.Project), "own pending", "taken invalid", "evil denied", "off disabled", "bad invalid")
+	check(list(p.options(), "a", layernames.Project), "own approved", "taken invalid", "evil denied", "off disabled", "bad invalid")
+	check(list(p.options(), "b", layernames.Project)[:1], "own pending")
+	check(list(p.options(), "c", layernames.User), "own approved", "taken invalid", "evil denied", "off approved", "bad invalid")
 	p.write("project/.mcp.json", `{"mcpServers": {"own": {"command": "c"}}}`)
 	if got := p.load().FindMCP("own").Status; got != settings.MCPPending {
 		t.Errorf("the folder's own is %s", got)
 	}
 	o := p.options()
 	o.StrictMCP = true
-	check(list(o, "a", policy.LayerProject)[:2], "own disabled", "taken disabled")
-	check(list(o, "a", policy.LayerFlag)[:2], "own approved", "taken approved")
+	check(list(o, "a", layernames.Project)[:2], "own disabled", "taken disabled")
+	check(list(o, "a", layernames.Flag)[:2], "own approved", "taken approved")
 	def = strings.Replace(def, `"c"}`, `"c", "args": ["x"]}`, 1)
 	p.write("project/.mcp.json", `{"mcpServers": {}}`)
-	check(list(p.options(), "a", policy.LayerProject)[:1], "own changed")
+	check(list(p.options(), "a", layernames.Project)[:1], "own changed")
 }
 
 // One server that cannot be understood does not hide that another waits for a yes.

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/holdfast-dev/holdfast/internal/layernames"
 	"github.com/holdfast-dev/holdfast/policy"
 )
 
@@ -202,16 +203,16 @@ func (s *Settings) CheckMode(mode policy.Mode) error {
 
 // said makes a layer of what flags say.
 func (f *Flags) said(cwd string) *said {
-	s := &said{source: source{layer: policy.LayerFlag, dir: cwd}}
+	s := &said{source: source{layer: layernames.Flag, dir: cwd}}
 	rules := func(effect policy.Effect, list []Flag) {
 		for _, r := range list {
-			s.rules = append(s.rules, policy.RuleSource{Effect: effect, Text: r.Text, Layer: policy.LayerFlag, File: r.Name, Dir: cwd})
+			s.rules = append(s.rules, policy.RuleSource{Effect: effect, Text: r.Text, Layer: layernames.Flag, File: r.Name, Dir: cwd})
 		}
 	}
 	rules(policy.Allow, f.Allow)
 	rules(policy.Deny, f.Deny)
 	origin := func(name, text string) policy.Origin {
-		return policy.Origin{Rule: text, Layer: policy.LayerFlag, File: name}
+		return policy.Origin{Rule: text, Layer: layernames.Flag, File: name}
 	}
 	if f.Mode != "" {
 		s.mode = Value[policy.Mode]{f.Mode, origin("--permission-mode", string(f.Mode))}
@@ -242,7 +243,7 @@ func ruleOrigin(r policy.RuleSource) policy.Origin {
 func Where(o policy.Origin) string {
 	switch {
 	case o.File == "":
-		return string(o.Layer)
+		return o.Layer
 	case o.Line == 0:
 		return o.File
 	}

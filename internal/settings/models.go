@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/holdfast-dev/holdfast/internal/jsontree"
+	"github.com/holdfast-dev/holdfast/internal/layernames"
 	"github.com/holdfast-dev/holdfast/model"
 	"github.com/holdfast-dev/holdfast/policy"
 )
@@ -53,7 +54,7 @@ func (m *Models) PriceOf(provider, name string) (Price, bool) {
 
 // ours refuses a block in the settings of a folder, which does not say who is paid.
 func (s *said) ours(path string, n jsontree.Node, why string) bool {
-	if s.layer != policy.LayerProject && s.layer != policy.LayerLocal {
+	if s.layer != layernames.Project && s.layer != layernames.Local {
 		return true
 	}
 	s.fault(n.At, "move it into settings.json of HOLDFAST_HOME", "%s: only your own settings, flags and the administrator's say %s", path, why)

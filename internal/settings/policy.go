@@ -23,7 +23,7 @@ func (s *Settings) Policy() (policy.Config, error) {
 		return policy.Config{}, err
 	}
 	return policy.Config{
-		Mode: s.Mode.Value, NoBypass: s.NoBypass != nil, Rules: rules, Limits: limits, Folders: s.folders(), Home: s.opt.User, Resolve: Resolve,
+		Mode: s.Mode.Value, NoBypass: s.NoBypass != nil, Rules: rules, Limits: limits, Protected: s.own(), Folders: s.folders(), Home: s.opt.User, Resolve: Resolve,
 	}, nil
 }
 

@@ -5,7 +5,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/holdfast-dev/holdfast/policy"
+	"github.com/holdfast-dev/holdfast/internal/layernames"
 )
 
 // ErrInvalid is the contract of [Load]: settings that cannot be used as they are.
@@ -20,13 +20,13 @@ func (invalid) OutcomeCode() string { return "usage" }
 
 // Problem is something wrong with a settings file.
 type Problem struct {
-	Layer policy.Layer `json:"layer,omitempty"`
-	File  string       `json:"file,omitempty"` // or the flag that said it
-	Line  int          `json:"line,omitempty"` // from 1; 0 when it is about the whole file
-	Col   int          `json:"col,omitempty"`  // from 1, in bytes
-	What  string       `json:"what"`
-	Hint  string       `json:"hint,omitempty"`
-	Fatal bool         `json:"fatal"` // the load is refused
+	Layer string `json:"layer,omitempty"`
+	File  string `json:"file,omitempty"` // or the flag that said it
+	Line  int    `json:"line,omitempty"` // from 1; 0 when it is about the whole file
+	Col   int    `json:"col,omitempty"`  // from 1, in bytes
+	What  string `json:"what"`
+	Hint  string `json:"hint,omitempty"`
+	Fatal bool   `json:"fatal"` // the load is refused
 }
 
 // String is "file:line:col: what".
@@ -59,7 +59,7 @@ func (e *Error) Error() string {
 
 // given is the file to look at, when it is not one that is looked at by itself.
 func (e *Error) given() string {
-	if first := e.Problems[0]; first.Layer == policy.LayerFlag && filepath.IsAbs(first.File) {
+	if first := e.Problems[0]; first.Layer == layernames.Flag && filepath.IsAbs(first.File) {
 		return " " + first.File
 	}
 	return ""

@@ -7,6 +7,7 @@ import (
 	"os"
 	"testing"
 
+	"github.com/holdfast-dev/holdfast/internal/layernames"
 	"github.com/holdfast-dev/holdfast/internal/settings"
 	"github.com/holdfast-dev/holdfast/policy"
 )
@@ -36,7 +37,7 @@ func TestWhere(t *testing.T) {
 		o    policy.Origin
 		want string
 	}{
-		{policy.Origin{Layer: policy.LayerUser}, "user"},
+		{policy.Origin{Layer: layernames.User}, "user"},
 		{policy.Origin{File: "--on-ask"}, "--on-ask"},
 		{policy.Origin{File: "/f", Line: 3, Col: 4}, "/f:3:4"},
 	} {

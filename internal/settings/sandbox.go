@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"github.com/holdfast-dev/holdfast/internal/jsontree"
-	"github.com/holdfast-dev/holdfast/policy"
+	"github.com/holdfast-dev/holdfast/internal/layernames"
 	"github.com/holdfast-dev/holdfast/sandbox"
 )
 
@@ -21,7 +21,7 @@ func (s *said) sandboxBlock(path string, n jsontree.Node) {
 		s.sandboxFault(path, n, err)
 		return
 	}
-	if box.Network != nil && box.Network.AllowManagedDomainsOnly && s.layer != policy.LayerManaged {
+	if box.Network != nil && box.Network.AllowManagedDomainsOnly && s.layer != layernames.Managed {
 		s.fault(find(&n, "network.allowManagedDomainsOnly"), "take it out; an administrator can write it in "+DefaultManaged,
 			"%s.network.allowManagedDomainsOnly: only managed settings may say this", path)
 		return

@@ -65,10 +65,10 @@ type Settings struct {
 
 // Layer is one settings file, or what flags say.
 type Layer struct {
-	Layer     policy.Layer `json:"layer"`
-	File      string       `json:"file"`
-	Rules     int          `json:"rules"`
-	Untrusted bool         `json:"untrusted,omitempty"` // it may forbid and ask, but not allow
+	Layer     string `json:"layer"`
+	File      string `json:"file"`
+	Rules     int    `json:"rules"`
+	Untrusted bool   `json:"untrusted,omitempty"` // it may forbid and ask, but not allow
 }
 
 // Sandbox is the sandbox block of one layer.

@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"github.com/holdfast-dev/holdfast/internal/jsontree"
-	"github.com/holdfast-dev/holdfast/policy"
+	"github.com/holdfast-dev/holdfast/internal/layernames"
 )
 
 // WebSearch says which engine the tool WebSearch asks. "" is what nobody says.
@@ -22,7 +22,7 @@ type WebFetch struct {
 
 // webFetchBlock reads webFetch. A folder does not say who is paid.
 func (s *said) webFetchBlock(path string, n jsontree.Node) {
-	if s.layer == policy.LayerProject || s.layer == policy.LayerLocal {
+	if s.layer == layernames.Project || s.layer == layernames.Local {
 		s.fault(n.At, "move it into settings.json of HOLDFAST_HOME", "%s: only your own settings, flags and the administrator's say which model is asked", path)
 		return
 	}
@@ -36,7 +36,7 @@ func (s *said) webFetchBlock(path string, n jsontree.Node) {
 // webSearchBlock reads webSearch. A folder that brought it along would have the key sent
 // where it likes.
 func (s *said) webSearchBlock(path string, n jsontree.Node) {
-	if s.layer == policy.LayerProject || s.layer == policy.LayerLocal {
+	if s.layer == layernames.Project || s.layer == layernames.Local {
 		s.fault(n.At, "move it into settings.json of HOLDFAST_HOME", "%s: only your own settings, flags and the administrator's say who is asked, and with which key", path)
 		return
 	}

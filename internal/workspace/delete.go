@@ -186,7 +186,7 @@ func (d *deletion) sessions(ctx context.Context) error {
 		return nil
 	}
 	s := Settings{Slug: d.slug, ID: d.id}
-	q := session.Query{Project: s.SessionProject(), Worktrees: true, Trash: session.TrashToo, Limit: 500}
+	q := session.Query{Project: s.SessionProject(), Worktrees: true, WithTrash: true, Limit: 500}
 	var ids []string
 	for {
 		page, err := sessions.List(ctx, q)

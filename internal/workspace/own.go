@@ -147,7 +147,7 @@ func (a *own) start(ctx context.Context) (event.SessionOpened, error) {
 	}
 	for _, m := range a.o.Models {
 		if m != nil && a.o.Spec.Run.Limits.MaxBudgetUSD > 0 && !m.Info().Priced() {
-			return opened, errors.Join(&agent.PriceError{Model: m.Info().String()}, r.Log.Close())
+			return opened, errors.Join(m.Info().Unpriced(), r.Log.Close())
 		}
 	}
 	a.log, a.opened, a.id = r.Log, opened, opened.ID

@@ -31,11 +31,7 @@ func newContained(t *testing.T, image, play string, mode string, ask func(contex
 	if s.Agent.Kind != KindHoldfast {
 		t.Fatalf("the workspace's agent is %+v", s.Agent)
 	}
-	p, err := scripted.Parse([]byte(play))
-	if err != nil {
-		t.Fatal(err)
-	}
-	m, err := scripted.New(p, nil)
+	m, err := scripted.New([]byte(play), nil)
 	if err != nil {
 		t.Fatal(err)
 	}

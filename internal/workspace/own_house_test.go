@@ -139,11 +139,7 @@ func newHouse(t testing.TB, play string) *house {
 
 func played(t testing.TB, text string) model.Model {
 	t.Helper()
-	play, err := scripted.Parse([]byte(text))
-	if err != nil {
-		t.Fatal(err)
-	}
-	m, err := scripted.New(play, nil)
+	m, err := scripted.New([]byte(text), nil)
 	if err != nil {
 		t.Fatal(err)
 	}

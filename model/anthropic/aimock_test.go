@@ -12,7 +12,7 @@ func TestAimock(t *testing.T) {
 	modeltest.Aimock(t, true, func(url string) model.Model { return newModel(t, url) })
 }
 
-func newModel(t testing.TB, url string) *anthropic.Model {
+func newModel(t testing.TB, url string) model.Model {
 	t.Helper()
 	m, err := anthropic.New("claude-sonnet-4-6", &anthropic.Options{BaseURL: url, APIKey: modeltest.Key})
 	if err != nil {

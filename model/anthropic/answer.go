@@ -208,7 +208,7 @@ func (b *block) grow(text string, emit func(model.Event) bool) bool {
 }
 
 // item is the finished answer. Its native form is an array of the blocks that
-// [Model.Encode] will send for it.
+// [adapter.Encode] will send for it.
 func (a *answer) item() transcript.Item {
 	it := transcript.Item{Role: transcript.RoleAssistant, Model: a.model, Usage: &a.usage, Finish: finish(a.stopReason)}
 	native := []byte{'['}
@@ -232,7 +232,7 @@ func (a *answer) item() transcript.Item {
 	if it.Finish != transcript.FinishRefusal && len(it.ToolUses()) > 0 {
 		it.Finish = transcript.FinishToolUse
 	}
-	it.Native = &transcript.Native{API: API, JSON: append(native, ']')}
+	it.Native = &transcript.Native{API: apiName, JSON: append(native, ']')}
 	return it
 }
 

@@ -25,9 +25,9 @@ const (
 // assistant item that came over this wire is sent as it came. What the runtime
 // says (system, developer and notification items) is user text inside a
 // system-reminder element.
-func (m *Model) Encode(item transcript.Encoded) (model.Wire, error) {
+func (m *adapter) Encode(item transcript.Encoded) (model.Wire, error) {
 	if item.Role() == transcript.RoleAssistant {
-		if native := item.Native(API); len(native) > 0 {
+		if native := item.Native(apiName); len(native) > 0 {
 			if native[0] != '[' || native[len(native)-1] != ']' {
 				return model.Wire{}, fmt.Errorf("anthropic: item %q: its native form is no array", item.ID())
 			}

@@ -6,7 +6,6 @@ import (
 	"testing"
 
 	"github.com/holdfast-dev/holdfast/internal/corpus"
-	"github.com/holdfast-dev/holdfast/model/anthropic"
 	"github.com/holdfast-dev/holdfast/model/internal/modeltest"
 	"github.com/holdfast-dev/holdfast/transcript"
 )
@@ -136,16 +135,16 @@ func TestEncode(t *testing.T) {
 			"assistant of this wire",
 			transcript.Item{
 				Role: transcript.RoleAssistant, Parts: []transcript.Part{transcript.Text{Text: "other"}},
-				Native: &transcript.Native{API: anthropic.API, JSON: json.RawMessage(`[{"type":"thinking","thinking":"hm","signature":"x"}]`)},
+				Native: &transcript.Native{API: "anthropic-messages", JSON: json.RawMessage(`[{"type":"thinking","thinking":"hm","signature":"x"}]`)},
 			},
 			"assistant",
 			`{"type":"thinking","thinking":"hm","signature":"x"}`,
 		},
 		{"assistant that only thought", transcript.Item{Role: transcript.RoleAssistant, Parts: []transcript.Part{transcript.Thinking{Text: "hm"}}}, "", ``},
-		{"assistant that said nothing", transcript.Item{Role: transcript.RoleAssistant, Native: &transcript.Native{API: anthropic.API, JSON: json.RawMessage(`[]`)}}, "", ``},
+		{"assistant that said nothing", transcript.Item{Role: transcript.RoleAssistant, Native: &transcript.Native{API: "anthropic-messages", JSON: json.RawMessage(`[]`)}}, "", ``},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			e := transcript.MustEncode(tt.item)
+			e := tt.item.MustEncode()
 			before := string(e.JSON)
 			w, err := m.Encode(e)
 			if err != nil || w.Role != tt.role || string(w.JSON) != tt.want {
@@ -163,7 +162,7 @@ func TestEncode(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			for _, again := range []transcript.Encoded{e, parsed, transcript.MustEncode(decoded)} {
+			for _, again := range []transcript.Encoded{e, parsed, decoded.MustEncode()} {
 				if w2, _ := m.Encode(again); string(w2.JSON) != string(w.JSON) {
 					t.Errorf("again: %s", w2.JSON)
 				}
@@ -178,10 +177,11 @@ func TestEncode(t *testing.T) {
 
 func TestEncodeRefuses(t *testing.T) {
 	m := newModel(t, "http://127.0.0.1:1")
-	e := transcript.MustEncode(transcript.Item{
+	e := transcript.Item{
 		ID: "i1", Role: transcript.RoleAssistant,
-		Native: &transcript.Native{API: anthropic.API, JSON: json.RawMessage(`{}`)},
-	})
+		Native: &transcript.Native{API: "anthropic-messages", JSON: json.RawMessage(`{}`)},
+	}.MustEncode()
+
 	if w, err := m.Encode(e); err == nil || !strings.Contains(err.Error(), `"i1"`) {
 		t.Errorf("%s, %v", w.JSON, err)
 	}
@@ -225,5 +225,5 @@ func user(parts ...transcript.Part) transcript.Item {
 }
 
 func result(id string, isError bool, content ...transcript.Part) transcript.Item {
-	return transcript.ResultItem(transcript.ToolResult{UseID: id, IsError: isError, Content: content})
+	return transcript.ToolResult{UseID: id, IsError: isError, Content: content}.Item()
 }

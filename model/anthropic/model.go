@@ -13,8 +13,8 @@ import (
 	"github.com/holdfast-dev/holdfast/model/internal/known"
 )
 
-// API names the wire in [transcript.Native].
-const API = "anthropic-messages"
+// apiName names the wire in [transcript.Native].
+const apiName = "anthropic-messages"
 
 const (
 	provider         = "anthropic"
@@ -39,8 +39,8 @@ type Options struct {
 	Now        func() time.Time // nil: time.Now
 }
 
-// Model is one Claude model. It is safe for concurrent use.
-type Model struct {
+// adapter is one Claude model. It is safe for concurrent use.
+type adapter struct {
 	info      model.Info
 	maxTokens int
 	thinking  string // one of the model package's Thinking constants
@@ -55,7 +55,7 @@ type Model struct {
 
 // New returns the model of that name, such as "claude-sonnet-4-6". It does no
 // I/O. Options may be nil.
-func New(name string, o *Options) (*Model, error) {
+func New(name string, o *Options) (model.Model, error) {
 	if o == nil {
 		o = &Options{}
 	}
@@ -74,9 +74,9 @@ func New(name string, o *Options) (*Model, error) {
 	if !found {
 		facts.Thinking = known.Adaptive // what every model since Claude 4.6 takes
 	}
-	m := &Model{
+	m := &adapter{
 		info: model.Info{
-			Provider: provider, Model: name, API: API,
+			Provider: provider, Model: name, API: apiName,
 			Context: facts.Context, MaxOutput: facts.MaxOutput, Price: facts.Price,
 		},
 		maxTokens: o.MaxTokens,
@@ -111,7 +111,7 @@ func New(name string, o *Options) (*Model, error) {
 }
 
 // Info describes the model.
-func (m *Model) Info() model.Info { return m.info }
+func (m *adapter) Info() model.Info { return m.info }
 
 func baseURL(s string) (*url.URL, error) {
 	if s == "" {

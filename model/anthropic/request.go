@@ -37,7 +37,7 @@ var budgets = map[string]int{"low": 1024, "medium": 5120, "high": 10240}
 // Cache marks go on the last tool, the system text, and the last block of each
 // of the last two messages. Marks are not part of a wire: the next request has
 // them elsewhere.
-func (m *Model) body(req *model.Request) *call.Body {
+func (m *adapter) body(req *model.Request) *call.Body {
 	b := &call.Body{}
 	b.Grow(2*len(req.Messages) + 8)
 	b.Add(m.settings(req))
@@ -114,7 +114,7 @@ func addMarked(b *call.Body, wire []byte) {
 	b.Add(wire[at+1:])
 }
 
-func (m *Model) settings(req *model.Request) []byte {
+func (m *adapter) settings(req *model.Request) []byte {
 	maxTokens := m.maxTokens
 	if req.MaxTokens > 0 {
 		maxTokens = req.MaxTokens

@@ -15,13 +15,13 @@ import (
 
 const mark = `,"cache_control":{"type":"ephemeral"}`
 
-func open(t testing.TB, name string, o *Options) *Model {
+func open(t testing.TB, name string, o *Options) *adapter {
 	t.Helper()
 	m, err := New(name, o)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return m
+	return m.(*adapter)
 }
 
 func w(role, json string) model.Wire { return model.Wire{Role: role, JSON: []byte(json)} }
@@ -152,7 +152,7 @@ func TestPrefixIsStable(t *testing.T) {
 	var items []transcript.Encoded
 	var last []byte
 	for turn := range 30 {
-		items = append(items, transcript.MustEncode(transcript.UserText(strings.Repeat("question ", turn+1))))
+		items = append(items, transcript.UserText(strings.Repeat("question ", turn+1)).MustEncode())
 		bodies := make([][]byte, 0, 2)
 		for range 2 { // two processes
 			m := open(t, "claude-haiku-4-5", nil)
@@ -182,10 +182,10 @@ func TestPrefixIsStable(t *testing.T) {
 			t.Fatalf("turn %d does not go on where the last one ended", turn)
 		}
 		last = unmarked
-		items = append(items, transcript.MustEncode(transcript.Item{
+		items = append(items, transcript.Item{
 			Role:   transcript.RoleAssistant,
 			Parts:  []transcript.Part{transcript.Text{Text: "é <ok>"}},
-			Native: &transcript.Native{API: API, JSON: json.RawMessage(`[{"type":"thinking","thinking":"\u00e9","signature":"s"},{"type":"text","text":"é \u003cok>"}]`)},
-		}))
+			Native: &transcript.Native{API: apiName, JSON: json.RawMessage(`[{"type":"thinking","thinking":"\u00e9","signature":"s"},{"type":"text","text":"é \u003cok>"}]`)},
+		}.MustEncode())
 	}
 }

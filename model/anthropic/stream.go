@@ -14,7 +14,7 @@ import (
 
 // Stream sends a request and yields what comes back as it comes; see
 // [model.Model]. Breaking off the loop ends the call.
-func (m *Model) Stream(ctx context.Context, req *model.Request) iter.Seq2[model.Event, error] {
+func (m *adapter) Stream(ctx context.Context, req *model.Request) iter.Seq2[model.Event, error] {
 	if m.keyless {
 		return call.NoKey(provider, "ANTHROPIC_API_KEY")
 	}

@@ -12,7 +12,7 @@ func TestAimock(t *testing.T) {
 	modeltest.Aimock(t, false, func(url string) model.Model { return newModel(t, url) })
 }
 
-func newModel(t testing.TB, url string) *openai.Model {
+func newModel(t testing.TB, url string) model.Model {
 	t.Helper()
 	m, err := openai.New("gpt-5.1", &openai.Options{BaseURL: url + "/v1", APIKey: modeltest.Key})
 	if err != nil {

@@ -248,7 +248,7 @@ func (a *answer) freeID(id string) string {
 }
 
 // item is the finished answer. Its native form is the message that
-// [Model.Encode] will send for it.
+// [adapter.Encode] will send for it.
 func (a *answer) item() transcript.Item {
 	it := transcript.Item{Role: transcript.RoleAssistant, Model: a.model, Usage: &a.usage, Finish: a.finish()}
 	it.Parts = a.said()
@@ -267,7 +267,7 @@ func (a *answer) item() transcript.Item {
 		uses = appendCall(uses, literal(c.id), literal(c.name), use.Input, c.extraContent())
 	}
 	if message := a.message(uses); message != nil {
-		it.Native = &transcript.Native{API: API, JSON: message}
+		it.Native = &transcript.Native{API: apiName, JSON: message}
 	}
 	return it
 }

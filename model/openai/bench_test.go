@@ -31,10 +31,10 @@ func session(n int) []transcript.Encoded {
 			it = transcript.Item{
 				ID: it.ID, Role: transcript.RoleAssistant, Finish: transcript.FinishToolUse, Usage: &transcript.Usage{Input: 1},
 				Parts:  []transcript.Part{transcript.ToolUse{ID: id, Name: "Write", Input: input}},
-				Native: &transcript.Native{API: API, JSON: append(use, "]}"...)},
+				Native: &transcript.Native{API: apiName, JSON: append(use, "]}"...)},
 			}
 		}
-		items = append(items, transcript.MustEncode(it))
+		items = append(items, it.MustEncode())
 	}
 	return items
 }

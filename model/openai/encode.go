@@ -29,10 +29,10 @@ const (
 
 // Encode gives an item's messages, joined by commas: one, or one per tool
 // result. An assistant item that came over this wire is sent as it came.
-func (m *Model) Encode(item transcript.Encoded) (model.Wire, error) {
+func (m *adapter) Encode(item transcript.Encoded) (model.Wire, error) {
 	switch item.Role() {
 	case transcript.RoleAssistant:
-		if native := item.Native(API); len(native) > 0 {
+		if native := item.Native(apiName); len(native) > 0 {
 			if native[0] != '{' {
 				return model.Wire{}, fmt.Errorf("%s: item %q: its native form is no object", m.info.Provider, item.ID())
 			}

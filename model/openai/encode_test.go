@@ -106,12 +106,12 @@ func TestEncode(t *testing.T) {
 		},
 		{"assistant of this wire", transcript.Item{
 			Role: transcript.RoleAssistant, Parts: []transcript.Part{transcript.Text{Text: "other"}},
-			Native: &transcript.Native{API: openai.API, JSON: json.RawMessage(`{"role":"assistant","content":"mine"}`)},
+			Native: &transcript.Native{API: "openai-chat", JSON: json.RawMessage(`{"role":"assistant","content":"mine"}`)},
 		}, "assistant", `{"role":"assistant","content":"mine"}`},
 		{"assistant that only thought", transcript.Item{Role: transcript.RoleAssistant, Parts: []transcript.Part{transcript.Thinking{Text: "hm"}}}, "", ``},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			e := transcript.MustEncode(tt.item)
+			e := tt.item.MustEncode()
 			w, err := m.Encode(e)
 			if err != nil || w.Role != tt.role || string(w.JSON) != tt.want {
 				t.Errorf("%s %s, %v\nwant %s %s", w.Role, w.JSON, err, tt.role, tt.want)
@@ -128,7 +128,7 @@ func TestEncode(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			for _, again := range []transcript.Encoded{e, parsed, transcript.MustEncode(decoded)} {
+			for _, again := range []transcript.Encoded{e, parsed, decoded.MustEncode()} {
 				if w2, _ := m.Encode(again); string(w2.JSON) != string(w.JSON) {
 					t.Errorf("again: %s", w2.JSON)
 				}
@@ -146,10 +146,11 @@ func TestEncode(t *testing.T) {
 
 func TestEncodeRefuses(t *testing.T) {
 	m := newModel(t, "http://127.0.0.1:1")
-	e := transcript.MustEncode(transcript.Item{
+	e := transcript.Item{
 		ID: "i1", Role: transcript.RoleAssistant,
-		Native: &transcript.Native{API: openai.API, JSON: json.RawMessage(`[]`)},
-	})
+		Native: &transcript.Native{API: "openai-chat", JSON: json.RawMessage(`[]`)},
+	}.MustEncode()
+
 	if w, err := m.Encode(e); err == nil || !strings.Contains(err.Error(), `"i1"`) {
 		t.Errorf("%s, %v", w.JSON, err)
 	}
@@ -164,5 +165,5 @@ func user(parts ...transcript.Part) transcript.Item {
 }
 
 func result(id string, isError bool, content ...transcript.Part) transcript.Item {
-	return transcript.ResultItem(transcript.ToolResult{UseID: id, IsError: isError, Content: content})
+	return transcript.ToolResult{UseID: id, IsError: isError, Content: content}.Item()
 }

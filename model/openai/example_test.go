@@ -23,7 +23,7 @@ func ExampleNew() {
 		fmt.Println(err)
 		return
 	}
-	question, err := m.Encode(transcript.MustEncode(transcript.UserText("How far are you?")))
+	question, err := m.Encode(transcript.UserText("How far are you?").MustEncode())
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -12,8 +12,8 @@ import (
 	"github.com/holdfast-dev/holdfast/model/internal/known"
 )
 
-// API names the wire in [transcript.Native].
-const API = "openai-chat"
+// apiName names the wire in [transcript.Native].
+const apiName = "openai-chat"
 
 const (
 	defaultProvider = "openai"
@@ -36,8 +36,8 @@ type Options struct {
 	Now        func() time.Time // nil: time.Now
 }
 
-// Model is one model of a server. It is safe for concurrent use.
-type Model struct {
+// adapter is one model of a server. It is safe for concurrent use.
+type adapter struct {
 	info      model.Info
 	maxTokens int
 	official  bool // OpenAI itself: its newer names are known
@@ -53,7 +53,7 @@ type Model struct {
 
 // New returns the model of that name, such as "gpt-5.1". It does no I/O. Options
 // may be nil.
-func New(name string, o *Options) (*Model, error) {
+func New(name string, o *Options) (model.Model, error) {
 	if o == nil {
 		o = &Options{}
 	}
@@ -77,9 +77,9 @@ func New(name string, o *Options) (*Model, error) {
 	}
 	base.Path = strings.TrimSuffix(base.Path, "/") + "/"
 	facts, _ := known.Lookup(provider, name)
-	m := &Model{
+	m := &adapter{
 		info: model.Info{
-			Provider: provider, Model: name, API: API,
+			Provider: provider, Model: name, API: apiName,
 			Context: facts.Context, MaxOutput: facts.MaxOutput, Price: facts.Price,
 		},
 		maxTokens: o.MaxTokens,
@@ -106,4 +106,4 @@ func New(name string, o *Options) (*Model, error) {
 }
 
 // Info describes the model.
-func (m *Model) Info() model.Info { return m.info }
+func (m *adapter) Info() model.Info { return m.info }

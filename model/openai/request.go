@@ -18,7 +18,7 @@ var (
 //
 //	{"model":…,"stream":true,…,  "tools":…,"messages":[{"role":"system",…},  wires ]}
 //	 written per request         written once                               not copied
-func (m *Model) body(req *model.Request) *call.Body {
+func (m *adapter) body(req *model.Request) *call.Body {
 	b := &call.Body{}
 	b.Grow(2*len(req.Messages) + 8)
 	b.Add(m.settings(req))
@@ -57,7 +57,7 @@ func (m *Model) body(req *model.Request) *call.Body {
 	return b
 }
 
-func (m *Model) settings(req *model.Request) []byte {
+func (m *adapter) settings(req *model.Request) []byte {
 	s := make([]byte, 0, 160)
 	s = append(s, `{"model":`...)
 	s = jsonscan.AppendString(s, m.info.Model)

@@ -13,13 +13,13 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-func open(t testing.TB, name string, o *Options) *Model {
+func open(t testing.TB, name string, o *Options) *adapter {
 	t.Helper()
 	m, err := New(name, o)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return m
+	return m.(*adapter)
 }
 
 func w(role, json string) model.Wire { return model.Wire{Role: role, JSON: []byte(json)} }
@@ -96,7 +96,7 @@ func TestPrefixIsStable(t *testing.T) {
 	var items []transcript.Encoded
 	var last []byte
 	for turn := range 30 {
-		items = append(items, transcript.MustEncode(transcript.UserText(strings.Repeat("question ", turn+1))))
+		items = append(items, transcript.UserText(strings.Repeat("question ", turn+1)).MustEncode())
 		var bodies [2][]byte
 		for i := range bodies { // two processes
 			m := open(t, "gpt-5.1", nil)
@@ -125,10 +125,10 @@ func TestPrefixIsStable(t *testing.T) {
 			t.Fatalf("turn %d does not go on where the last one ended", turn)
 		}
 		last = bodies[0]
-		items = append(items, transcript.MustEncode(transcript.Item{
+		items = append(items, transcript.Item{
 			Role:   transcript.RoleAssistant,
 			Parts:  []transcript.Part{transcript.Text{Text: "é <ok>"}},
-			Native: &transcript.Native{API: API, JSON: json.RawMessage(`{"role":"assistant","content":"\u00e9 \u003cok>"}`)},
-		}))
+			Native: &transcript.Native{API: apiName, JSON: json.RawMessage(`{"role":"assistant","content":"\u00e9 \u003cok>"}`)},
+		}.MustEncode())
 	}
 }

@@ -15,7 +15,7 @@ import (
 
 // Stream sends a request and yields what comes back as it comes; see
 // [model.Model]. Breaking off the loop ends the call.
-func (m *Model) Stream(ctx context.Context, req *model.Request) iter.Seq2[model.Event, error] {
+func (m *adapter) Stream(ctx context.Context, req *model.Request) iter.Seq2[model.Event, error] {
 	if m.keyless {
 		return call.NoKey(m.info.Provider, "OPENAI_API_KEY")
 	}

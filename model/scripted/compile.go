@@ -16,14 +16,14 @@ import (
 
 // script is a play that has been checked.
 type script struct {
-	Play
+	play
 	steps []step
 	named map[string]int // by mark
 }
 
-// step is a [Step] with what needs work done once.
+// step is a [playStep] with what needs work done once.
 type step struct {
-	Step
+	playStep
 	mark         string // its name, or "#" and its number from 1
 	when, expect *match
 	uses         []transcript.ToolUse // some without id
@@ -31,7 +31,7 @@ type step struct {
 }
 
 type match struct {
-	Match
+	playMatch
 	user, told, result *regexp.Regexp
 }
 
@@ -58,8 +58,8 @@ func (f *fault) under(name string) *fault {
 	return f
 }
 
-func compile(p Play) (*script, *fault) {
-	s := &script{Play: p, named: map[string]int{}}
+func compile(p play) (*script, *fault) {
+	s := &script{play: p, named: map[string]int{}}
 	if s.Name == "" {
 		s.Name = "play"
 	}
@@ -109,8 +109,8 @@ func (s *script) checkAfter(m *match) *fault {
 	return nil
 }
 
-func compileStep(s Step, i int) (c step, f *fault) {
-	c = step{Step: s, mark: s.Name}
+func compileStep(s playStep, i int) (c step, f *fault) {
+	c = step{playStep: s, mark: s.Name}
 	switch {
 	case s.Name == "":
 		c.mark = fmt.Sprintf("#%d", i+1)
@@ -160,7 +160,7 @@ func compileStep(s Step, i int) (c step, f *fault) {
 	return c, nil
 }
 
-func (d Delay) check() *fault {
+func (d playDelay) check() *fault {
 	switch {
 	case d.Before < 0:
 		return wrong("must not be negative").under(".before")
@@ -170,14 +170,14 @@ func (d Delay) check() *fault {
 	return nil
 }
 
-func compileMatch(m *Match) (*match, *fault) {
+func compileMatch(m *playMatch) (*match, *fault) {
 	if m == nil {
 		return nil, nil
 	}
-	if *m == (Match{}) {
+	if *m == (playMatch{}) {
 		return nil, wrong("a condition is missing; any: true fits everything")
 	}
-	c := &match{Match: *m}
+	c := &match{playMatch: *m}
 	for _, e := range []struct {
 		key, text string
 		to        **regexp.Regexp
@@ -194,7 +194,7 @@ func compileMatch(m *Match) (*match, *fault) {
 	return c, nil
 }
 
-func (u ToolUse) compile() (transcript.ToolUse, *fault) {
+func (u playToolUse) compile() (transcript.ToolUse, *fault) {
 	part := transcript.ToolUse{ID: u.ID, Name: u.Tool, Input: json.RawMessage("{}")}
 	switch {
 	case u.Tool == "":
@@ -252,7 +252,7 @@ func appendJSON(b []byte, v any) (_ []byte, err error) {
 	return bytes.TrimSpace(buf.Bytes()), err
 }
 
-func (e Failure) compile() (model.Error, *fault) {
+func (e playFailure) compile() (model.Error, *fault) {
 	kind, status := model.ErrorKind(e.Kind), 0
 	switch kind {
 	case "":

@@ -1,9 +1,9 @@
 // Package scripted is a model that plays a written play: for demos, tests and
 // trying out a setup without a key or a server.
 //
-//	play.yaml ──Load──► Play ──New──► Model
-//	                                    ▲ │
-//	  what came: user, results, system ─┘ └─► text, thinking, tool uses, errors
+//	             play.yaml ──Load──► Model
+//	                                  ▲ │
+//	what came: user, results, system ─┘ └─► text, thinking, tool uses, errors
 //
 // A play is YAML (or JSON, which is YAML too). All keys are shown here; only
 // steps is needed, and unknown keys are errors that name line and column:

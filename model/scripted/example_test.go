@@ -20,7 +20,7 @@ steps:
 `
 
 func ask(m model.Model, text string) {
-	wire, err := m.Encode(transcript.MustEncode(transcript.UserText(text)))
+	wire, err := m.Encode(transcript.UserText(text).MustEncode())
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -38,18 +38,14 @@ func ask(m model.Model, text string) {
 	}
 }
 
-func ExampleParse() {
-	_, err := scripted.Parse([]byte("steps:\n  - text: Hello\n    shout: true\n"))
+func ExampleNew_unknownKey() {
+	_, err := scripted.New([]byte("steps:\n  - text: Hello\n    shout: true\n"), nil)
 	fmt.Println(err)
 	// Output: scripted: 3:5: unknown field "shout"
 }
 
 func ExampleNew() {
-	play, err := scripted.Parse([]byte(greeting))
-	if err != nil {
-		log.Fatal(err)
-	}
-	m, err := scripted.New(play, nil)
+	m, err := scripted.New([]byte(greeting), nil)
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -60,11 +56,9 @@ func ExampleNew() {
 	// scripted: invalid_request (HTTP 400): step #1 expects user containing "hello"; what came: user said "good night"
 }
 
-// A play can be written in Go as well.
-func ExampleNew_play() {
-	m, err := scripted.New(scripted.Play{Steps: []scripted.Step{
-		{ToolUses: []scripted.ToolUse{{ID: "a", Tool: "Bash", Input: map[string]any{"command": "ls"}}}},
-	}}, nil)
+// A play can have the model use tools.
+func ExampleNew_toolUses() {
+	m, err := scripted.New([]byte(`steps: [{tool_uses: [{id: a, tool: Bash, input: {command: ls}}]}]`), nil)
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -82,11 +76,7 @@ func ExampleLoad() {
 	if err := os.WriteFile(path, []byte(greeting), 0o600); err != nil {
 		log.Fatal(err)
 	}
-	play, err := scripted.Load(path)
-	if err != nil {
-		log.Fatal(err)
-	}
-	m, err := scripted.New(play, nil)
+	m, err := scripted.Load(path, nil)
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -95,7 +85,7 @@ func ExampleLoad() {
 }
 
 func ExampleLoad_missing() {
-	_, err := scripted.Load("no-such-play.yaml")
+	_, err := scripted.Load("no-such-play.yaml", nil)
 	fmt.Println(err)
 	// Output: scripted: open no-such-play.yaml: no such file or directory
 }

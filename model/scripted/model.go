@@ -3,6 +3,7 @@ package scripted
 import (
 	"context"
 	"fmt"
+	"os"
 	"sync"
 	"time"
 
@@ -22,9 +23,12 @@ type Options struct {
 	Record func(model.Request)
 	// Sleep waits between deltas; nil waits for real.
 	Sleep func(ctx context.Context, d time.Duration) error
+	// Price returns the price of a model by its name, in place of the play's price; nil
+	// leaves that in force.
+	Price func(name string) *model.Price
 }
 
-// player plays a [Play].
+// player plays a [play].
 type player struct {
 	script *script
 	opts   Options
@@ -33,12 +37,27 @@ type player struct {
 	failed map[string]int // how often, by step and request
 }
 
-// New returns a model that plays a play. Options may be nil. The play's slices
-// must not be changed afterwards.
-func New(p Play, o *Options) (model.Model, error) {
+// New returns a model that plays a play, given in its YAML form. Options may be nil. An
+// error of the play names its line and column.
+func New(yaml []byte, o *Options) (model.Model, error) { return newPlayer(yaml, "", o) }
+
+// Load is [New] for a play in a file.
+func Load(path string, o *Options) (model.Model, error) {
+	b, err := os.ReadFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("scripted: %w", err)
+	}
+	return newPlayer(b, path+":", o)
+}
+
+func newPlayer(yaml []byte, place string, o *Options) (model.Model, error) {
+	p, err := parse(yaml)
+	if err != nil {
+		return nil, fmt.Errorf("scripted: %s%w", place, err)
+	}
 	s, f := compile(p)
 	if f != nil {
-		return nil, fmt.Errorf("scripted: %w", f)
+		return nil, fmt.Errorf("scripted: %s%w", place, f)
 	}
 	m := &player{script: s, failed: map[string]int{}}
 	if o != nil {
@@ -46,6 +65,11 @@ func New(p Play, o *Options) (model.Model, error) {
 	}
 	if m.opts.Sleep == nil {
 		m.opts.Sleep = sleep
+	}
+	if m.opts.Price != nil {
+		if price := m.opts.Price(s.Name); price != nil {
+			s.Price = price
+		}
 	}
 	return m, nil
 }

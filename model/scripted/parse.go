@@ -3,7 +3,6 @@ package scripted
 import (
 	"errors"
 	"fmt"
-	"os"
 	"strings"
 	"time"
 
@@ -25,50 +24,29 @@ func (e *playError) Error() string {
 	return fmt.Sprintf("%d:%d: %s", e.Line, e.Column, e.Message)
 }
 
-// Load reads a play from a file. Errors of the play are a [playError].
-func Load(path string) (Play, error) {
-	b, err := os.ReadFile(path)
-	if err != nil {
-		return Play{}, fmt.Errorf("scripted: %w", err)
-	}
-	p, err := parse(b)
-	if err != nil {
-		return Play{}, fmt.Errorf("scripted: %s:%w", path, err)
-	}
-	return p, nil
-}
-
-// Parse reads a play. Errors are a [playError].
-func Parse(b []byte) (Play, error) {
-	p, err := parse(b)
-	if err != nil {
-		return Play{}, fmt.Errorf("scripted: %w", err)
-	}
-	return p, nil
-}
-
-func parse(b []byte) (Play, error) {
+// parse reads a play. Errors are a [playError].
+func parse(b []byte) (play, error) {
 	file, err := parser.ParseBytes(b, 0)
 	if err != nil {
-		return Play{}, syntaxError(err)
+		return play{}, syntaxError(err)
 	}
 	switch {
 	case len(file.Docs) > 1:
-		return Play{}, &playError{Message: fmt.Sprintf("there are %d documents, a play is one", len(file.Docs))}
+		return play{}, &playError{Message: fmt.Sprintf("there are %d documents, a play is one", len(file.Docs))}
 	case len(file.Docs) == 0 || file.Docs[0].Body == nil:
-		return Play{}, &playError{Message: "there is nothing in it"}
+		return play{}, &playError{Message: "there is nothing in it"}
 	}
 	if err := checkDurations(file.Docs[0].Body); err != nil {
-		return Play{}, err
+		return play{}, err
 	}
-	var p Play
+	var p play
 	if err := yaml.NodeToValue(file.Docs[0].Body, &p, yaml.Strict(), yaml.UseOrderedMap()); err != nil {
-		return Play{}, syntaxError(err)
+		return play{}, syntaxError(err)
 	}
 	if _, f := compile(p); f != nil {
 		e := &playError{Message: f.Error()}
 		e.Line, e.Column = position(file, f.path)
-		return Play{}, e
+		return play{}, e
 	}
 	return p, nil
 }

@@ -57,7 +57,7 @@ func TestParseErrors(t *testing.T) {
 		{"negative wait", "steps:\n  - error: {kind: network, retry_after: -1s}\n", "2:41: steps[0].error.retry_after"},
 		{"negative chunks", "steps:\n  - error: {kind: network, after_chunks: -1}\n", "2:42: steps[0].error.after_chunks"},
 	} {
-		_, err := Parse([]byte(tt.play))
+		_, err := New([]byte(tt.play), nil)
 		if err == nil {
 			t.Errorf("%s: no error", tt.name)
 			continue
@@ -71,23 +71,27 @@ func TestParseErrors(t *testing.T) {
 // All keys, as YAML and as JSON.
 func TestParse(t *testing.T) {
 	isError := true
-	want := Play{
+	want := play{
 		Name: "n", Context: 10, MaxOutput: 5, Price: &model.Price{Input: 1, Output: 2, CacheRead: 3, CacheWrite: 4},
-		Chunk: 7, Delay: Delay{Before: time.Second, Chunk: time.Millisecond},
-		Steps: []Step{{
-			Name: "s", When: &Match{Any: true},
-			Expect: &Match{
+		Chunk: 7, Delay: playDelay{Before: time.Second, Chunk: time.Millisecond},
+		Steps: []playStep{{
+			Name: "s", When: &playMatch{Any: true},
+			Expect: &playMatch{
 				User: "u", UserMatches: "um", Told: "to", ToldMatches: "tm", Tool: "t", Result: "r", ResultMatches: "rm", IsError: &isError,
 				System: "sys", After: "s", MinItems: 1, MaxItems: 2,
 			},
-			Thinking: "th", Text: "tx 😀", ToolUses: []ToolUse{{ID: "i", Tool: "T", RawInput: "{"}},
+			Thinking: "th", Text: "tx 😀", ToolUses: []playToolUse{{ID: "i", Tool: "T", RawInput: "{"}},
 			Finish: transcript.FinishMaxTokens, Usage: &transcript.Usage{Input: 1, Output: 2, CacheRead: 3, CacheWrite: 4, Reasoning: 5},
-			Error: &Failure{Kind: "auth", Message: "m", Status: 418, RetryAfter: time.Minute, AfterChunks: 1, Times: 2},
-			Chunk: 3, Delay: &Delay{Before: time.Hour},
+			Error: &playFailure{Kind: "auth", Message: "m", Status: 418, RetryAfter: time.Minute, AfterChunks: 1, Times: 2},
+			Chunk: 3, Delay: &playDelay{Before: time.Hour},
 		}},
 	}
 	for _, file := range []string{"all.yaml", "all.json"} {
-		got, err := Load(filepath.Join("testdata", file))
+		b, err := os.ReadFile(filepath.Join("testdata", file))
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := parse(b)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -99,16 +103,16 @@ func TestParse(t *testing.T) {
 
 func TestLoadErrors(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "play.yaml")
-	if _, err := Load(path); !errors.Is(err, os.ErrNotExist) {
+	if _, err := Load(path, nil); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("no file: %v", err)
 	}
 	if err := os.WriteFile(path, []byte("steps:\n  - tex: a\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Load(path); err == nil || !strings.HasPrefix(err.Error(), "scripted: "+path+":2:5: ") {
+	if _, err := Load(path, nil); err == nil || !strings.HasPrefix(err.Error(), "scripted: "+path+":2:5: ") {
 		t.Errorf("a fault in a file: %v", err)
 	}
-	if _, err := New(Play{}, nil); err == nil || err.Error() != "scripted: a play needs steps" {
+	if _, err := New([]byte("name: n"), nil); err == nil || !strings.HasPrefix(err.Error(), "scripted: 1:") || !strings.Contains(err.Error(), "a play needs steps") {
 		t.Errorf("an empty play: %v", err)
 	}
 }
@@ -122,7 +126,7 @@ func TestDocPlay(t *testing.T) {
 	text := string(src)
 	text = text[strings.Index(text, "name: count"):strings.Index(text, "// # Which step")]
 	text = regexp.MustCompile(`(?m)^//\t?`).ReplaceAllString(text, "")
-	p, err := Parse([]byte(text))
+	p, err := parse([]byte(text))
 	if err != nil {
 		t.Fatalf("%v in\n%s", err, text)
 	}
@@ -143,16 +147,12 @@ func FuzzParse(f *testing.F) {
 	f.Add([]byte("steps: [{text: &a x, thinking: *a}]"))
 	f.Add([]byte("steps: [{tool_uses: [{tool: T, input: {1: 2, ? [a] : b}}]}]"))
 	f.Fuzz(func(t *testing.T, b []byte) {
-		p, err := Parse(b)
+		m, err := New(b, &Options{Sleep: instant})
 		if err != nil {
 			if _, ok := errors.AsType[*playError](err); !ok {
 				t.Fatalf("%T: %v", err, err)
 			}
 			return
-		}
-		m, err := New(p, &Options{Sleep: instant})
-		if err != nil {
-			t.Fatalf("Parse accepts and New refuses: %v", err)
 		}
 		k := &talk{t: t}
 		k.user("hi")
@@ -171,7 +171,7 @@ func TestDocPage(t *testing.T) {
 		t.Errorf("the page has %d plays", len(blocks))
 	}
 	for _, b := range blocks {
-		if _, err := Parse(b[1]); err != nil {
+		if _, err := New(b[1], nil); err != nil {
 			t.Errorf("%v in\n%s", err, b[1])
 		}
 	}

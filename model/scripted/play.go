@@ -7,50 +7,50 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// Play is what a model says, step by step. The package doc shows its YAML form.
-type Play struct {
+// play is what a model says, step by step. The package doc shows its YAML form.
+type play struct {
 	Name      string       `yaml:"name"`       // of the model; default "play"
 	Context   int          `yaml:"context"`    // tokens; 0 when unbounded
 	MaxOutput int          `yaml:"max_output"` // tokens; 0 when unknown
 	Price     *model.Price `yaml:"price"`
 	Chunk     int          `yaml:"chunk"` // characters in a delta; 0 for all at once
-	Delay     Delay        `yaml:"delay"`
-	Steps     []Step       `yaml:"steps"`
+	Delay     playDelay    `yaml:"delay"`
+	Steps     []playStep   `yaml:"steps"`
 }
 
-// Delay says how long a step takes.
-type Delay struct {
+// playDelay says how long a step takes.
+type playDelay struct {
 	Before time.Duration `yaml:"before"` // the first delta
 	Chunk  time.Duration `yaml:"chunk"`  // each further one
 }
 
-// Step is one answer.
-type Step struct {
-	Name   string `yaml:"name"`   // unique, or empty
-	When   *Match `yaml:"when"`   // plays the step whenever it fits
-	Expect *Match `yaml:"expect"` // must fit, or the request is refused
+// playStep is one answer.
+type playStep struct {
+	Name   string     `yaml:"name"`   // unique, or empty
+	When   *playMatch `yaml:"when"`   // plays the step whenever it fits
+	Expect *playMatch `yaml:"expect"` // must fit, or the request is refused
 
 	Thinking string            `yaml:"thinking"`
 	Text     string            `yaml:"text"` // {{last_result}} stands for the newest tool result's text
-	ToolUses []ToolUse         `yaml:"tool_uses"`
+	ToolUses []playToolUse     `yaml:"tool_uses"`
 	Finish   transcript.Finish `yaml:"finish"` // default: tool_use or stop
 	Usage    *transcript.Usage `yaml:"usage"`  // default: a fourth of the bytes
-	Error    *Failure          `yaml:"error"`
+	Error    *playFailure      `yaml:"error"`
 
-	Chunk int    `yaml:"chunk"` // 0: the play's
-	Delay *Delay `yaml:"delay"` // nil: the play's
+	Chunk int        `yaml:"chunk"` // 0: the play's
+	Delay *playDelay `yaml:"delay"` // nil: the play's
 }
 
-// ToolUse is a tool use of a [Step].
-type ToolUse struct {
+// playToolUse is a tool use of a [playStep].
+type playToolUse struct {
 	ID       string `yaml:"id"` // default: made from the request
 	Tool     string `yaml:"tool"`
 	Input    any    `yaml:"input"`     // becomes JSON; nil is {}
 	RawInput string `yaml:"raw_input"` // instead: what the model writes, JSON or not
 }
 
-// Failure makes a step fail.
-type Failure struct {
+// playFailure makes a step fail.
+type playFailure struct {
 	Kind        string        `yaml:"kind"` // a [model.ErrorKind], or invalid, malformed for short
 	Message     string        `yaml:"message"`
 	Status      int           `yaml:"status"` // default: what fits the kind
@@ -59,9 +59,9 @@ type Failure struct {
 	Times       int           `yaml:"times"`        // 0 for always
 }
 
-// Match is a condition on what came since the newest answer. All fields that
+// playMatch is a condition on what came since the newest answer. All fields that
 // are set must hold; a Match needs at least one.
-type Match struct {
+type playMatch struct {
 	Any           bool   `yaml:"any"`
 	User          string `yaml:"user"`         // the last user item's text contains it
 	UserMatches   string `yaml:"user_matches"` // and matches this regular expression

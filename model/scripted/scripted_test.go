@@ -22,7 +22,7 @@ type talk struct {
 func (k *talk) add(it transcript.Item) {
 	k.t.Helper()
 	it.ID = fmt.Sprintf("i%d", len(k.items))
-	e, err := transcript.Encode(it)
+	e, err := it.Encode()
 	if err != nil {
 		k.t.Fatal(err)
 	}
@@ -34,9 +34,9 @@ func (k *talk) user(text string) { k.add(transcript.UserText(text)) }
 // answer gives every open use the same result.
 func (k *talk) answer(text string, isError bool) {
 	for _, u := range k.items[len(k.items)-1].Uses() {
-		k.add(transcript.ResultItem(transcript.ToolResult{
+		k.add(transcript.ToolResult{
 			UseID: u.ID, IsError: isError, Content: []transcript.Part{transcript.Text{Text: text}},
-		}))
+		}.Item())
 	}
 }
 
@@ -81,11 +81,7 @@ func stream(ctx context.Context, m model.Model, req *model.Request) (deltas []mo
 
 func modelOf(t *testing.T, play string, o *Options) model.Model {
 	t.Helper()
-	p, err := Parse([]byte(play))
-	if err != nil {
-		t.Fatal(err)
-	}
-	m, err := New(p, o)
+	m, err := New([]byte(play), o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -205,36 +201,36 @@ func TestMatch(t *testing.T) {
 	}
 	for _, tt := range []struct {
 		name string
-		m    Match
+		m    playMatch
 		want bool
 	}{
-		{"any", Match{Any: true}, true},
-		{"user", Match{User: "count"}, true},
-		{"other user", Match{User: "Count"}, false},
-		{"user matches", Match{UserMatches: `^please\b`}, true},
-		{"user does not match", Match{UserMatches: `^count`}, false},
-		{"told", Match{Told: "ann is"}, true},
-		{"told of another", Match{Told: "zoe is"}, false},
-		{"told matches", Match{ToldMatches: `(?m)^bob`}, true},
-		{"told does not match", Match{ToldMatches: `^bob`}, false},
-		{"tool", Match{Tool: "Read"}, true},
-		{"other tool", Match{Tool: "Edit"}, false},
-		{"result", Match{Result: "alp"}, true},
-		{"tool and result of one", Match{Tool: "Bash", Result: "boom"}, true},
-		{"tool and result of two", Match{Tool: "Read", Result: "boom"}, false},
-		{"result matches", Match{ResultMatches: `\d+$`}, true},
-		{"error", Match{IsError: &yes}, true},
-		{"success", Match{IsError: &no}, true},
-		{"success of the other", Match{Tool: "Bash", IsError: &no}, false},
-		{"system", Match{System: "brief"}, true},
-		{"other system", Match{System: "long"}, false},
-		{"after", Match{After: "look"}, true},
-		{"after another", Match{After: "edit"}, false},
-		{"enough items", Match{MinItems: 5}, true},
-		{"too few items", Match{MinItems: 6}, false},
-		{"few items", Match{MaxItems: 5}, true},
-		{"too many items", Match{MaxItems: 4}, false},
-		{"all must hold", Match{User: "count", Tool: "Edit"}, false},
+		{"any", playMatch{Any: true}, true},
+		{"user", playMatch{User: "count"}, true},
+		{"other user", playMatch{User: "Count"}, false},
+		{"user matches", playMatch{UserMatches: `^please\b`}, true},
+		{"user does not match", playMatch{UserMatches: `^count`}, false},
+		{"told", playMatch{Told: "ann is"}, true},
+		{"told of another", playMatch{Told: "zoe is"}, false},
+		{"told matches", playMatch{ToldMatches: `(?m)^bob`}, true},
+		{"told does not match", playMatch{ToldMatches: `^bob`}, false},
+		{"tool", playMatch{Tool: "Read"}, true},
+		{"other tool", playMatch{Tool: "Edit"}, false},
+		{"result", playMatch{Result: "alp"}, true},
+		{"tool and result of one", playMatch{Tool: "Bash", Result: "boom"}, true},
+		{"tool and result of two", playMatch{Tool: "Read", Result: "boom"}, false},
+		{"result matches", playMatch{ResultMatches: `\d+$`}, true},
+		{"error", playMatch{IsError: &yes}, true},
+		{"success", playMatch{IsError: &no}, true},
+		{"success of the other", playMatch{Tool: "Bash", IsError: &no}, false},
+		{"system", playMatch{System: "brief"}, true},
+		{"other system", playMatch{System: "long"}, false},
+		{"after", playMatch{After: "look"}, true},
+		{"after another", playMatch{After: "edit"}, false},
+		{"enough items", playMatch{MinItems: 5}, true},
+		{"too few items", playMatch{MinItems: 6}, false},
+		{"few items", playMatch{MaxItems: 5}, true},
+		{"too many items", playMatch{MaxItems: 4}, false},
+		{"all must hold", playMatch{User: "count", Tool: "Edit"}, false},
 	} {
 		c, f := compileMatch(&tt.m)
 		if f != nil {
@@ -247,7 +243,7 @@ func TestMatch(t *testing.T) {
 			t.Errorf("%s says nothing", tt.name)
 		}
 	}
-	nobody, _ := compileMatch(&Match{UserMatches: `.*`})
+	nobody, _ := compileMatch(&playMatch{UserMatches: `.*`})
 	if nobody.fits(&scene{}) {
 		t.Error("a user condition fits where no user said anything")
 	}
@@ -268,7 +264,7 @@ func TestExpect(t *testing.T) {
 func TestUnsoundRequests(t *testing.T) {
 	m := modelOf(t, "steps: [{when: {any: true}, text: a}]", nil)
 	use := transcript.Item{Role: transcript.RoleAssistant, Parts: []transcript.Part{transcript.ToolUse{ID: "u", Name: "T"}}}
-	res := transcript.ResultItem(transcript.ToolResult{UseID: "u"})
+	res := transcript.ToolResult{UseID: "u"}.Item()
 	hi := transcript.UserText("hi")
 	for name, items := range map[string][]transcript.Item{
 		"no messages":      {},
@@ -308,7 +304,7 @@ func TestEncode(t *testing.T) {
 		"two parts":  {transcript.Item{Role: transcript.RoleContext, Parts: []transcript.Part{transcript.Text{Text: "a"}, transcript.Custom{}, transcript.Text{Text: "b"}}}, "context", `{"role":"context","parts":[{"type":"text","text":"a"},{"type":"text","text":"b"}]}`},
 		"own answer": {transcript.Item{Role: transcript.RoleAssistant, Native: &transcript.Native{API: apiName, JSON: []byte(`{"role":"assistant","step":"s","parts":[]}`)}}, "assistant", `{"role":"assistant","step":"s","parts":[]}`},
 	} {
-		w, err := m.Encode(transcript.MustEncode(tt.it))
+		w, err := m.Encode(tt.it.MustEncode())
 		if err != nil || w.Role != tt.role || string(w.JSON) != tt.json {
 			t.Errorf("%s: %s %s %v", name, w.Role, w.JSON, err)
 		}

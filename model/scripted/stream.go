@@ -109,7 +109,7 @@ func (p *performance) item(req *model.Request) (transcript.Item, error) {
 		}
 		it.Parts = append(it.Parts, u)
 	}
-	e, err := transcript.Encode(it)
+	e, err := it.Encode()
 	if err != nil {
 		return it, err
 	}

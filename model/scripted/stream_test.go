@@ -98,9 +98,9 @@ func TestLastResult(t *testing.T) {
 	k.user("hi")
 	k.next(m)
 	use := k.items[1].UseIDs()[0]
-	k.add(transcript.ResultItem(transcript.ToolResult{UseID: use, Content: []transcript.Part{
+	k.add(transcript.ToolResult{UseID: use, Content: []transcript.Part{
 		transcript.Text{Text: "a"}, transcript.Structured{Value: []byte(`{"b":1}`)},
-	}}))
+	}}.Item())
 	if got := k.next(m).Text(); got != "It says a\n{\"b\":1}." {
 		t.Errorf("the answer is %q", got)
 	}

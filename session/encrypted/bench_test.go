@@ -19,7 +19,7 @@ func BenchmarkSeal(b *testing.B) {
 	}
 	it := transcript.UserText(strings.Repeat("text ", 300))
 	it.ID = "item"
-	r := session.Record{Seq: 2, ID: "r", Kind: session.KindItem, Payload: session.ItemDraft(transcript.MustEncode(it), false, nil).Payload}
+	r := session.Record{Seq: 2, ID: "r", Kind: session.KindItem, Payload: session.ItemDraft(it.MustEncode(), false, nil).Payload}
 	r.Seal(session.Digest{})
 	box, err := k.box("s")
 	if err != nil {

@@ -33,7 +33,7 @@ func write(t testing.TB, s session.Store, id, project string) {
 	}
 	it := transcript.UserText(plainText)
 	it.ID = ss.NewID()
-	if _, err := l.Append(t.Context(), session.ItemDraft(transcript.MustEncode(it), false, nil)); err != nil {
+	if _, err := l.Append(t.Context(), session.ItemDraft(it.MustEncode(), false, nil)); err != nil {
 		t.Fatal(err)
 	}
 	if err := l.Close(); err != nil {

@@ -71,7 +71,7 @@ const searched = 64
 // newest is the newest data key that this key has made; nil when there is none among the
 // newest sessions. The error is that of the newest session that is not damaged.
 func (s *Store) newest(ctx context.Context) (*dataKey, error) {
-	q := session.Query{Worktrees: true, Trash: session.TrashToo, Limit: 16}
+	q := session.Query{Worktrees: true, WithTrash: true, Limit: 16}
 	var broken error
 	read := false
 	for seen := 0; ; {

@@ -44,7 +44,7 @@ func (a *author) opened(base *session.Base) session.Record {
 func (a *author) item(text string) session.Record {
 	it := transcript.UserText(text)
 	it.ID = fmt.Sprintf("item-%d", a.seq+1)
-	return a.record(session.KindItem, session.ItemDraft(transcript.MustEncode(it), false, nil).Payload)
+	return a.record(session.KindItem, session.ItemDraft(it.MustEncode(), false, nil).Payload)
 }
 
 // items makes n items of about size bytes.

@@ -42,7 +42,7 @@ func TestRemovedLog(t *testing.T) {
 				}
 				defer l.Close()
 				note := func(text string) error {
-					_, err := l.Append(t.Context(), session.ItemDraft(transcript.MustEncode(transcript.UserText(text)), false, nil))
+					_, err := l.Append(t.Context(), session.ItemDraft(transcript.UserText(text).MustEncode(), false, nil))
 					return err
 				}
 				if err := note("one"); err != nil {

@@ -55,7 +55,7 @@ func TestSessions(t *testing.T) {
 	if r := l.Recovery(); r == nil || r.Cut != 18 {
 		t.Errorf("recovery: %+v", r)
 	}
-	if _, err := l.Append(ctx, session.ItemDraft(transcript.MustEncode(transcript.Item{ID: "new", Role: "user"}), false, nil)); err != nil {
+	if _, err := l.Append(ctx, session.ItemDraft(transcript.Item{ID: "new", Role: "user"}.MustEncode(), false, nil)); err != nil {
 		t.Fatal(err)
 	}
 	if err := l.Close(); err != nil {

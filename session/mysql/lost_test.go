@@ -18,7 +18,7 @@ import (
 func note(n int) session.Draft {
 	it := transcript.UserText(fmt.Sprintf("item %d %s", n, strings.Repeat("words 'that' \"are\" quoted\\ ", 50)))
 	it.ID = fmt.Sprint("item-", n)
-	return session.ItemDraft(transcript.MustEncode(it), false, nil)
+	return session.ItemDraft(it.MustEncode(), false, nil)
 }
 
 // whole reads a log, makes sure that it is unbroken, and returns its last seq.

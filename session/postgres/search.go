@@ -155,11 +155,12 @@ WHERE x.words @@ convert_from(?, 'UTF8')::tsquery AND s.deleted = 0 AND r.payloa
 			st.Add(f.term, f.value)
 		}
 	}
-	switch q.Trash {
-	case "":
-		st.Add(` AND s.trashed = ''`)
-	case session.TrashOnly:
+	switch {
+	case q.WithTrash:
+	case q.OnlyTrash:
 		st.Add(` AND s.trashed <> ''`)
+	default:
+		st.Add(` AND s.trashed = ''`)
 	}
 	if at != nil {
 		st.Add(` AND (x.time_ms, x.num, x.seq) < (?, ?, ?)`, at.Time, at.Num, at.Seq)

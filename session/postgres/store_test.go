@@ -158,7 +158,7 @@ func (a *author) seal(kind session.Kind, v any) session.Record {
 func (a *author) item(text string) session.Record {
 	it := transcript.UserText(text)
 	it.ID = fmt.Sprintf("i%d", a.head+1)
-	return a.seal(session.KindItem, session.ItemDraft(transcript.MustEncode(it), false, nil).Payload)
+	return a.seal(session.KindItem, session.ItemDraft(it.MustEncode(), false, nil).Payload)
 }
 
 func (a *author) batch(records ...session.Record) session.Batch {

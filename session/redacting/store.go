@@ -12,11 +12,6 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// Mask returns a payload without its secrets, and the same bytes when it finds none.
-// Masking what is masked must change nothing. It is called concurrently. Package
-// audit/secret has one.
-type Mask func(payload json.RawMessage) json.RawMessage
-
 // Options adjusts [New]. The zero value works.
 type Options struct {
 	// Refuse appends nothing that has a secret, instead of keeping it masked: the error
@@ -27,7 +22,7 @@ type Options struct {
 // Store masks what goes into another store. It is safe for concurrent use.
 type Store struct {
 	inner session.Store
-	mask  Mask
+	mask  func(payload json.RawMessage) json.RawMessage
 	opt   Options
 
 	life context.Context // ends with Close
@@ -37,7 +32,11 @@ type Store struct {
 
 // New returns a store that keeps in inner what mask leaves. What lies there already
 // stays as it is. Closing the store closes inner.
-func New(inner session.Store, mask Mask, o *Options) (*Store, error) {
+//
+// mask returns a payload without its secrets, and the same bytes when it finds none.
+// Masking what is masked must change nothing. It is called concurrently. Package
+// audit/secret has one.
+func New(inner session.Store, mask func(payload json.RawMessage) json.RawMessage, o *Options) (*Store, error) {
 	if inner == nil || mask == nil {
 		return nil, &session.Error{Op: "open redacting store", Err: session.ErrInvalid, Detail: "it takes a store and a mask"}
 	}

@@ -66,7 +66,7 @@ func write(t testing.TB, s session.Store, id string) {
 		if it.ID == "" {
 			it.ID = ss.NewID()
 		}
-		if _, err := l.Append(t.Context(), session.ItemDraft(transcript.MustEncode(it), false, nil)); err != nil {
+		if _, err := l.Append(t.Context(), session.ItemDraft(it.MustEncode(), false, nil)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -232,7 +232,7 @@ func TestRefuse(t *testing.T) {
 	for text, want := range map[string]error{"fine": nil, "the token is " + token: session.ErrInvalid} {
 		it := transcript.UserText(text)
 		it.ID = ss.NewID()
-		_, err := l.Append(t.Context(), session.ItemDraft(transcript.MustEncode(it), false, nil))
+		_, err := l.Append(t.Context(), session.ItemDraft(it.MustEncode(), false, nil))
 		if !errors.Is(err, want) || want != nil && strings.Contains(err.Error(), token) {
 			t.Errorf("%q: %v", text, err)
 		}

@@ -41,12 +41,10 @@ func (s *Store) List(ctx context.Context, q session.Query) (session.Page, error)
 
 // indexes are the sorted sets that a list looks at.
 func indexes(q *session.Query) []string {
-	switch q.Trash {
-	case "":
-		return []string{"live"}
-	case session.TrashToo:
+	switch {
+	case q.WithTrash:
 		return []string{"live", "trash"}
-	case session.TrashOnly:
+	case q.OnlyTrash:
 		return []string{"trash"}
 	}
 	return []string{"live"}

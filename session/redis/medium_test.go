@@ -130,7 +130,7 @@ func TestLongLists(t *testing.T) {
 		{CWD: "/old", Tag: "tag", Limit: 3},
 		{Project: "none"},
 		{Project: "most", Tag: "tag"},
-		{Project: "most", Limit: 5, Trash: session.TrashToo},
+		{Project: "most", Limit: 5, WithTrash: true},
 	} {
 		for range 3 {
 			want, err := q.Select(whole.Sessions)

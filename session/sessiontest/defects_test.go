@@ -181,8 +181,8 @@ func (b *bad) List(ctx context.Context, q session.Query) (session.Page, error) {
 	switch {
 	case b.is("shows worktrees"):
 		q.Worktrees = true
-	case b.is("shows the trash") && q.Trash == "":
-		q.Trash = session.TrashToo
+	case b.is("shows the trash") && !q.OnlyTrash && !q.WithTrash:
+		q.WithTrash = true
 	case b.is("folds case in filters"):
 		q.Project = strings.ToLower(q.Project)
 	case b.is("forgets who owns with runs") && q.Run != "":

@@ -25,10 +25,10 @@ func testMeta(e *env) {
 	answer := transcript.Item{ID: "a", Role: transcript.RoleAssistant, Model: "m2", Parts: []transcript.Part{transcript.Text{Text: "hi"}}}
 	for _, recs := range [][]session.Record{
 		{w.item("the first prompt"), w.item("the second")},
-		{w.next(session.KindItem, session.ItemDraft(transcript.MustEncode(answer), false, nil).Payload)},
+		{w.next(session.KindItem, session.ItemDraft(answer.MustEncode(), false, nil).Payload)},
 		{w.rename("new title")},
 		{w.payload(record.KindRewrite, session.Rewrite{Reason: "truncate", Cut: "item-2", Messages: 1}), w.item("after the cut")},
-		{w.next(session.KindItem, session.ItemDraft(transcript.MustEncode(answer), true, nil).Payload)},
+		{w.next(session.KindItem, session.ItemDraft(answer.MustEncode(), true, nil).Payload)},
 		{w.rename("")},
 	} {
 		e.append(w, recs...)

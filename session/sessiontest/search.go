@@ -207,9 +207,9 @@ func testSearchFilters(f *finder) {
 		a.item("needle from a person"), // 2
 		a.put(transcript.Item{Role: transcript.RoleAssistant, Parts: []transcript.Part{transcript.Text{Text: "needle, says the model"}}}), // 3
 		use(a, "u1", "Bash", `{"command":"grep needle"}`), // 4
-		a.put(transcript.ResultItem(transcript.ToolResult{UseID: "u1", Content: []transcript.Part{transcript.Text{Text: "needle: 1"}}})), // 5
+		a.put(transcript.ToolResult{UseID: "u1", Content: []transcript.Part{transcript.Text{Text: "needle: 1"}}}.Item()),
 		use(a, "u2", "Read", `{"path":"/needle"}`), // 6
-		a.put(transcript.ResultItem(transcript.ToolResult{UseID: "u2", Content: []transcript.Part{transcript.Text{Text: "a needle read"}}})), // 7
+		a.put(transcript.ToolResult{UseID: "u2", Content: []transcript.Part{transcript.Text{Text: "a needle read"}}}.Item()),
 	)
 	b := f.createAs("b", session.Opened{Project: "q", CWD: "/x"})
 	b.now = epoch.Add(time.Hour)
@@ -236,8 +236,8 @@ func testSearchFilters(f *finder) {
 		{session.Search{Project: "q"}, []string{"b:2"}},
 		{session.Search{CWD: "/x", Role: "user"}, []string{"a:2", "b:2"}},
 		{session.Search{CWD: "/y"}, nil},
-		{session.Search{Trash: session.TrashOnly}, []string{"c:2"}},
-		{session.Search{Trash: session.TrashToo, Project: "p", Role: "user"}, []string{"a:2", "c:2"}},
+		{session.Search{OnlyTrash: true}, []string{"c:2"}},
+		{session.Search{WithTrash: true, Project: "p", Role: "user"}, []string{"a:2", "c:2"}},
 		{session.Search{Since: at(7)}, []string{"a:7", "b:2"}},
 		{session.Search{Until: at(3)}, []string{"a:2"}},
 		{session.Search{Since: at(3), Until: at(5)}, []string{"a:3", "a:4"}},
@@ -393,7 +393,7 @@ func testSearchFollows(f *finder) {
 	f.append(w, w.rename("another title"), w.trash("2026-01-02T03:04:05Z"))
 	f.index()
 	f.finds(session.Search{Words: "needle"})
-	h := f.hits(session.Search{Words: "needle", Trash: session.TrashOnly}).Hits
+	h := f.hits(session.Search{Words: "needle", OnlyTrash: true}).Hits
 	if len(h) != 2 || h[0].Title != "another title" {
 		f.Fatalf("hits: %+v", h)
 	}

@@ -46,18 +46,18 @@ func testTrash(e *env) {
 	put(d, at)
 	check(session.Query{}, "c", "b")
 	check(session.Query{Project: "p"}, "b")
-	check(session.Query{Trash: session.TrashOnly}, "d", "a")
-	check(session.Query{Trash: session.TrashOnly, Project: "p", Limit: 1}, "d")
-	check(session.Query{Trash: session.TrashToo}, "d", "c", "b", "a")
+	check(session.Query{OnlyTrash: true}, "d", "a")
+	check(session.Query{OnlyTrash: true, Project: "p", Limit: 1}, "d")
+	check(session.Query{WithTrash: true}, "d", "c", "b", "a")
 	check(session.Query{ID: "a"}, "a")
 	same(e, "what is in the trash", e.read(e.store, "a", session.Range{}), a.all)
 	put(d, "2026-01-03T03:04:05Z") // again, later
 	e.append(a, a.item("its writer goes on"), a.rename("title"))
-	check(session.Query{Trash: session.TrashOnly}, "d", "a")
+	check(session.Query{OnlyTrash: true}, "d", "a")
 	e.append(c, c.trash(at), c.trash(""), c.rename("the last one counts"))
-	check(session.Query{Trash: session.TrashOnly}, "d", "a")
+	check(session.Query{OnlyTrash: true}, "d", "a")
 	put(d, "")
-	check(session.Query{Trash: session.TrashOnly}, "a")
+	check(session.Query{OnlyTrash: true}, "a")
 	check(session.Query{}, "d", "c", "b")
 	e.fork(a, "fork", a.seq)
 	if got := e.meta(e.store, "fork").Trashed; got != "" {
@@ -69,14 +69,14 @@ func testTrash(e *env) {
 		if err := r.PutMeta(e.ctx(), m); err != nil {
 			e.Fatal(err)
 		}
-		check(session.Query{Trash: session.TrashOnly}, "b", "a")
+		check(session.Query{OnlyTrash: true}, "b", "a")
 	}
 	if del, ok := session.As[session.Deleter](e.store); ok {
 		if err := del.Delete(e.ctx(), "a"); err != nil { // its fork needs it
 			e.Fatal(err)
 		}
-		for _, trash := range []string{session.TrashOnly, session.TrashToo} {
-			if p := e.list(session.Query{Trash: trash}); slices.Contains(ids(p), "a") {
+		for _, q := range []session.Query{{OnlyTrash: true}, {WithTrash: true}} {
+			if p := e.list(q); slices.Contains(ids(p), "a") {
 				e.Fatalf("a deleted session is listed with the trash: %v", ids(p))
 			}
 		}
@@ -166,7 +166,7 @@ func testListTogether(e *env) {
 			e.compare(q, all)
 		}
 	}
-	q := session.Query{ID: all[5].ID, Project: "nobody's", Trash: session.TrashOnly, Asked: true, Run: "none"}
+	q := session.Query{ID: all[5].ID, Project: "nobody's", OnlyTrash: true, Asked: true, Run: "none"}
 	if got := ids(e.list(q)); !slices.Equal(got, []string{all[5].ID}) {
 		e.Fatalf("a query for one id lists %v, nothing else of it counts", got)
 	}
@@ -181,10 +181,11 @@ func queries(parent string) func(yield func(session.Query) bool) {
 				n /= len(of)
 				return of[i]
 			}
+			trash := pick("", "only", "with")
 			q := session.Query{
 				Project: pick("", "p", "q"), CWD: pick("", "/a"), Tag: pick("", "x"), Parent: pick("", parent),
 				Worktrees: pick("", "yes") != "", Asked: pick("", "yes") != "",
-				Run: pick("", "*", "running"), Owner: pick("", "boss"), Unowned: pick("", "yes") != "", Trash: pick("", session.TrashOnly, session.TrashToo),
+				Run: pick("", "*", "running"), Owner: pick("", "boss"), Unowned: pick("", "yes") != "", OnlyTrash: trash == "only", WithTrash: trash == "with",
 			}
 			if !yield(q) {
 				return

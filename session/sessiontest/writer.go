@@ -44,12 +44,12 @@ func (w *writer) payload(kind session.Kind, v any) session.Record {
 func (w *writer) item(text string) session.Record {
 	it := transcript.UserText(text)
 	it.ID = fmt.Sprintf("item-%d", w.seq+1)
-	return w.next(session.KindItem, session.ItemDraft(transcript.MustEncode(it), false, nil).Payload)
+	return w.next(session.KindItem, session.ItemDraft(it.MustEncode(), false, nil).Payload)
 }
 
 func (w *writer) put(it transcript.Item) session.Record {
 	it.ID = fmt.Sprintf("item-%d", w.seq+1)
-	return w.next(session.KindItem, session.ItemDraft(transcript.MustEncode(it), false, nil).Payload)
+	return w.next(session.KindItem, session.ItemDraft(it.MustEncode(), false, nil).Payload)
 }
 
 func (w *writer) items(n int) []session.Record {

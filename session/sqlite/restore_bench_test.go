@@ -34,7 +34,7 @@ func worked(b *testing.B, s *session.Sessions, id string, turns int) {
 	}
 	say := func(it transcript.Item) {
 		it.ID = fmt.Sprint("item-", l.Head(), "-", len(drafts))
-		e := transcript.MustEncode(it)
+		e := it.MustEncode()
 		drafts = append(drafts, session.ItemDraft(e, false, nil))
 		items = append(items, e.JSON)
 	}
@@ -58,7 +58,7 @@ func worked(b *testing.B, s *session.Sessions, id string, turns int) {
 			}
 			drafts = append(drafts, session.Draft{Kind: record.KindFileSaved, Payload: payload})
 			put(record.KindToolFinished, record.ToolFinished{Use: use})
-			say(transcript.ResultItem(transcript.ToolResult{UseID: use, Content: []transcript.Part{text}}))
+			say(transcript.ToolResult{UseID: use, Content: []transcript.Part{text}}.Item())
 		}
 		say(transcript.Item{Role: transcript.RoleAssistant, Parts: []transcript.Part{text}})
 		put(record.KindTurnClosed, record.TurnClosed{Turn: fmt.Sprint(turn)})

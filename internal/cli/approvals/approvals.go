@@ -21,6 +21,7 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/cli/question"
 	"github.com/holdfast-dev/holdfast/internal/dialog"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
+	"github.com/holdfast-dev/holdfast/internal/runlog"
 	"github.com/holdfast-dev/holdfast/internal/term"
 	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/session"
@@ -69,11 +70,7 @@ func (c *listCmd) Run(ctx context.Context, p *command.Program) error {
 		}
 		id = m.ID
 	}
-	pending := approval.PendingOf
-	if id == "" {
-		pending = approval.Pending
-	}
-	open, err := pending(ctx, sessions, id)
+	open, err := runlog.Pending(ctx, sessions, id)
 	if err != nil {
 		return err
 	}

@@ -80,7 +80,7 @@ func evidenceOf(ctx context.Context, s *session.Sessions, name string) (session.
 	if name != "" {
 		return s.Find(ctx, name)
 	}
-	page, err := s.List(ctx, session.Query{Worktrees: true, Trash: session.TrashToo, Limit: 1})
+	page, err := s.List(ctx, session.Query{Worktrees: true, WithTrash: true, Limit: 1})
 	if err != nil {
 		return session.Meta{}, err
 	}

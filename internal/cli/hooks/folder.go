@@ -7,10 +7,10 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/cli/command"
 	"github.com/holdfast-dev/holdfast/internal/cli/flags"
 	"github.com/holdfast-dev/holdfast/internal/compose/tools"
+	"github.com/holdfast-dev/holdfast/internal/layernames"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
 	"github.com/holdfast-dev/holdfast/internal/settings"
 	"github.com/holdfast-dev/holdfast/internal/term"
-	"github.com/holdfast-dev/holdfast/policy"
 )
 
 // TrustCommand makes `holdfast trust`.
@@ -84,7 +84,7 @@ func (c *trustCmd) Run(_ context.Context, p *command.Program) error {
 	hooks := broughtHooks(s)
 	d := trustDoc{Folder: s.Project, Hooks: trustedHooks(hooks), Gains: texts}
 	for _, i := range s.Ignored {
-		if i.Origin.Layer == policy.LayerProject || i.Origin.Layer == policy.LayerLocal {
+		if i.Origin.Layer == layernames.Project || i.Origin.Layer == layernames.Local {
 			d.Gains = append(d.Gains, i.What)
 		}
 	}

@@ -7,10 +7,10 @@ import (
 	"github.com/holdfast-dev/holdfast/hook"
 	"github.com/holdfast-dev/holdfast/internal/cli/command"
 	"github.com/holdfast-dev/holdfast/internal/cli/question"
+	"github.com/holdfast-dev/holdfast/internal/layernames"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
 	"github.com/holdfast-dev/holdfast/internal/settings"
 	"github.com/holdfast-dev/holdfast/internal/term"
-	"github.com/holdfast-dev/holdfast/policy"
 )
 
 // trustHooksCmd is `holdfast hooks trust`.
@@ -73,7 +73,7 @@ func (c *trustHooksCmd) Run(ctx context.Context, p *command.Program) error {
 func broughtHooks(s *settings.Settings) []*settings.Hook {
 	var list []*settings.Hook
 	for i := range s.Hooks {
-		if l := s.Hooks[i].Origin.Layer; l == policy.LayerProject || l == policy.LayerLocal {
+		if l := s.Hooks[i].Origin.Layer; l == layernames.Project || l == layernames.Local {
 			list = append(list, &s.Hooks[i])
 		}
 	}

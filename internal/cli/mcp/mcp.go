@@ -92,7 +92,7 @@ func findMCP(p *command.Program, s *settings.Settings, name string) (*settings.M
 type serverDoc struct {
 	Name    string             `json:"name"`
 	Type    settings.MCPType   `json:"type"`
-	Scope   policy.Layer       `json:"scope"`
+	Scope   string             `json:"scope"`
 	Status  settings.MCPStatus `json:"status"`
 	Why     string             `json:"why,omitempty"`
 	Command string             `json:"command,omitempty"`

@@ -230,7 +230,7 @@ func appendSaid(b []byte, s *policy.Said) []byte {
 	if r := s.Rule; r != nil {
 		b = append(b, `,"rule":{"rule":`...)
 		b = appendText(b, r.Rule)
-		b = appendField(b, "layer", string(r.Layer))
+		b = appendField(b, "layer", r.Layer)
 		b = appendField(b, "file", r.File)
 		if r.Line > 0 {
 			b = strconv.AppendInt(append(b, `,"line":`...), int64(r.Line), 10)

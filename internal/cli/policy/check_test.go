@@ -10,6 +10,7 @@ import (
 
 	"github.com/holdfast-dev/holdfast/internal/cli/command"
 	"github.com/holdfast-dev/holdfast/internal/jsonlines"
+	"github.com/holdfast-dev/holdfast/internal/layernames"
 	"github.com/holdfast-dev/holdfast/internal/policycheck"
 	"github.com/holdfast-dev/holdfast/internal/settings"
 	"github.com/holdfast-dev/holdfast/policy"
@@ -91,7 +92,7 @@ func TestCheckLongLine(t *testing.T) {
 
 // What is written by hand is what encoding/json would write.
 func TestAppendVerdict(t *testing.T) {
-	origin := &policy.Origin{Rule: `Bash(echo "ü":*)`, Layer: policy.LayerUser, File: "/a b/s.json", Line: 3, Col: 4}
+	origin := &policy.Origin{Rule: `Bash(echo "ü":*)`, Layer: layernames.User, File: "/a b/s.json", Line: 3, Col: 4}
 	for _, d := range []policy.Decision{
 		{Effect: policy.Deny, By: "input", Reason: "line 1: \x1b[31m \u202e \"quoted\" \\ \n <b>"},
 		{Effect: policy.Ask, By: "rules", Said: []policy.Said{

@@ -72,7 +72,7 @@ func printPolicy(p *command.Program, d *policycheck.Document) {
 		if l.Untrusted {
 			more = t.Yellow("  not trusted: it may forbid and ask, not allow")
 		}
-		p.Out.Line("  %s %s  %s%s", term.Column(string(l.Layer), 8), term.Escape(l.File), t.Dim(term.Count(l.Rules, "rule")), more)
+		p.Out.Line("  %s %s  %s%s", term.Column(l.Layer, 8), term.Escape(l.File), t.Dim(term.Count(l.Rules, "rule")), more)
 	}
 	printHeading(p, "limits", len(d.Forbidden)+len(d.Sandboxes))
 	for _, f := range d.Forbidden {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/holdfast-dev/holdfast/approval"
 	"github.com/holdfast-dev/holdfast/internal/dialog"
+	"github.com/holdfast-dev/holdfast/internal/record"
 	"github.com/holdfast-dev/holdfast/internal/term"
 	"github.com/holdfast-dev/holdfast/policy"
 )
@@ -157,7 +158,7 @@ func WhyAsked(q approval.Question) string {
 	if r := q.Rule; r != nil && r.File != "" && !strings.Contains(why, filepath.Base(r.File)) {
 		why += fmt.Sprintf(" (%s:%d)", r.File, r.Line)
 	}
-	if q.Reason == policy.ReasonOverride {
+	if q.Reason == record.ReasonOverride {
 		why = "it was denied for this session, and asks for one exception: " + why
 	}
 	if m := string(q.Mode); m != "" && !strings.Contains(why, m+" mode") {

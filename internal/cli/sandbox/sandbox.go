@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/holdfast-dev/holdfast/internal/cli/command"
+	"github.com/holdfast-dev/holdfast/internal/layernames"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
 	"github.com/holdfast-dev/holdfast/internal/settings"
 	"github.com/holdfast-dev/holdfast/policy"
@@ -104,7 +105,7 @@ func readBox(p *command.Program, source []byte, file, dir string) (box, error) {
 	if err != nil {
 		return box{}, settingsFailure(err, source, file)
 	}
-	c, err := sandbox.NewChecker(s, &sandbox.Options{Home: p.UserHome(), Dir: dir, Origin: policy.Origin{Layer: policy.LayerFlag, File: file}})
+	c, err := sandbox.NewChecker(s, &sandbox.Options{Home: p.UserHome(), Dir: dir, Origin: policy.Origin{Layer: layernames.Flag, File: file}})
 	if err != nil {
 		return box{}, settingsFailure(err, source, file)
 	}

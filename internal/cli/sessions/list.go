@@ -69,7 +69,7 @@ func (c *listCmd) Run(ctx context.Context, p *command.Program) error {
 	defer closeStore()
 	q := session.Query{Tag: c.Tag, Parent: c.Parent, Limit: c.Limit, After: c.Cursor, Worktrees: true, Unowned: !c.Agents}
 	if c.Trash {
-		q.Trash = session.TrashOnly
+		q.OnlyTrash = true
 	}
 	if q.Project, err = c.project(ctx, p); err != nil {
 		return err

@@ -12,8 +12,8 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/compose/stores"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
 	"github.com/holdfast-dev/holdfast/internal/project"
+	"github.com/holdfast-dev/holdfast/internal/session/prune"
 	"github.com/holdfast-dev/holdfast/internal/term"
-	"github.com/holdfast-dev/holdfast/session"
 )
 
 // pruneCmd is `holdfast sessions prune`.
@@ -75,7 +75,7 @@ func (c *pruneCmd) Run(ctx context.Context, p *command.Program) error {
 		return err
 	}
 	defer closeStore()
-	list, err := sessions.Prunable(ctx, o)
+	list, err := prune.Find(ctx, sessions, o)
 	if err != nil {
 		return err
 	}
@@ -86,7 +86,7 @@ func (c *pruneCmd) Run(ctx context.Context, p *command.Program) error {
 	done := 0
 	for i := range list {
 		if !c.DryRun {
-			if err := sessions.Prune(ctx, &list[i], o); err != nil {
+			if err := list[i].Remove(ctx, sessions, o); err != nil {
 				return err
 			}
 		}
@@ -116,8 +116,8 @@ func (c *pruneCmd) Run(ctx context.Context, p *command.Program) error {
 	return nil
 }
 
-func (c *pruneCmd) options(p *command.Program) (session.PruneOptions, error) {
-	o := session.PruneOptions{Tag: c.Tag, KeepTagged: c.KeepTagged, Empty: c.EmptyTrash}
+func (c *pruneCmd) options(p *command.Program) (prune.Options, error) {
+	o := prune.Options{Tag: c.Tag, KeepTagged: c.KeepTagged, Empty: c.EmptyTrash}
 	text := c.OlderThan
 	if text == "" {
 		days, err := p.Environment().CleanupDays()
@@ -145,7 +145,7 @@ func (c *pruneCmd) options(p *command.Program) (session.PruneOptions, error) {
 }
 
 // confirm asks before anything is deleted.
-func (c *pruneCmd) confirm(ctx context.Context, p *command.Program, list []session.Pruned) error {
+func (c *pruneCmd) confirm(ctx context.Context, p *command.Program, list []prune.Session) error {
 	if !c.EmptyTrash || c.Yes || c.DryRun {
 		return nil
 	}
@@ -170,7 +170,7 @@ func (c *pruneCmd) confirm(ctx context.Context, p *command.Program, list []sessi
 	return outcome.Invalid("nothing was deleted", "")
 }
 
-func (c *pruneCmd) tell(p *command.Program, f *session.Pruned) error {
+func (c *pruneCmd) tell(p *command.Program, f *prune.Session) error {
 	d := prunedDoc{Session: f.Meta.ID, Title: cmp.Or(f.Meta.Title, f.Meta.FirstPrompt), Updated: f.Meta.UpdatedAt, Bytes: f.Meta.Size, Why: f.Kept, Done: c.verb(), DryRun: c.DryRun}
 	if f.Kept != "" {
 		d.Done = "kept"

@@ -79,7 +79,7 @@ func eachSession(ctx context.Context, p *command.Program, store, name string, al
 	defer closeStore()
 	var list []session.Meta
 	if all {
-		page, err := sessions.List(ctx, session.Query{Worktrees: true, Trash: session.TrashToo})
+		page, err := sessions.List(ctx, session.Query{Worktrees: true, WithTrash: true})
 		if err != nil {
 			return err
 		}

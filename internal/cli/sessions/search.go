@@ -73,7 +73,7 @@ func (c *searchCmd) Run(ctx context.Context, p *command.Program) error {
 		return err
 	}
 	if c.Trash {
-		q.Trash = session.TrashToo
+		q.WithTrash = true
 	}
 	sessions, closeStore, err := p.OpenStore(ctx, c.Store)
 	if err != nil {
@@ -86,7 +86,7 @@ func (c *searchCmd) Run(ctx context.Context, p *command.Program) error {
 		if err != nil {
 			return err
 		}
-		q.Session, q.Trash = m.ID, session.TrashToo
+		q.Session, q.WithTrash = m.ID, true
 	case !c.All:
 		cwd, err := p.Folder(c.CWD)
 		if err != nil {

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/holdfast-dev/holdfast/internal/checkpoint"
 	"github.com/holdfast-dev/holdfast/internal/cli/command"
 	"github.com/holdfast-dev/holdfast/internal/cli/flags"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
@@ -33,7 +34,7 @@ func (c *showCmd) load(ctx context.Context, s *session.Sessions, m session.Meta)
 
 // compaction finds the newest one.
 func (c *showCmd) compaction(ctx context.Context, s *session.Sessions, m session.Meta) error {
-	all, err := s.Rewrites(ctx, m.ID)
+	all, err := checkpoint.Rewrites(ctx, s, m.ID)
 	if err != nil {
 		return err
 	}
@@ -52,7 +53,7 @@ func (c *showCmd) compaction(ctx context.Context, s *session.Sessions, m session
 
 // rewrites lists how the transcript was rewritten.
 func (c *showCmd) rewrites(ctx context.Context, p *command.Program, s *session.Sessions, m session.Meta) error {
-	all, err := s.Rewrites(ctx, m.ID)
+	all, err := checkpoint.Rewrites(ctx, s, m.ID)
 	if err != nil {
 		return err
 	}

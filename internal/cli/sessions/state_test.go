@@ -23,7 +23,7 @@ func TestStateOfRuns(t *testing.T) {
 	opened := session.Draft{Kind: record.KindTurnOpened, Payload: json.RawMessage(`{"turn":"t"}`)}
 	closed := session.Draft{Kind: record.KindTurnClosed, Payload: json.RawMessage(`{"turn":"t","reason":"completed"}`)}
 	finished := session.Draft{Kind: record.KindToolFinished, Payload: json.RawMessage(`{"use":"u","tool":"Bash"}`)}
-	news := session.ItemDraft(transcript.MustEncode(transcript.UserText("it has ended")), true, nil)
+	news := session.ItemDraft(transcript.UserText("it has ended").MustEncode(), true, nil)
 	for _, c := range []struct {
 		name   string
 		drafts []session.Draft

@@ -107,10 +107,14 @@ func (c *copyCmd) copy(ctx context.Context, p *command.Program, from, to session
 		line.Show("")
 		line.Detail(nil)
 	}()
-	return session.New(from, nil).CopyTo(ctx, to, &session.CopyOptions{DryRun: c.DryRun, Progress: func(r session.CopyReport) {
+	copyTo := session.New(from, nil).CopyTo
+	if c.DryRun {
+		copyTo = session.New(from, nil).PreviewCopy
+	}
+	return copyTo(ctx, to, func(r session.CopyReport) {
 		r.Faults = nil
 		done.Store(&r)
-	}})
+	})
 }
 
 func (c *copyCmd) tell(p *command.Program, r *session.CopyReport) error {

@@ -113,9 +113,10 @@ func TestHooksInTheStream(t *testing.T) {
 	p.Fill()
 	v := &Stream{Program: p, All: true, Began: time.Now()}
 	v.Begin(Scene{Mode: func() policy.Mode { return policy.ModeDefault }})
-	use := transcript.MustEncode(transcript.Item{ID: "1", Role: transcript.RoleAssistant, Parts: []transcript.Part{
+	use := transcript.Item{ID: "1", Role: transcript.RoleAssistant, Parts: []transcript.Part{
 		transcript.ToolUse{ID: "u1", Name: "Bash", Input: json.RawMessage(`{"command":"ls"}`)},
-	}})
+	}}.MustEncode()
+
 	for _, e := range []event.Event{
 		event.ItemAppended{Item: use},
 		ranHook(0, "defer", ""), ranHook(1, "", "it broke"),

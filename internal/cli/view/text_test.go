@@ -31,9 +31,9 @@ func screen(t *testing.T, tty bool) (*command.Program, *bytes.Buffer) {
 }
 
 func said(id, text string) event.ItemAppended {
-	return event.ItemAppended{Item: transcript.MustEncode(transcript.Item{
+	return event.ItemAppended{Item: transcript.Item{
 		ID: id, Role: transcript.RoleAssistant, Parts: []transcript.Part{transcript.Text{Text: text}},
-	})}
+	}.MustEncode()}
 }
 
 func exit(code int) tool.Result {
@@ -71,23 +71,23 @@ func TestTextView(t *testing.T) {
 			event.ToolFinished{Use: "u", Tool: "Bash", Result: exit(2), Took: 1500 * time.Millisecond},
 		}, "● Bash  make test\n  ⎿ exit 2  1.5 s\n    line 1\n    line 2\\x1b[2J\n"},
 		{"calls that never ran", false, false, false, []event.Event{
-			event.ItemAppended{Item: transcript.MustEncode(transcript.Item{ID: "1", Role: transcript.RoleAssistant, Finish: transcript.FinishToolUse, Parts: []transcript.Part{
+			event.ItemAppended{Item: transcript.Item{ID: "1", Role: transcript.RoleAssistant, Finish: transcript.FinishToolUse, Parts: []transcript.Part{
 				transcript.ToolUse{ID: "u", Name: "Bsh", Input: json.RawMessage(`{"command":"make"}`)}, transcript.ToolUse{ID: "w", Name: "Bash", Input: json.RawMessage(`{"command":"make"}`)},
-			}})},
+			}}.MustEncode()},
 			event.ToolStarted{Use: "w", Tool: "Bash", Input: json.RawMessage(`{"command":"make"}`)},
 			event.ToolFinished{Use: "w", Tool: "Bash", Result: exit(0)},
-			event.ItemAppended{Item: transcript.MustEncode(transcript.Item{ID: "2", Role: transcript.RoleTool, Parts: []transcript.Part{
+			event.ItemAppended{Item: transcript.Item{ID: "2", Role: transcript.RoleTool, Parts: []transcript.Part{
 				transcript.ToolResult{UseID: "u", IsError: true, Content: []transcript.Part{transcript.Text{Text: "tool not found: Bsh"}}},
 				transcript.ToolResult{UseID: "w", IsError: true},
-			}})},
+			}}.MustEncode()},
 		}, "● Bash  make\n  ⎿ ok  0 ms\n● Bsh  make\n  ⎿ error\n    tool not found: Bsh\n"},
 		{"a call that never ran and says much", false, false, true, []event.Event{
-			event.ItemAppended{Item: transcript.MustEncode(transcript.Item{ID: "1", Role: transcript.RoleAssistant, Finish: transcript.FinishToolUse, Parts: []transcript.Part{
+			event.ItemAppended{Item: transcript.Item{ID: "1", Role: transcript.RoleAssistant, Finish: transcript.FinishToolUse, Parts: []transcript.Part{
 				transcript.ToolUse{ID: "u", Name: "Bsh", Input: json.RawMessage(`{}`)},
-			}})},
-			event.ItemAppended{Item: transcript.MustEncode(transcript.Item{ID: "2", Role: transcript.RoleTool, Parts: []transcript.Part{
+			}}.MustEncode()},
+			event.ItemAppended{Item: transcript.Item{ID: "2", Role: transcript.RoleTool, Parts: []transcript.Part{
 				transcript.ToolResult{UseID: "u", IsError: true, Content: []transcript.Part{transcript.Text{Text: strings.Repeat("no\n", 9)}}},
-			}})},
+			}}.MustEncode()},
 		}, "● Bsh\n  ⎿ error\n" + strings.Repeat("    no\n", 9)},
 		{"a tool that works", false, false, false, []event.Event{
 			event.ToolStarted{Use: "u", Tool: "Bash", Input: json.RawMessage(`{}`)},

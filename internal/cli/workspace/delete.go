@@ -105,7 +105,7 @@ func (c *deleteCmd) confirm(ctx context.Context, p *command.Program, w *workspac
 		a.Out.Line("workspace %s: %s", c.Slug, term.Escape(term.OneLine(err.Error())))
 	} else {
 		c.goes(ctx, a.Out, w, s)
-		if page, err := sessions.List(ctx, session.Query{Project: s.SessionProject(), Limit: 500, Trash: session.TrashToo}); err == nil && len(page.Sessions) > 0 {
+		if page, err := sessions.List(ctx, session.Query{Project: s.SessionProject(), Limit: 500, WithTrash: true}); err == nil && len(page.Sessions) > 0 {
 			a.Out.Line("  stays  %s", term.Count(len(page.Sessions), "session"))
 		}
 	}

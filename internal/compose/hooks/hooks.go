@@ -15,6 +15,7 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/compose/env"
 	"github.com/holdfast-dev/holdfast/internal/diskfile"
 	"github.com/holdfast-dev/holdfast/internal/hooktranscript"
+	"github.com/holdfast-dev/holdfast/internal/layernames"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
 	"github.com/holdfast-dev/holdfast/internal/settings"
 	"github.com/holdfast-dev/holdfast/policy"
@@ -190,7 +191,7 @@ func (h *Hooks) box(need *Options, write bool) (*sandbox.Sandbox, error) {
 	checkers := need.Settings.Checkers()
 	if !write {
 		only, err := sandbox.NewChecker(&sandbox.Settings{AllowedWritePaths: []string{h.temp}}, &sandbox.Options{
-			Home: e.UserHome(), Dir: h.temp, Origin: policy.Origin{Rule: `hooks with "sandbox": "read"`, Layer: policy.LayerManaged},
+			Home: e.UserHome(), Dir: h.temp, Origin: policy.Origin{Rule: `hooks with "sandbox": "read"`, Layer: layernames.Managed},
 		})
 		if err != nil {
 			return nil, err

@@ -107,12 +107,8 @@ func scriptedModel(e *env.Env, path string, said settings.Models) (model.Model, 
 	if err != nil {
 		return nil, err
 	}
-	play, err := scripted.Load(path)
-	if err != nil {
-		return nil, err
-	}
-	if price, ok := said.PriceOf("scripted", cmp.Or(play.Name, "play")); ok && price.Price != nil {
-		play.Price = price.Price
-	}
-	return scripted.New(play, nil)
+	return scripted.Load(path, &scripted.Options{Price: func(name string) *model.Price {
+		price, _ := said.PriceOf("scripted", name)
+		return price.Price
+	}})
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/compose/env"
 	"github.com/holdfast-dev/holdfast/internal/compose/stores"
 	"github.com/holdfast-dev/holdfast/internal/diskfile"
+	"github.com/holdfast-dev/holdfast/internal/layernames"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
 	"github.com/holdfast-dev/holdfast/internal/settings"
 	"github.com/holdfast-dev/holdfast/internal/tool/shell"
@@ -80,7 +81,7 @@ func openIsolation(o *isolationOptions) (b *Isolation, err error) {
 // WithoutSandbox says that nothing holds commands, or refuses that.
 func WithoutSandbox(e *env.Env, s *settings.Settings) error {
 	managed := func(b settings.Sandbox) bool {
-		return b.Origin.Layer == policy.LayerManaged && (b.Settings.Enabled == nil || *b.Settings.Enabled)
+		return b.Origin.Layer == layernames.Managed && (b.Settings.Enabled == nil || *b.Settings.Enabled)
 	}
 	if i := slices.IndexFunc(s.Sandboxes, managed); i >= 0 {
 		return &outcome.Failure{

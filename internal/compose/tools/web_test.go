@@ -28,11 +28,7 @@ steps:
   - {when: {system: You read a page, user: "The question: how many?"}, text: forty-two}
   - {when: {tool: Look}, text: "it says: {{last_result}}"}
 `
-		play, err := scripted.Parse([]byte(script))
-		if err != nil {
-			t.Fatal(err)
-		}
-		m, err := scripted.New(play, nil)
+		m, err := scripted.New([]byte(script), nil)
 		if err != nil {
 			t.Fatal(err)
 		}

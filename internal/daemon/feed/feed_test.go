@@ -51,9 +51,11 @@ func (h *house) create(id string) *session.Log {
 
 // item is a record of about n bytes.
 func item(n int) session.Draft {
-	return session.ItemDraft(transcript.MustEncode(transcript.Item{
+	return session.ItemDraft(transcript.Item{
 		ID: "i", Role: transcript.RoleUser, Parts: []transcript.Part{transcript.Text{Text: strings.Repeat("x", n)}},
-	}), false, nil)
+	}.MustEncode(),
+
+		false, nil)
 }
 
 func runEvent(t testing.TB, v any) session.Draft {

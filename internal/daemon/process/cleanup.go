@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/holdfast-dev/holdfast/internal/compose/env"
+	"github.com/holdfast-dev/holdfast/internal/session/prune"
 	"github.com/holdfast-dev/holdfast/session"
 )
 
@@ -43,13 +44,13 @@ func (c *cleaner) clean(ctx context.Context) error {
 	}
 	before := c.env.Now().AddDate(0, 0, -days)
 	for _, empty := range []bool{true, false} {
-		o := session.PruneOptions{Before: before, Empty: empty}
-		list, err := c.sessions.Prunable(ctx, o)
+		o := prune.Options{Before: before, Empty: empty}
+		list, err := prune.Find(ctx, c.sessions, o)
 		if err != nil {
 			return err
 		}
 		for i := range list {
-			if err := c.sessions.Prune(ctx, &list[i], o); err != nil {
+			if err := list[i].Remove(ctx, c.sessions, o); err != nil {
 				if ctx.Err() != nil {
 					return err
 				}

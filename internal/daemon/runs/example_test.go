@@ -24,11 +24,7 @@ func ExampleNew() {
 	r, err := runs.New(&runs.Options{
 		Sessions: sessions, Hub: hub,
 		Make: func(context.Context, runs.Need) (*runs.Made, error) {
-			play, err := scripted.Parse([]byte("steps: [{text: hello}]"))
-			if err != nil {
-				return nil, err
-			}
-			m, err := scripted.New(play, nil)
+			m, err := scripted.New([]byte("steps: [{text: hello}]"), nil)
 			return &runs.Made{Model: m}, err
 		},
 	})

@@ -24,11 +24,7 @@ func (w *world) helped(o *agent.Options) error {
 	subs, err := agent.NewSubagents(&agent.SubagentOptions{
 		Definitions: []agent.Definition{{Name: "scout", Description: "looks", Prompt: "You look.", Model: "scout"}},
 		Model: func(name string) (model.Model, error) {
-			play, err := scripted.Parse([]byte(w.plays[name]))
-			if err != nil {
-				return nil, err
-			}
-			return scripted.New(play, nil)
+			return scripted.New([]byte(w.plays[name]), nil)
 		},
 	})
 	if err != nil {

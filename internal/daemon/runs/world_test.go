@@ -111,15 +111,11 @@ func (w *world) make(ctx context.Context, n runs.Need) (*runs.Made, error) {
 	if !ok {
 		return nil, fmt.Errorf("agent %s has no play", n.Agent.Name)
 	}
-	play, err := scripted.Parse([]byte(text))
-	if err != nil {
-		return nil, err
-	}
 	registry, err := tool.NewRegistry(&bash{w})
 	if err != nil {
 		return nil, err
 	}
-	m, err := scripted.New(play, nil)
+	m, err := scripted.New([]byte(text), nil)
 	if err != nil {
 		return nil, err
 	}

@@ -108,7 +108,7 @@ func FuzzProject(f *testing.F) {
 			transcript.ToolUse{ID: "c", Name: "n", Input: Raw(`{}`)},
 			transcript.ToolResult{UseID: "c", Content: []transcript.Part{transcript.Text{Text: "r"}, transcript.Media{Data: []byte{1}}}},
 		}}
-		add(session.KindItem, session.ItemDraft(transcript.MustEncode(it), false, nil).Payload)
+		add(session.KindItem, session.ItemDraft(it.MustEncode(), false, nil).Payload)
 	}
 	q := question(policy.Request{Operation: policy.OpWrite, Resource: "/a", Shown: "+", Input: Raw(`{}`)}, policy.Request{Resource: "/b"})
 	add(record.KindApprovalAsked, q)

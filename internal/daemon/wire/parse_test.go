@@ -88,7 +88,7 @@ func samples() []Message {
 		&AgentOutput{full, "writer", "m", "done", "hm", usage, "i1", "stop", cutOff}, &AgentOutput{Place: place},
 		&AgentInput{full, "writer", "go", "user", "i0", cutOff}, &AgentInput{Place: place},
 		&RequestPermission{
-			full, "p1", "writer", "write_file", "c1", policy.OpWrite, "/projects/app/src/index.ts", policy.ReasonAsk, "rule asks", origin,
+			full, "p1", "writer", "write_file", "c1", policy.OpWrite, "/projects/app/src/index.ts", record.ReasonAsk, "rule asks", origin,
 			policy.ModeDefault, "none", "/projects/app",
 			[]approval.Scope{{Rule: "Edit(src/**)", Text: "every file in src/"}},
 			"00ff", &expires, "run.a",

@@ -214,7 +214,7 @@ func resolvedForOthers(t *testing.T, _ corpus.Case) {
 
 func overrides(t *testing.T, c corpus.Case) {
 	q := question(policy.Request{Tool: "write_file", Operation: policy.OpWrite, Resource: "/a.txt", Override: true})
-	q.Reason = policy.ReasonOverride
+	q.Reason = record.ReasonOverride
 	if p, _ := permissionFrame(t, q); p.Reason != fields(t, c, c.Expect())["message.reason"] {
 		t.Errorf("the reason is %s", p.Reason)
 	}

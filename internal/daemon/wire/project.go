@@ -139,7 +139,7 @@ func Permission(run, agentName string, q *approval.Question) *RequestPermission 
 	m := &RequestPermission{
 		Place: Place{Envelope: Envelope{TS: Time{q.AskedAt}, RequestID: q.ID}, RunID: run}, PermissionRequestID: q.ID,
 		AgentName: cmp.Or(agentName, q.Agent, DefaultAgent), ToolName: q.Tool, ToolCallID: q.Use,
-		Reason: cmp.Or(q.Reason, policy.ReasonAsk), Why: q.Why, Rule: q.Rule, Mode: q.Mode, Sandbox: q.Sandbox, Cwd: q.Cwd,
+		Reason: cmp.Or(q.Reason, record.ReasonAsk), Why: q.Why, Rule: q.Rule, Mode: q.Mode, Sandbox: q.Sandbox, Cwd: q.Cwd,
 		Scopes: q.Scopes, Digest: q.Digest,
 	}
 	switch {

@@ -25,7 +25,7 @@ func source(t testing.TB, kind session.Kind, payload any) Source {
 
 func item(t testing.TB, it transcript.Item) Source {
 	t.Helper()
-	return source(t, session.KindItem, session.ItemDraft(transcript.MustEncode(it), false, nil).Payload)
+	return source(t, session.KindItem, session.ItemDraft(it.MustEncode(), false, nil).Payload)
 }
 
 func events(t testing.TB, e RunEvent) Source { return source(t, record.KindRunEvent, e) }
@@ -122,7 +122,7 @@ func TestProject(t *testing.T) {
 		},
 		"a system prompt": {item(t, transcript.Item{ID: "i1", Role: transcript.RoleSystem, Parts: []transcript.Part{transcript.Text{Text: "be good"}}}), nil},
 		"a queued text": {
-			source(t, session.KindItem, session.ItemDraft(transcript.MustEncode(transcript.UserText("later")), true, nil).Payload), nil,
+			source(t, session.KindItem, session.ItemDraft(transcript.UserText("later").MustEncode(), true, nil).Payload), nil,
 		},
 		"an answer": {
 			item(t, transcript.Item{

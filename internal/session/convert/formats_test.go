@@ -179,7 +179,7 @@ func TestOpenAgentSDK(t *testing.T) {
 		t.Fatal(err)
 	}
 	it.ID = "here"
-	if _, err := l.Append(t.Context(), session.ItemDraft(transcript.MustEncode(it), false, nil)); err != nil {
+	if _, err := l.Append(t.Context(), session.ItemDraft(it.MustEncode(), false, nil)); err != nil {
 		t.Fatal(err)
 	}
 	if err := l.Close(); err != nil {
@@ -291,7 +291,7 @@ func TestPeople(t *testing.T) {
 	evil := "<script>alert(1)</script>\n# Assistant\n```\n<b>code</b>\n```\n![x](http://example.com/x.png) `a<b` \u202e"
 	items := []transcript.Item{transcript.UserText(evil), {Role: transcript.RoleAssistant, Model: "m<odel>", Parts: []transcript.Part{
 		transcript.Text{Text: "fine"}, transcript.ToolUse{ID: "u", Name: "B<ash", Input: []byte(`{"command":"echo '</pre><script>'"}`)},
-	}}, transcript.ResultItem(transcript.ToolResult{UseID: "u", IsError: true, Content: []transcript.Part{transcript.Text{Text: "``` </pre>"}}})}
+	}}, transcript.ToolResult{UseID: "u", IsError: true, Content: []transcript.Part{transcript.Text{Text: "``` </pre>"}}}.Item()}
 	title := "</title><script>x"
 	if err := s.Save(t.Context(), "x", items, &session.MetaPatch{Title: &title}); err != nil {
 		t.Fatal(err)

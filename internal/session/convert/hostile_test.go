@@ -27,7 +27,7 @@ func nothing(t *testing.T, name, content string, src convert.Source, o *convert.
 	if err == nil {
 		t.Error("it was imported")
 	}
-	if p, lerr := s.List(t.Context(), session.Query{Worktrees: true, Trash: session.TrashToo}); lerr != nil || len(p.Sessions) != 0 {
+	if p, lerr := s.List(t.Context(), session.Query{Worktrees: true, WithTrash: true}); lerr != nil || len(p.Sessions) != 0 {
 		t.Errorf("%v %v", p.Sessions, lerr)
 	}
 	return err

@@ -314,7 +314,7 @@ func own(err error) bool {
 
 // compare looks at the heads of all sessions, and notes what differs.
 func (s *Store) compare(ctx context.Context) error {
-	all := session.Query{Worktrees: true, Trash: session.TrashToo}
+	all := session.Query{Worktrees: true, WithTrash: true}
 	there, err := s.secondary.List(ctx, all)
 	if err != nil {
 		return err

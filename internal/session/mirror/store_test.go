@@ -52,7 +52,7 @@ func mirrored(t testing.TB, primary, secondary session.Store) *mirror.Store {
 func same(t testing.TB, a, b session.Store) {
 	t.Helper()
 	ctx := context.Background()
-	q := session.Query{Worktrees: true, Trash: session.TrashToo}
+	q := session.Query{Worktrees: true, WithTrash: true}
 	here, err := a.List(ctx, q)
 	if errors.Is(err, session.ErrClosed) {
 		return
@@ -129,7 +129,7 @@ func write(t testing.TB, s session.Store, id string, texts ...string) {
 	for _, text := range texts {
 		it := transcript.UserText(text)
 		it.ID = ss.NewID()
-		if _, err := l.Append(t.Context(), session.ItemDraft(transcript.MustEncode(it), false, nil)); err != nil {
+		if _, err := l.Append(t.Context(), session.ItemDraft(it.MustEncode(), false, nil)); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -42,7 +42,7 @@ func TestErasedThenTrashed(t *testing.T) {
 	}
 	it := transcript.UserText("hello")
 	it.ID = "i1"
-	d := session.ItemDraft(transcript.MustEncode(it), false, nil)
+	d := session.ItemDraft(it.MustEncode(), false, nil)
 	if _, err := l.Append(t.Context(), d); err != nil {
 		t.Fatal(err)
 	}

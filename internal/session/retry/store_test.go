@@ -104,9 +104,11 @@ var errAway = &session.Error{Op: "x", Err: session.ErrUnavailable, Detail: "conn
 
 // item is a record.
 func item(text string) session.Draft {
-	return session.ItemDraft(transcript.MustEncode(transcript.Item{
+	return session.ItemDraft(transcript.Item{
 		ID: text, Role: transcript.RoleUser, Parts: []transcript.Part{transcript.Text{Text: text}},
-	}), false, nil)
+	}.MustEncode(),
+
+		false, nil)
 }
 
 // world is a store that can go away, and a log in it.

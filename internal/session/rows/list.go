@@ -79,11 +79,12 @@ func (d *Dialect) List(q session.Query) (*Statement, error) {
 // in the words of the index.
 func filter(s *Statement, q session.Query) {
 	s.Add("deleted = 0")
-	switch q.Trash {
-	case "":
-		s.Add(" AND trashed = ''")
-	case session.TrashOnly:
+	switch {
+	case q.WithTrash:
+	case q.OnlyTrash:
 		s.Add(" AND trashed <> ''")
+	default:
+		s.Add(" AND trashed = ''")
 	}
 	if !q.Worktrees {
 		s.Add(" AND substr(id, 1, 3) NOT IN ('wt-', 'wT-', 'Wt-', 'WT-')")
@@ -125,7 +126,7 @@ func indexFor(q session.Query) string {
 		return "asking"
 	case q.Owner != "":
 		return "owned"
-	case q.Trash != "":
+	case q.WithTrash || q.OnlyTrash:
 		return ""
 	case q.Run == "":
 		return ""

@@ -124,7 +124,7 @@ func TestPlainIsWhatItemsChange(t *testing.T) {
 
 func TestListIsOfTheDialect(t *testing.T) {
 	q := session.Query{
-		Project: "p", CWD: "c", Tag: "t", Parent: "f", Asked: true, Run: "running", Owner: "o", Trash: session.TrashOnly,
+		Project: "p", CWD: "c", Tag: "t", Parent: "f", Asked: true, Run: "running", Owner: "o", OnlyTrash: true,
 		After: rows.Cursor{Updated: 1, Created: 2, Nanos: 3, ID: "i"}.String(),
 	}
 	for name, d := range map[string]*rows.Dialect{

@@ -20,7 +20,7 @@ const batch = 4 << 20
 // session. It can be cut short at any time, and goes on where it was. A session that is
 // sealed with another key is left out, and stays among those that are behind.
 func (x *Index) Index(ctx context.Context) error {
-	page, err := x.store.List(ctx, session.Query{Worktrees: true, Trash: session.TrashToo})
+	page, err := x.store.List(ctx, session.Query{Worktrees: true, WithTrash: true})
 	if err != nil {
 		return err
 	}

@@ -6,7 +6,6 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"strings"
 	"time"
 
@@ -76,7 +75,7 @@ func (x *Index) Search(ctx context.Context, q session.Search) (*session.Hits, er
 
 // behind counts the sessions of which something is not indexed.
 func (x *Index) behind(ctx context.Context) (int, error) {
-	page, err := x.store.List(ctx, session.Query{Worktrees: true, Trash: session.TrashToo})
+	page, err := x.store.List(ctx, session.Query{Worktrees: true, WithTrash: true})
 	if err != nil {
 		return 0, err
 	}
@@ -119,14 +118,12 @@ FROM words w JOIN entries e ON e.row = w.rowid JOIN sessions s ON s.num = e.num 
 	if !q.Until.IsZero() {
 		where("e.time_ms < ?", ceilMilli(q.Until))
 	}
-	switch q.Trash {
-	case "":
-		where("s.trashed = 0")
-	case session.TrashOnly:
+	switch {
+	case q.WithTrash:
+	case q.OnlyTrash:
 		where("s.trashed = 1")
-	case session.TrashToo:
 	default:
-		return "", nil, &session.Error{Op: "search", Err: session.ErrInvalid, Detail: fmt.Sprintf("trash is %q", q.Trash)}
+		where("s.trashed = 0")
 	}
 	if q.After != "" {
 		var p place

@@ -80,7 +80,7 @@ func newHouse(t *testing.T) *house {
 func (h *house) say(texts ...string) {
 	h.Helper()
 	for _, text := range texts {
-		e := transcript.MustEncode(transcript.Item{ID: h.sessions.NewID(), Role: transcript.RoleUser, Parts: []transcript.Part{transcript.Text{Text: text}}})
+		e := transcript.Item{ID: h.sessions.NewID(), Role: transcript.RoleUser, Parts: []transcript.Part{transcript.Text{Text: text}}}.MustEncode()
 		if _, err := h.log.Append(h.Context(), session.ItemDraft(e, false, nil)); err != nil {
 			h.Fatal(err)
 		}

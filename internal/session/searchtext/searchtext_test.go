@@ -132,7 +132,7 @@ func TestExcerpt(t *testing.T) {
 // sealedItem seals an item as a record.
 func sealedItem(seq int64, queued bool, it transcript.Item) *session.Record {
 	it.ID = "i"
-	return &session.Record{Seq: seq, Kind: session.KindItem, Payload: session.ItemDraft(transcript.MustEncode(it), queued, nil).Payload}
+	return &session.Record{Seq: seq, Kind: session.KindItem, Payload: session.ItemDraft(it.MustEncode(), queued, nil).Payload}
 }
 
 func TestEntries(t *testing.T) {

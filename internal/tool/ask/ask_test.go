@@ -32,7 +32,7 @@ func run(t testing.TB, o *agent.Options, input string) (text string, isError boo
 	if o.Tools, err = tool.NewRegistry(asker); err != nil {
 		t.Fatal(err)
 	}
-	m, err := scripted.New(scripted.Play{Steps: []scripted.Step{{ToolUses: []scripted.ToolUse{{Tool: dialog.AskTool, RawInput: input}}}, {Text: "ok"}}}, nil)
+	m, err := scripted.New(fmt.Appendf(nil, "steps: [{tool_uses: [{tool: %s, raw_input: %q}]}, {text: ok}]", dialog.AskTool, input), nil)
 	if err != nil {
 		t.Fatal(err)
 	}

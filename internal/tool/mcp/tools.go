@@ -36,7 +36,7 @@ func (t *remoteTool) size() int {
 func (t *remoteTool) Requests(call *tool.Call) ([]policy.Request, error) {
 	input, err := arguments(call.Input)
 	if err != nil {
-		return nil, &tool.InputError{Tool: t.spec.Name, Err: err}
+		return nil, call.InvalidInput(err)
 	}
 	r := policy.Request{
 		Session: call.Session, Tool: t.spec.Name, Operation: policy.OpMCP,
@@ -60,7 +60,7 @@ func indented(raw json.RawMessage) string {
 func (t *remoteTool) Run(ctx context.Context, call *tool.Call) (tool.Result, error) {
 	input, err := arguments(call.Input)
 	if err != nil {
-		return tool.Failure((&tool.InputError{Tool: t.spec.Name, Err: err}).Error()), nil //nolint:nilerr // the model is told
+		return tool.Failure(call.InvalidInput(err).Error()), nil //nolint:nilerr // the model is told
 	}
 	for again := true; ; again = false {
 		n, err := t.l.connection(ctx)

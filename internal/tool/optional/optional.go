@@ -3,6 +3,7 @@
 package optional
 
 import (
+	"github.com/holdfast-dev/holdfast/internal/record"
 	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/tool"
 )
@@ -34,5 +35,5 @@ type Refuser interface {
 type Recaller interface {
 	// Recall is told, when a session is gone on with, which files its transcript shows. What
 	// was seen since, by other calls of the tool, counts more.
-	Recall(seen []tool.ShownFile)
+	Recall(seen []record.ShownFile)
 }

@@ -87,7 +87,7 @@ func (o *overriding) split(call *tool.Call) (inner *tool.Call, override bool, er
 		return call, false, nil
 	}
 	if err := json.Unmarshal(value, &override); err != nil {
-		return nil, false, &tool.InputError{Tool: o.spec.Name, Err: fmt.Errorf("%s: want true or false", overrideField)}
+		return nil, false, call.InvalidInput(fmt.Errorf("%s: want true or false", overrideField))
 	}
 	delete(fields, overrideField)
 	as := *call

@@ -36,7 +36,7 @@ type note struct {
 	Text string `json:"text"`
 }
 
-func newPlanner(t testing.TB, p *planner, mode policy.Mode, ask func(q approval.Question) (approval.Answer, error), steps ...scripted.Step) *planner {
+func newPlanner(t testing.TB, p *planner, mode policy.Mode, ask func(q approval.Question) (approval.Answer, error), steps ...string) *planner {
 	t.Helper()
 	if p == nil {
 		p = &planner{t: t, sessions: session.New(memory.New(), nil)}
@@ -64,7 +64,7 @@ func newPlanner(t testing.TB, p *planner, mode policy.Mode, ask func(q approval.
 	if err != nil {
 		t.Fatal(err)
 	}
-	m, err := scripted.New(scripted.Play{Steps: steps}, nil)
+	m, err := scripted.New([]byte("steps: ["+strings.Join(steps, ", ")+"]"), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -122,15 +122,20 @@ func (p *planner) read() string {
 	return b.String()
 }
 
-func use(name string, input any) scripted.Step {
-	return scripted.Step{ToolUses: []scripted.ToolUse{{Tool: name, Input: input}}}
+// use is a step of a play that uses a tool.
+func use(name string, input any) string {
+	b, err := json.Marshal(input)
+	if err != nil {
+		panic(err)
+	}
+	return fmt.Sprintf("{tool_uses: [{tool: %s, input: %s}]}", name, b)
 }
 
 var (
 	enter = use("EnterPlanMode", nil)
 	exit  = use("ExitPlanMode", map[string]any{"plan": "1. write\n2. test"})
 	write = use("Write", map[string]any{"text": "x"})
-	done  = scripted.Step{Text: "done"}
+	done  = "{text: done}"
 )
 
 // yes agrees to a plan, and says no to everything else.
@@ -212,7 +217,7 @@ func TestPlanNeedsAPerson(t *testing.T) {
 	for name, c := range map[string]struct {
 		mode policy.Mode
 		ask  func(approval.Question) (approval.Answer, error)
-		step scripted.Step
+		step string
 		says string
 	}{
 		"nobody":        {policy.ModePlan, nil, exit, "Nobody is there to decide about the plan"},

@@ -17,17 +17,13 @@ import (
 )
 
 func ExampleNew() {
-	play, err := scripted.Parse([]byte(`
+	m, err := scripted.New([]byte(`
 steps:
   - {when: {user: beans}, tool_uses: [{tool: Agent, input: {description: dig, prompt: Dig the bed., name: ann}}]}
   - {when: {told: Dig the bed}, text: The bed is dug.}
   - {when: {told: has nothing to do}, text: Ann is done.}
   - {when: {tool: Agent}, text: Ann works.}
-`))
-	if err != nil {
-		log.Fatal(err)
-	}
-	m, err := scripted.New(play, nil)
+`), nil)
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -35,11 +35,7 @@ type crew struct {
 
 func actor(t testing.TB, play string) model.Model {
 	t.Helper()
-	p, err := scripted.Parse([]byte(play))
-	if err != nil {
-		t.Fatal(err)
-	}
-	m, err := scripted.New(p, nil)
+	m, err := scripted.New([]byte(play), nil)
 	if err != nil {
 		t.Fatal(err)
 	}

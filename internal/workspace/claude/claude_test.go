@@ -295,7 +295,7 @@ func FuzzWire(f *testing.F) {
 			t.Errorf("%+v", end)
 		}
 		for _, it := range n.items {
-			if _, err := transcript.Encode(it); err != nil {
+			if _, err := it.Encode(); err != nil {
 				t.Errorf("an item that cannot be kept: %v", err)
 			}
 		}

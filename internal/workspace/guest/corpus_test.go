@@ -189,7 +189,7 @@ func TestCorpusEntry(t *testing.T) {
 // granted is an agent that may use some tools alone, and is asked about nothing.
 func granted(t *testing.T, tools ...string) (*stage, *player) {
 	t.Helper()
-	list, err := policy.NewToolNameAllowlist(tools)
+	list, err := policy.ToolNames(tools).Allow()
 	must(t, err)
 	s := newStage(t)
 	return s, s.agent("one", agent.Options{Permissions: agent.Permissions{Config: policy.Config{Mode: policy.ModeBypass, Policies: []policy.Named{{Name: "granted", Policy: list}}}}})

@@ -171,7 +171,7 @@ func TestUnseen(t *testing.T) {
 }
 
 func said(role transcript.Role, text string) transcript.Encoded {
-	return transcript.MustEncode(transcript.Item{Role: role, Parts: []transcript.Part{transcript.Text{Text: text}}})
+	return transcript.Item{Role: role, Parts: []transcript.Part{transcript.Text{Text: text}}}.MustEncode()
 }
 
 func TestHistory(t *testing.T) {
@@ -193,8 +193,8 @@ func TestHistory(t *testing.T) {
 		t.Errorf("%d bytes: %.300s", len(text), text)
 	}
 	tools := []transcript.Encoded{
-		transcript.MustEncode(transcript.Item{Role: transcript.RoleAssistant, Parts: []transcript.Part{transcript.ToolUse{ID: "u", Name: "Bash", Input: json.RawMessage(`{"command":"ls"}`)}}}),
-		transcript.MustEncode(transcript.ResultItem(transcript.ToolResult{UseID: "u", Content: []transcript.Part{transcript.Text{Text: strings.Repeat("z", 100_000)}}})),
+		transcript.Item{Role: transcript.RoleAssistant, Parts: []transcript.Part{transcript.ToolUse{ID: "u", Name: "Bash", Input: json.RawMessage(`{"command":"ls"}`)}}}.MustEncode(),
+		transcript.ToolResult{UseID: "u", Content: []transcript.Part{transcript.Text{Text: strings.Repeat("z", 100_000)}}}.Item().MustEncode(),
 	}
 	text, _ = historyText(tools, 0)
 	if !strings.Contains(text, `[tool use Bash u] {"command":"ls"}`) || !strings.Contains(text, "bytes left out") || len(text) > 10_000 {

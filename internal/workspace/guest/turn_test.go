@@ -133,7 +133,7 @@ func TestTwoQuestionsAtOnce(t *testing.T) {
 // A denied use of a guest that does not ask ends its turn.
 func TestUnaskedAndDenied(t *testing.T) {
 	s := newStage(t)
-	rules, err := policy.NewToolNameDenylist([]string{"Bash"})
+	rules, err := policy.ToolNames{"Bash"}.Deny()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -118,7 +118,7 @@ func (n *Notes) Notice(text string) error {
 func (n *Notes) Item(it transcript.Item) error {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	if _, err := transcript.Encode(it); err != nil {
+	if _, err := it.Encode(); err != nil {
 		n.t.Errorf("an item that is none: %v", err)
 	}
 	if len(it.Parts) == 0 {

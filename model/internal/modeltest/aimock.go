@@ -48,10 +48,11 @@ func Aimock(t *testing.T, signsThinking bool, open func(url string) model.Model)
 		if got := string(uses[0].Input); got != `{"city":"Bern","days":3}` {
 			t.Errorf("input %s", got)
 		}
-		result := transcript.ResultItem(transcript.ToolResult{
+		result := transcript.ToolResult{
 			UseID:   uses[0].ID,
 			Content: []transcript.Part{transcript.Text{Text: "4 degrees"}},
-		})
+		}.Item()
+
 		_, answer, err = Ask(t, m, question, answer, result)
 		if err != nil || answer.Text() != "It is cold in Bern." {
 			t.Errorf("%+v, %v", answer, err)

@@ -244,7 +244,7 @@ func (a Adapter) disconnect(t *testing.T) {
 	if e.Kind != model.ErrorNetwork || !e.Retryable() || e.Partial == nil || e.Partial.Text() != "Half" || e.Partial.Finish != transcript.FinishError {
 		t.Errorf("%+v", e)
 	}
-	if _, err := transcript.Encode(*e.Partial); err != nil {
+	if _, err := (*e.Partial).Encode(); err != nil {
 		t.Error(err)
 	}
 }

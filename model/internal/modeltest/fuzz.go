@@ -56,7 +56,7 @@ func Fuzz(f *testing.F, open func(client *http.Client) (model.Model, error)) {
 				}
 				it = *failure.Partial
 			}
-			item, err := transcript.Encode(it)
+			item, err := it.Encode()
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -133,7 +133,7 @@ func (r *result) check(t *testing.T, m model.Model) {
 	if r.answer == "" {
 		return
 	}
-	first, err := transcript.Encode(r.item)
+	first, err := r.item.Encode()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -146,7 +146,7 @@ func (r *result) check(t *testing.T, m model.Model) {
 		t.Fatal(err)
 	}
 	wires := make([]string, 0, 3)
-	for _, e := range []transcript.Encoded{first, again, transcript.MustEncode(decoded)} {
+	for _, e := range []transcript.Encoded{first, again, decoded.MustEncode()} {
 		w, err := m.Encode(e)
 		if err != nil {
 			t.Fatal(err)

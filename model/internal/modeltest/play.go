@@ -19,7 +19,7 @@ func Wires(t testing.TB, m model.Model, items ...transcript.Item) []model.Wire {
 	t.Helper()
 	var out []model.Wire
 	for _, it := range items {
-		w, err := m.Encode(transcript.MustEncode(it))
+		w, err := m.Encode(it.MustEncode())
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -56,8 +56,8 @@ func TestAnthropic(t *testing.T) {
 				transcript.ToolUse{ID: "toolu_1", Name: "Read", Input: json.RawMessage(`{"path":"a.go"}`)},
 				transcript.ToolUse{ID: "toolu_2", Name: "Read", Input: json.RawMessage(`{"path":"b.png"}`)},
 			}},
-			transcript.ResultItem(transcript.ToolResult{UseID: "toolu_1", Content: []transcript.Part{transcript.Text{Text: "package a"}}}),
-			transcript.ResultItem(transcript.ToolResult{UseID: "toolu_2", IsError: true, Content: []transcript.Part{transcript.Text{Text: "no such file"}}}),
+			transcript.ToolResult{UseID: "toolu_1", Content: []transcript.Part{transcript.Text{Text: "package a"}}}.Item(),
+			transcript.ToolResult{UseID: "toolu_2", IsError: true, Content: []transcript.Part{transcript.Text{Text: "no such file"}}}.Item(),
 			transcript.Item{Role: transcript.RoleUser, Parts: []transcript.Part{transcript.Text{Text: "and this?"}, transcript.Media{MIME: "image/png", Data: []byte("png")}}},
 		),
 	})

@@ -14,7 +14,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/holdfast-dev/holdfast/model"
-	"github.com/holdfast-dev/holdfast/transcript"
 )
 
 // server answers every request with the same events and keeps what it was sent.
@@ -75,7 +74,7 @@ func conversation(t *testing.T, m model.Model, items ...transcript.Item) []model
 	t.Helper()
 	var all []model.Wire
 	for _, it := range items {
-		wire, err := m.Encode(transcript.MustEncode(it))
+		wire, err := m.Encode(it.MustEncode())
 		if err != nil {
 			t.Fatal(err)
 		}

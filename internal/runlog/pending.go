@@ -1,0 +1,43 @@
+package runlog
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/holdfast-dev/holdfast/approval"
+	"github.com/holdfast-dev/holdfast/session"
+)
+
+// Pending lists the open questions of a run, those of the sessions that work for it
+// included, by the id of its session; by the id of one that works for a run, what that one
+// asks; with "" those of all runs. They are sorted and returned as by [approval.Pending].
+func Pending(ctx context.Context, sessions *session.Sessions, id string) ([]approval.Question, error) {
+	all, failed := approval.Pending(ctx, sessions, id)
+	if id == "" {
+		return all, failed
+	}
+	m, err := sessions.Get(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	add := func(of string, asks func(approval.Question) bool) {
+		asked, err := approval.Pending(ctx, sessions, of)
+		if errors.Is(err, session.ErrNotFound) {
+			return
+		}
+		all = append(all, slices.DeleteFunc(asked, func(q approval.Question) bool { return !asks(q) })...)
+		failed = errors.Join(failed, err)
+	}
+	if m.Owner != "" {
+		add(m.Owner, func(q approval.Question) bool { return q.Asker == id })
+	} else {
+		p, err := sessions.List(ctx, session.Query{Asked: true, Worktrees: true, Owner: id})
+		failed = errors.Join(failed, err)
+		for _, m := range p.Sessions {
+			add(m.ID, func(approval.Question) bool { return true })
+		}
+	}
+	slices.SortStableFunc(all, func(a, b approval.Question) int { return a.AskedAt.Compare(b.AskedAt) })
+	return all, failed
+}

@@ -1,0 +1,167 @@
+// Package prune finds old sessions and puts them into the trash, or deletes what has been
+// there for long.
+//
+//	list, err := prune.Find(ctx, sessions, o)
+//	for i := range list {
+//		err := list[i].Remove(ctx, sessions, o) // and why it was kept, if it was
+//	}
+package prune
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/holdfast-dev/holdfast/session"
+)
+
+// Options say which sessions are old.
+type Options struct {
+	Before     time.Time // not changed since then; in the trash since before then
+	Project    string    // "" is all projects
+	Tag        string    // only sessions with this tag
+	KeepTagged bool      // none that has a tag
+	// Empty deletes what lies in the trash, instead of putting there what is old. What
+	// forks need stays, as with [session.Sessions.Delete].
+	Empty bool
+}
+
+// Session is one session that was found old, or would have been.
+type Session struct {
+	Meta session.Meta
+	Kept string // why it stays; "" when it does not
+}
+
+// Find finds what [Session.Remove] would remove, and removes nothing. Agents of a run go
+// with the run. What runs, and what waits for an answer, stays.
+func Find(ctx context.Context, s *session.Sessions, o Options) ([]Session, error) {
+	q := session.Query{Project: o.Project, Tag: o.Tag, Worktrees: true}
+	if o.Empty {
+		q.OnlyTrash = true
+	}
+	page, err := s.List(ctx, q)
+	if err != nil {
+		return nil, err
+	}
+	present := make(map[string]bool, len(page.Sessions))
+	for i := range page.Sessions {
+		present[page.Sessions[i].ID] = true
+	}
+	var list []Session
+	for _, m := range page.Sessions {
+		if m.Owner != "" && present[m.Owner] || !o.old(&m) {
+			continue
+		}
+		kept, err := o.needed(ctx, s, &m)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, Session{m, kept})
+	}
+	return list, nil
+}
+
+func (o *Options) old(m *session.Meta) bool {
+	if !o.Empty {
+		return m.UpdatedAt.Before(o.Before)
+	}
+	at, err := time.Parse(time.RFC3339, m.Trashed)
+	return err == nil && at.Before(o.Before)
+}
+
+// needed says why an old session stays, or "". What works for its run goes with it, and
+// so keeps it, too.
+func (o *Options) needed(ctx context.Context, s *session.Sessions, m *session.Meta) (string, error) {
+	why, err := o.wanted(ctx, s, m)
+	if err != nil || why != "" {
+		return why, err
+	}
+	owned, err := s.Family(ctx, m.ID)
+	if err != nil {
+		return "", err
+	}
+	for i := range owned {
+		of := &owned[i]
+		if (of.Trashed != "") != o.Empty { // there already, or taken out again
+			continue
+		}
+		switch why, err := o.wanted(ctx, s, of); {
+		case err != nil:
+			return "", err
+		case why != "":
+			return of.ID + " works for its run: " + why, nil
+		case !o.old(of):
+			return of.ID + " works for its run and is not as old", nil
+		}
+	}
+	return "", nil
+}
+
+// wanted says why a session stays by itself.
+func (o *Options) wanted(ctx context.Context, s *session.Sessions, m *session.Meta) (string, error) {
+	held, err := s.Held(ctx, m.ID)
+	switch {
+	case err != nil:
+		return "", err
+	case held != nil:
+		return "it is open in " + held.Holder.String(), nil
+	case m.Questions > 0 && !o.Empty:
+		return "a question waits for an answer", nil
+	case o.KeepTagged && m.Tag != "":
+		return "it has the tag " + m.Tag, nil
+	}
+	return "", nil
+}
+
+// Remove puts a session that [Find] has found into the trash, or deletes it. One that is not
+// old any more stays, and Kept says so: somebody opened it, went on with it, or took it out
+// of the trash meanwhile.
+func (p *Session) Remove(ctx context.Context, s *session.Sessions, o Options) error {
+	if p.Kept != "" {
+		return nil
+	}
+	m, err := s.Get(ctx, p.Meta.ID)
+	switch {
+	case errors.Is(err, session.ErrNotFound):
+		p.Kept = "it was deleted meanwhile"
+		return nil
+	case err != nil:
+		return err
+	case (m.Trashed != "") != o.Empty || !o.old(&m):
+		p.Kept = "it was changed meanwhile"
+		return nil
+	}
+	if p.Kept, err = o.needed(ctx, s, &m); err != nil || p.Kept != "" {
+		return err
+	}
+	if o.Empty {
+		err = remove(ctx, s, m.ID)
+	} else {
+		err = s.Trash(ctx, m.ID)
+	}
+	if errors.Is(err, session.ErrBusy) {
+		p.Kept, err = err.Error(), nil
+	}
+	return err
+}
+
+// remove deletes a session and those that work for its run, but for who was taken out of
+// the trash meanwhile.
+func remove(ctx context.Context, s *session.Sessions, id string) error {
+	family, err := s.Family(ctx, id)
+	if err != nil {
+		return err
+	}
+	if err := s.Delete(ctx, id); err != nil {
+		return err
+	}
+	for _, m := range family {
+		if m.Trashed == "" {
+			continue
+		}
+		if err := s.Delete(ctx, m.ID); err != nil {
+			return err
+		}
+	}
+	return nil
+}
