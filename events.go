@@ -11,24 +11,16 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/daemon/feed"
 )
 
-// Event is one event of a run, and where it stands in the run's log.
-type Event struct {
-	// Seq is the number of the record that the event is told by; of an event on no record (a
-	// delta, for example) that of the last record before it. [Run.Events] continues behind it.
-	Seq int64
-	event.Event
-}
-
 // Events tells what the run's log says behind the record after (0: from the beginning), and then
 // what happens, as it happens, until no turn is under way. It may be called any number of times.
 // Deltas are told as they come, and are void when the run is read again; a slow reader misses
 // deltas and no records. Events of sub-agents are in the logs of their own sessions, which only
 // the log of a daemon's run relays.
-func (r *Run) Events(ctx context.Context, after int64) iter.Seq2[Event, error] {
-	return func(yield func(Event, error) bool) {
+func (r *Run) Events(ctx context.Context, after int64) iter.Seq2[event.Entry, error] {
+	return func(yield func(event.Entry, error) bool) {
 		sub, err := r.rt.parts.Hub.Subscribe(ctx, r.id, after)
 		if err != nil {
-			yield(Event{}, err)
+			yield(event.Entry{}, err)
 			return
 		}
 		defer sub.Close()
@@ -39,11 +31,11 @@ func (r *Run) Events(ctx context.Context, after int64) iter.Seq2[Event, error] {
 				return
 			}
 			if err != nil {
-				yield(Event{}, err)
+				yield(event.Entry{}, err)
 				return
 			}
 			for _, e := range list {
-				if !yield(Event{Seq: s.seq, Event: e}, nil) {
+				if !yield(event.Entry{Seq: s.seq, Event: e}, nil) {
 					return
 				}
 			}

@@ -137,7 +137,7 @@ func (r *Run) Change(ctx context.Context, c policy.Change) (policy.Change, error
 
 // Interrupt ends the turn that is under way: what was written of an answer is kept, and every open tool
 // call is answered. The run stays open for [Run.Send].
-func (r *Run) Interrupt() error {
+func (r *Run) Interrupt(context.Context) error {
 	if err := r.requireOwn("interrupt"); err != nil {
 		return err
 	}

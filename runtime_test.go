@@ -203,7 +203,7 @@ func TestResume(t *testing.T) {
 	if _, err := p.open(holdfast.Config{}).Resume(t.Context(), "job", ""); !errors.Is(err, session.ErrBusy) {
 		t.Errorf("a run that works is resumed: %v", err)
 	}
-	must(t, run.Interrupt())
+	must(t, run.Interrupt(t.Context()))
 	if res := wait(t, run); res.Reason != event.ReasonInterrupted {
 		t.Errorf("the result is %+v", res)
 	}

@@ -18,6 +18,15 @@ type Event interface {
 	Type() string
 }
 
+// Entry is an event of a run, and where it stands in the run's log.
+type Entry struct {
+	// Seq is the number of the record that the event is told by; of an event on no record (a
+	// delta, for example) that of the last record before it. Who reads a run again continues
+	// behind it.
+	Seq int64
+	Event
+}
+
 // Provisional reports whether an event is on no record of its agent. Deltas are void when
 // [Retrying] follows, and are replaced by the item that follows otherwise.
 func Provisional(e Event) bool {

@@ -2,11 +2,13 @@
 // event streams. The types are those of package daemon/api.
 //
 //	Dial ─► finds socket and credential ─► Client ─┬─► Info, Sessions, Runs, Approvals, … (docs/http.md)
+//	                                               ├─► Start, Resume, Fork, Attach ─► Run ─► Events, Send, Answer, Wait, …
 //	                                               └─► Events: records from a seq on, then live
 //
 //	c, err := client.Dial(ctx, nil)           // the daemon of $HOLDFAST_HOME
-//	run, err := c.CreateRun(ctx, &api.NewRun{Spec: runspec.Spec{Cwd: dir, Prompt: "fix the test"}})
-//	for e, err := range c.Events(ctx, run.SessionID, 0) { … }
+//	run, err := c.Start(ctx, runspec.Spec{Cwd: dir, Prompt: "fix the test"})
+//	for e, err := range run.Events(ctx, 0) { … }
+//	result, err := run.Wait(ctx)
 //
 // It decides nothing, stores nothing, and starts no daemon.
 package client

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/holdfast-dev/holdfast/daemon/api"
 	"github.com/holdfast-dev/holdfast/daemon/client"
 	"github.com/holdfast-dev/holdfast/runspec"
 )
@@ -22,19 +21,17 @@ func ExampleDial() {
 		return
 	}
 	defer c.Close()
-	run, err := c.CreateRun(ctx, &api.NewRun{Spec: runspec.Spec{Cwd: "/w", Prompt: "find out why the tests fail"}})
+	run, err := c.Start(ctx, runspec.Spec{Cwd: "/w", Prompt: "find out why the tests fail"})
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
-	for e, err := range c.Events(ctx, run.SessionID, 0) {
+	for e, err := range run.Events(ctx, 0) {
 		if err != nil {
 			fmt.Println(err)
 			return
 		}
-		if e.Record != nil {
-			fmt.Println(e.Seq, e.Record.Kind)
-		}
+		fmt.Println(e.Seq, e.Type())
 	}
 	// Output: start one: holdfast daemon
 }

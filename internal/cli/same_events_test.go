@@ -16,7 +16,7 @@ import (
 
 // waysToRun are the ways of running a run.
 var waysToRun = map[string]func(*place) *seen{
-	"agent": (*place).alone, "library": (*place).embedded, "daemon": (*place).daemon, "log pipe": (*place).logPipe,
+	"agent": (*place).alone, "library": (*place).embedded, "daemon": (*place).daemon, "client": (*place).handle, "log pipe": (*place).logPipe,
 }
 
 // untold are the types of events that no run of this test tells, and why.
@@ -36,6 +36,9 @@ var otherwise = map[string]map[string]string{
 		"subagent/recorded": "they are in the logs of their own sessions",
 	},
 	"daemon": {
+		"subagent/provisional": "of sub-agents only what is on record is told to those who follow a daemon's run",
+	},
+	"client": {
 		"subagent/provisional": "of sub-agents only what is on record is told to those who follow a daemon's run",
 	},
 	"log pipe": {

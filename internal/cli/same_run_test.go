@@ -7,12 +7,14 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
 
 	"github.com/coder/websocket"
+	"github.com/google/go-cmp/cmp"
 
 	library "github.com/holdfast-dev/holdfast"
 	"github.com/holdfast-dev/holdfast/agent"
@@ -317,6 +319,44 @@ func (s *place) daemon() *seen {
 	}
 	followed.Wait()
 	_ = ws.CloseNow() // it may be gone
+	stop()
+	sessions, closeStore, err := s.program().OpenStore(s.t.Context(), "")
+	s.ok(err)
+	defer closeStore()
+	s.logs(sessions, out)
+	return out
+}
+
+// handle runs the agent in a daemon, by a program that has its client.
+func (s *place) handle() *seen {
+	s.t.Helper()
+	d, stop := serve(s.t, s.dir, s.env)
+	run, err := d.Prepare(s.t.Context(), s.spec, s.env)
+	s.ok(err)
+	run.AnswerWith(sayYes)
+	out := &seen{}
+	for e, err := range run.Events(s.t.Context(), 0) {
+		s.ok(err)
+		out.told = append(out.told, e.Event)
+	}
+	res, err := run.Wait(s.t.Context())
+	s.ok(err)
+	if last := out.told[len(out.told)-1]; !reflect.DeepEqual(last, *res) {
+		s.t.Errorf("the last event is %+v, the result %+v", last, res)
+	}
+	attached, err := d.Attach(s.t.Context(), "s")
+	s.ok(err)
+	var again []event.Event
+	for e, err := range attached.Events(s.t.Context(), 0) {
+		s.ok(err)
+		again = append(again, e.Event)
+	}
+	kept := func(list []event.Event) []event.Event {
+		return slices.DeleteFunc(slices.Clone(list), event.Provisional)
+	}
+	if diff := cmp.Diff(lines(s.t, kept(out.told)), lines(s.t, kept(again))); diff != "" {
+		s.t.Errorf("told -, read again +:\n%s", diff)
+	}
 	stop()
 	sessions, closeStore, err := s.program().OpenStore(s.t.Context(), "")
 	s.ok(err)

@@ -149,6 +149,10 @@ type runs struct {
 func begin(t testing.TB, c *Container, args ...string) *runs {
 	t.Helper()
 	conn, err := c.Dial(t.Context())
+	for end := time.Now().Add(time.Minute); errors.Is(err, supervisor.ErrLost) && time.Now().Before(end); {
+		time.Sleep(50 * time.Millisecond) // a container that was only just started: it does not listen yet
+		conn, err = c.Dial(t.Context())
+	}
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -4,12 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
+	"iter"
 
 	"github.com/google/uuid"
 
 	"github.com/holdfast-dev/holdfast/daemon/api"
 	"github.com/holdfast-dev/holdfast/daemon/client"
+	"github.com/holdfast-dev/holdfast/event"
 	"github.com/holdfast-dev/holdfast/internal/cli/command"
 	"github.com/holdfast-dev/holdfast/internal/cli/dial"
 	"github.com/holdfast-dev/holdfast/internal/cli/question"
@@ -126,9 +127,9 @@ func (c *Cmd) goingOn(ctx context.Context, sessions *session.Sessions, cwd strin
 	return &m, nil
 }
 
-// startRemote runs the agent in the daemon, shows the run as one here, and says how
+// runThere runs the agent in the daemon, shows the run as one here, and says how
 // it ended.
-func (c *Cmd) startRemote(ctx context.Context, p *command.Program, d *client.Client, cwd string, in *compose.Space, input []transcript.Part, view view.View) (outcome.Outcome, error) {
+func (c *Cmd) runThere(ctx context.Context, p *command.Program, d *client.Client, cwd string, in *compose.Space, input []transcript.Part, view view.View) (outcome.Outcome, error) {
 	if c.NoPersist {
 		return outcome.Usage, outcome.Invalid("--no-session-persistence writes nothing, and a run of the daemon is what its session records", "add --no-daemon")
 	}
@@ -152,7 +153,7 @@ func (c *Cmd) startRemote(ctx context.Context, p *command.Program, d *client.Cli
 	if err != nil {
 		return outcome.Of(err), err
 	}
-	request, err := c.request(p, t, cwd, input)
+	spec, err := c.specThere(p, t, cwd, input)
 	if err != nil {
 		return outcome.Of(err), err
 	}
@@ -163,16 +164,48 @@ func (c *Cmd) startRemote(ctx context.Context, p *command.Program, d *client.Cli
 	}
 	s.Mode = func() policy.Mode { return c.modeThere(ctx, d, t, rules) }
 	view.Begin(s)
-	r := &remoteRun{
-		p: p, d: d, view: view, target: t, request: request,
-		verbose: c.Verbose, onAsk: rules.OnAsk.Value, asked: map[string]*openQuestion{}, again: c.again(), prepared: t.meta == nil,
-	}
+	var person *question.Asker
 	if c.OutputFormat == "text" {
-		if r.person = question.NewAsker(p); r.person != nil {
-			defer r.person.Close()
+		if person = question.NewAsker(p); person != nil {
+			defer person.Close()
 		}
 	}
-	return r.run(ctx)
+	ask, onAsk := askThere(person, rules.OnAsk.Value)
+	spec.Permissions.OnAsk = string(onAsk)
+	run, err := d.Prepare(ctx, spec, p.Env)
+	if err != nil {
+		return outcome.Of(err), err
+	}
+	own := &answeredHere{ask: ask, as: d.Info().Caller.Name}
+	if ask != nil {
+		run.AnswerWith(own.answer)
+	}
+	return c.drive(ctx, c.eventsThere(ctx, run, t, own), view, func() {})
+}
+
+// eventsThere are the events of a run in the daemon. An interrupt is passed on, and its end awaited.
+func (c *Cmd) eventsThere(ctx context.Context, run *client.Run, t *target, own *answeredHere) iter.Seq2[event.Event, error] {
+	return func(yield func(event.Event, error) bool) {
+		away := context.WithoutCancel(ctx)
+		defer context.AfterFunc(ctx, func() { _ = run.Interrupt(away) })() // a daemon that is gone ends the events, too
+		var after int64
+		if t.meta != nil {
+			after = t.meta.Head
+		}
+		for e, err := range run.Events(away, after) {
+			told := own.mark(e.Event)
+			if o, ok := told.(event.SessionOpened); ok && t.forked != "" { // by this command
+				o.Forked, o.Created = t.forked, false
+				told = o
+			}
+			if !yield(told, c.gone(t, err)) {
+				return
+			}
+		}
+		if _, err := run.Wait(away); err != nil {
+			yield(nil, c.gone(t, err))
+		}
+	}
 }
 
 // sceneThere is what the view is told about a run in the daemon, but for its mode.
@@ -203,12 +236,11 @@ func (c *Cmd) sceneThere(ctx context.Context, p *command.Program, cwd string, in
 	return s, err
 }
 
-// request is what the daemon is asked to run. The caller's environment goes along, for this
-// daemon's memory only: the keys of models, and where programs are.
-func (c *Cmd) request(p *command.Program, t *target, cwd string, input []transcript.Part) (*api.NewRun, error) {
+// specThere is the run that the daemon is asked for.
+func (c *Cmd) specThere(p *command.Program, t *target, cwd string, input []transcript.Part) (runspec.Spec, error) {
 	s, err := c.Spec(p, cwd, input)
 	if err != nil {
-		return nil, err
+		return s, err
 	}
 	s.Session = runspec.Session{ID: t.id, Takeover: c.Takeover}
 	if t.meta == nil {
@@ -217,11 +249,7 @@ func (c *Cmd) request(p *command.Program, t *target, cwd string, input []transcr
 	if t.forked == "" {
 		s.Session.At = c.At
 	}
-	if err := s.Check(); err != nil {
-		return nil, outcome.Invalid(err.Error(), outcome.Hint(err))
-	}
-	start := t.meta != nil
-	return &api.NewRun{Spec: s, Environ: p.Env, Start: &start}, nil
+	return s, nil
 }
 
 // modeThere is the permission mode that the run is in.
@@ -277,21 +305,22 @@ func (c *Cmd) noticeThere(p *command.Program, cwd string, in *compose.Space, rul
 	return nil
 }
 
-// daemonPatience is how long a daemon that went away is waited for.
-const daemonPatience = 3 * time.Second
-
-// gone is the error of a run whose daemon went away.
-func (r *remoteRun) gone(err error) error {
-	return &outcome.Failure{
-		Message: fmt.Sprintf("the daemon went away (%v); what was done is saved", rootOf(err)), Cause: err, Result: outcome.Failed,
-		Advice: fmt.Sprintf("start it again (holdfast daemon) or not, and go on: holdfast run %s--resume %s", r.again, r.target.id),
-	}
-}
-
-// rootOf is what lies behind an error of a connection.
-func rootOf(err error) error {
-	if e, ok := errors.AsType[*client.Error](err); ok {
-		return e.Err
+// gone is the error of a run that cannot be followed any more: how to go on with it.
+func (c *Cmd) gone(t *target, err error) error {
+	lost, isLost := errors.AsType[*client.Error](err)
+	switch {
+	case isLost:
+		return &outcome.Failure{
+			Message: fmt.Sprintf("the daemon went away (%v); what was done is saved", lost.Err), Cause: err, Result: outcome.Failed,
+			Advice: fmt.Sprintf("start it again (holdfast daemon) or not, and go on: holdfast run %s--resume %s", c.again(), t.id),
+		}
+	case errors.Is(err, client.ErrInterrupted):
+		return &outcome.Failure{
+			Message: err.Error(), Cause: err, Result: outcome.Interrupted,
+			Advice: fmt.Sprintf("go on: holdfast run %s--resume %s", c.again(), t.id),
+		}
+	case errors.Is(err, session.ErrNotFound):
+		return &outcome.Failure{Message: "the session was deleted", Result: outcome.NotFound, Cause: err}
 	}
 	return err
 }

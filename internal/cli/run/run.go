@@ -1,14 +1,15 @@
 // Package run is `holdfast run`: flags become a runspec.Spec, and the run is composed here or
 // started in the daemon.
 //
-//	flags ─► Cmd.Spec ─┬─► runtime ─► agent ─► events ─┬─► view.View
-//	                   └─► daemon/client ──► events ───┘
+//	flags ─► Cmd.Spec ─┬─► runtime ─► agent ─► events ─┬─► drive ─► view.View
+//	                   └─► daemon/client.Run ► events ─┘
 package run
 
 import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"runtime/debug"
 	"strings"
 	"sync"
@@ -79,7 +80,7 @@ func (c *Cmd) start(ctx context.Context, p *command.Program, view view.View, set
 	if d := c.remote(ctx, p); d != nil {
 		defer d.Close()
 		settle()
-		if out, err := c.startRemote(ctx, p, d, cwd, in, input, view); !errors.Is(err, errHere) {
+		if out, err := c.runThere(ctx, p, d, cwd, in, input, view); !errors.Is(err, errHere) {
 			return out, err
 		}
 		c.noticeHere(p, "without a prompt it continues only what it was interrupted in", "give a prompt, or add --no-daemon")
@@ -123,7 +124,7 @@ func (c *Cmd) runHere(ctx context.Context, p *command.Program, r *compose.Reques
 	if a.Parts != nil {
 		defer func() { leftBehind(p, a.Parts.Tools.Background, c.Quiet) }()
 	}
-	out, err := c.drive(ctx, rt.Sessions(), a, input, view, settle)
+	out, err := c.drive(ctx, c.eventsHere(ctx, rt.Sessions(), a, input), view, settle)
 	c.leave(ctx, p, a, out)
 	return out, err
 }
@@ -187,8 +188,8 @@ func (c *Cmd) again() string {
 
 // drive runs one turn and shows it. The end of ctx interrupts the turn, which
 // is then saved.
-func (c *Cmd) drive(ctx context.Context, sessions *session.Sessions, a *compose.Agent, input []transcript.Part, view view.View, settle func()) (outcome.Outcome, error) {
-	for e, err := range a.Run(ctx, input...) {
+func (c *Cmd) drive(ctx context.Context, events iter.Seq2[event.Event, error], view view.View, settle func()) (outcome.Outcome, error) {
+	for e, err := range events {
 		if err != nil {
 			return outcome.Of(err), err
 		}
@@ -198,16 +199,25 @@ func (c *Cmd) drive(ctx context.Context, sessions *session.Sessions, a *compose.
 		if err := view.Show(e); err != nil {
 			return outcome.Failed, fmt.Errorf("write output: %w", err)
 		}
-		if o, ok := e.(event.SessionOpened); ok && !o.Created && c.Name != "" {
-			if err := sessions.Rename(ctx, o.ID, c.Name); err != nil {
-				return outcome.Of(err), err
-			}
-		}
 		if r, ok := e.(event.Result); ok {
 			return command.Ending(ctx, &r), nil
 		}
 	}
 	return outcome.Failed, fmt.Errorf("the run ended without a result")
+}
+
+// eventsHere are the events of a run in this process.
+func (c *Cmd) eventsHere(ctx context.Context, sessions *session.Sessions, a *compose.Agent, input []transcript.Part) iter.Seq2[event.Event, error] {
+	return func(yield func(event.Event, error) bool) {
+		for e, err := range a.Run(ctx, input...) {
+			if o, ok := e.(event.SessionOpened); ok && !o.Created && c.Name != "" {
+				err = sessions.Rename(ctx, o.ID, c.Name)
+			}
+			if !yield(e, err) {
+				return
+			}
+		}
+	}
 }
 
 // sessionSpec is what the flags say about the session.

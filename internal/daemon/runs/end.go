@@ -13,6 +13,7 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/daemon/wire"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
 	"github.com/holdfast-dev/holdfast/internal/session/retry"
+	"github.com/holdfast-dev/holdfast/internal/settings"
 )
 
 // awayMessage begins the reason of a run that has ended since it could not put on record what
@@ -92,6 +93,9 @@ func (x *run) end(left error, stop *stopRequest, out strategy.Output, err error)
 	case err != nil && (errors.Is(err, errLeft) || errors.Is(left, errDraining) || x.r.root.Err() != nil):
 		e.Event, e.Status, e.Code = wire.RunInterrupted, api.StatusInterrupted, wire.CodeInterrupted
 		e.Message = lostMessage
+		if s := settings.OnAsk(x.opt.Spec.Permissions.OnAsk); s == settings.OnAskFail && !errors.Is(left, errDraining) {
+			e.Message = "a question was left open: permissions.on_ask is " + string(s)
+		}
 		if d, ok := errors.AsType[*deferredError](err); ok {
 			e.Message = d.Error()
 		}

@@ -104,7 +104,7 @@ func (m *member) make(ctx context.Context) (err error) {
 	if m.session != x.id {
 		o.Session.Opened.Owner, o.Session.Opened.Title, o.Name, o.Permissions.Run = x.id, "", m.spec.Name, x.shared
 	}
-	o.Permissions.Ask = m.ask
+	o.Permissions.Ask = m.asker()
 	if o.Limits.MaxTurns == 0 {
 		o.Limits.MaxTurns = m.spec.MaxSteps
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/holdfast-dev/holdfast/approval"
 	"github.com/holdfast-dev/holdfast/internal/record"
+	"github.com/holdfast-dev/holdfast/internal/settings"
 	"github.com/holdfast-dev/holdfast/session"
 )
 
@@ -24,6 +25,26 @@ type question struct {
 
 // settling bounds how long a decision waits for the agent that it is for.
 const settling = 5 * time.Second
+
+// asker is who answers the questions of the run: people, unless its spec says that nobody is there.
+// Who continues the run as it is on record is there.
+func (m *member) asker() func(context.Context, approval.Question) (approval.Answer, error) {
+	onAsk := settings.OnAsk(m.x.opt.Spec.Permissions.OnAsk)
+	if m.x.opt.same {
+		onAsk = settings.OnAskWait
+	}
+	switch onAsk {
+	case settings.OnAskDeny:
+		return nil
+	case settings.OnAskFail:
+		return func(_ context.Context, q approval.Question) (approval.Answer, error) {
+			m.x.leaves(q.ID)
+			return approval.Answer{}, approval.ErrLeave
+		}
+	case settings.OnAskWait:
+	}
+	return m.ask
+}
 
 // ask is [agent.Permissions].Ask: it keeps the question until the agent has found the answer in
 // the log.

@@ -1,0 +1,154 @@
+package client
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"slices"
+
+	"github.com/holdfast-dev/holdfast/approval"
+	"github.com/holdfast-dev/holdfast/event"
+)
+
+// asking puts the questions of a run to whoever answers for this program, one at a time. The first
+// answer counts, from wherever it comes.
+type asking struct {
+	run     *Run
+	asked   map[string]*question // by id
+	waiting []*question          // the first one is being asked
+	answers chan given
+}
+
+// question is one that the run has asked.
+type question struct {
+	approval.Question
+	resolved bool
+	answered bool               // here
+	cancel   context.CancelFunc // takes it back
+	done     chan struct{}      // closed when nobody is asked any more
+}
+
+// given is what was answered here to a question.
+type given struct {
+	q   *question
+	ans approval.Answer
+	err error
+}
+
+func newAsking(r *Run) *asking {
+	return &asking{run: r, asked: map[string]*question{}, answers: make(chan given)}
+}
+
+// of puts the question of an event, also of a sub-agent's, and returns what is to be told of the
+// event, or nil. Questions on record from before are not put: some have their answers.
+func (a *asking) of(ctx context.Context, e event.Event, live bool) (event.Event, error) {
+	switch e := e.(type) {
+	case event.SubagentEvent:
+		of, err := a.of(ctx, e.Event, live)
+		if of == nil || err != nil {
+			return nil, err
+		}
+		e.Event = of
+		return e, nil
+	case event.ApprovalAsked:
+		if live && a.run.ask != nil && !a.put(ctx, e.Question) {
+			return nil, nil //nolint:nilnil // it was told before
+		}
+	case event.ApprovalResolved:
+		if a.isTold(ctx, e.ID) {
+			return nil, nil //nolint:nilnil // with the answer that came too late
+		}
+	}
+	return e, nil
+}
+
+// put has a question asked; false when it was before.
+func (a *asking) put(ctx context.Context, asked approval.Question) bool {
+	if a.asked[asked.ID] != nil {
+		return false
+	}
+	q := &question{Question: asked}
+	a.asked[asked.ID] = q
+	a.waiting = append(a.waiting, q)
+	a.next(ctx)
+	return true
+}
+
+// next asks the next question, when none is being asked.
+func (a *asking) next(ctx context.Context) {
+	if len(a.waiting) == 0 || a.waiting[0].done != nil {
+		return
+	}
+	q := a.waiting[0]
+	ctx, q.cancel = context.WithCancel(ctx)
+	q.done = make(chan struct{})
+	go func() {
+		defer close(q.done)
+		ans, err := a.run.ask(ctx, q.Question)
+		select {
+		case a.answers <- given{q, ans, err}:
+		case <-ctx.Done():
+		}
+	}()
+}
+
+// drop takes a question back, and asks the next one.
+func (a *asking) drop(ctx context.Context, q *question) {
+	q.end()
+	if i := slices.Index(a.waiting, q); i >= 0 {
+		a.waiting = slices.Delete(a.waiting, i, i+1)
+	}
+	a.next(ctx)
+}
+
+func (q *question) end() {
+	if q.cancel != nil {
+		q.cancel()
+		<-q.done
+	}
+}
+
+// close takes all questions back.
+func (a *asking) close() {
+	for _, q := range a.waiting {
+		q.end()
+	}
+	a.waiting = nil
+}
+
+// answered sends an answer, and returns what is to be told of it: when somebody was faster, theirs
+// counts.
+func (a *asking) answered(ctx context.Context, g given) (list []event.Event, err error) {
+	q := g.q
+	defer a.drop(ctx, q)
+	if g.err != nil {
+		if errors.Is(g.err, approval.ErrLeave) {
+			return nil, g.err
+		}
+		g.ans = approval.Answer{Decision: approval.Deny, Message: g.err.Error()}
+	}
+	q.answered = true
+	counts, err := a.run.c.answer(ctx, q.ID, q.Digest, g.ans)
+	switch {
+	case errors.Is(err, approval.ErrAnswered):
+		q.resolved = true
+		return []event.Event{event.ApprovalResolved{ID: q.ID, Answer: counts, Late: &g.ans}}, nil
+	case isStatus(err, http.StatusNotFound, http.StatusConflict, http.StatusGone):
+		return nil, nil // its time was up, or its run has ended: its record will say so
+	}
+	return nil, err
+}
+
+// isTold takes a question back that has its answer, and reports whether that was told.
+func (a *asking) isTold(ctx context.Context, id string) bool {
+	q := a.asked[id]
+	if q == nil {
+		return false
+	}
+	told := q.resolved
+	q.resolved = true
+	if !q.answered {
+		a.drop(ctx, q)
+	}
+	return told
+}

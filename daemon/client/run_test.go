@@ -1,0 +1,56 @@
+package client
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/holdfast-dev/holdfast/event"
+	"github.com/holdfast-dev/holdfast/transcript"
+)
+
+// The opening is told first, also when it is on record behind what hooks said at the start.
+func TestOpeningComesFirst(t *testing.T) {
+	f := &follow{starts: true}
+	if got := f.inOrder([]event.Event{event.Notice{Text: "hook"}}); got != nil {
+		t.Errorf("%v comes before the opening", got)
+	}
+	got := f.inOrder([]event.Event{event.Notice{Text: "before"}, event.SessionOpened{ID: "b"}, event.Notice{Text: "after"}})
+	want := []event.Event{event.SessionOpened{ID: "b"}, event.Notice{Text: "hook"}, event.Notice{Text: "before"}, event.Notice{Text: "after"}}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+	for _, f := range []*follow{f, {}} {
+		if got := f.inOrder([]event.Event{event.Notice{Text: "later"}}); len(got) != 1 {
+			t.Errorf("%v", got)
+		}
+	}
+}
+
+// The result is the agent's, or, of one that had nothing to do, what the record of the end says.
+func TestResultOfARun(t *testing.T) {
+	told := &event.Result{Turns: 3}
+	for name, tt := range map[string]struct {
+		e    end
+		res  *event.Result
+		want event.Result
+		list int
+		err  error
+	}{
+		"of the record":     {e: end{Event: runCompleted, Text: "done", Cost: 0.5, Usage: &transcript.Usage{Input: 2}}, want: event.Result{SessionID: "s", Reason: event.ReasonCompleted, Text: "done", CostUSD: 0.5, Usage: transcript.Usage{Input: 2}}, list: 1},
+		"of the agent":      {e: end{Event: runCompleted}, res: told, want: *told, list: 1},
+		"stopped elsewhere": {e: end{Event: runCancelled, By: "ann"}, want: event.Result{SessionID: "s", Reason: event.ReasonInterrupted}, list: 2},
+		"interrupted":       {e: end{Event: runInterrupted}, err: ErrInterrupted},
+	} {
+		r := &Run{id: "s"}
+		list := r.ended(&tt.e, tt.res)
+		got, err := r.Wait(t.Context())
+		if got == nil {
+			got = &event.Result{}
+		}
+		if diff := cmp.Diff(tt.want, *got); diff != "" || !errors.Is(err, tt.err) || len(list) != tt.list {
+			t.Errorf("%s: %s %v, %d events", name, diff, err, len(list))
+		}
+	}
+}
