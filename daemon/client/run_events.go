@@ -138,17 +138,25 @@ func (f *follow) take(ctx context.Context, e *Event) ([]event.Event, error) {
 func (f *follow) caughtUp(ctx context.Context, e *Event) error {
 	f.live = true
 	f.run.mu.Lock()
-	begin, over := f.run.begin, f.run.over
+	begin := f.run.begin
 	f.run.mu.Unlock()
-	if begin != nil {
+	switch {
+	case begin != nil:
 		f.late = time.After(openPatience)
 		return f.run.start(ctx)
+	case f.starts: // by somebody else, who has this run, too
+	case e.Status == "": // no run of the daemon
+		f.over = true
+	case e.Status.Ended():
+		info, err := f.run.c.Run(ctx, f.run.id)
+		if err != nil {
+			return err
+		}
+		f.over = info.LastSeq <= e.Seq // else its end comes
+	default:
+		return f.askOpen(ctx)
 	}
-	if e.Status.Ended() || e.Status == "" || over {
-		f.over = !f.starts || over
-		return nil
-	}
-	return f.askOpen(ctx)
+	return nil
 }
 
 // inOrder holds back what comes before the opening of a run that we begin, such as what hooks say at the
