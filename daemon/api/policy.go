@@ -17,17 +17,8 @@ type Policy struct {
 
 // PolicyChange is a mode, or path rules for a tool.
 type PolicyChange struct {
-	Patch *PathRules  `json:"patch,omitempty"`
-	Mode  policy.Mode `json:"mode,omitempty"`
-}
-
-// PathRules are path rules to add.
-type PathRules struct {
-	Tool    string        `json:"tool,omitempty" jsonschema:"left out: all tools"`
-	Mode    string        `json:"mode" jsonschema:"read or write"`
-	Allow   []string      `json:"allow,omitempty" jsonschema:"globs, absolute or relative to the session's folder"`
-	Deny    []string      `json:"deny,omitempty"`
-	Default policy.Effect `json:"default,omitempty" jsonschema:"allow, deny or ask; left out: unchanged"`
+	Patch *policy.Patch `json:"patch,omitempty"`
+	Mode  policy.Mode   `json:"mode,omitempty"`
 }
 
 // PolicyTest is a tool call to judge.

@@ -73,21 +73,21 @@ type Rewind struct {
 // Rewound is the plan of a rewind, and what was done.
 type Rewound struct {
 	To     int64         `json:"to"`
-	Files  []RewoundFile `json:"files"`
+	Files  []rewoundFile `json:"files"`
 	Items  [2]int        `json:"items"`
 	Digest string        `json:"digest"`
 	Head   int64         `json:"head"` // a rewind to it undoes this one
 	Done   *struct {
-		Files      []RewoundFile `json:"files"`
+		Files      []rewoundFile `json:"files"`
 		Transcript bool          `json:"transcript"`
 		Forked     string        `json:"forked"`
-		Unkept     []RewoundFile `json:"unkept"`
+		Unkept     []rewoundFile `json:"unkept"`
 		Notices    []string      `json:"notices"`
 	} `json:"done"` // nil of a plan
 }
 
-// RewoundFile is a file, and what is done with it: docs/checkpoints.md lists the actions.
-type RewoundFile struct {
+// rewoundFile is a file, and what is done with it: docs/checkpoints.md lists the actions.
+type rewoundFile struct {
 	Path   string `json:"path"`
 	Action string `json:"action"`
 	Why    string `json:"why"`

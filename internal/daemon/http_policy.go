@@ -105,9 +105,7 @@ func changeOf(p *api.PolicyChange) (policy.Change, error) {
 		mode, err := parseMode(string(p.Mode))
 		return policy.Change{Mode: mode}, err
 	}
-	return policy.Change{Patch: &policy.Patch{
-		Tool: p.Patch.Tool, Mode: p.Patch.Mode, Allow: p.Patch.Allow, Deny: p.Patch.Deny, Default: p.Patch.Default,
-	}}, nil
+	return policy.Change{Patch: p.Patch}, nil
 }
 
 func (a *service) patchPolicy(c *call) error {
