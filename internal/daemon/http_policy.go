@@ -105,6 +105,9 @@ func changeOf(p *api.PolicyChange) (policy.Change, error) {
 		mode, err := parseMode(string(p.Mode))
 		return policy.Change{Mode: mode}, err
 	}
+	if p.Patch.Dir != "" {
+		return policy.Change{}, refuse(outcome.Usage, "patch.dir cannot be given: globs are relative to the session's folder", "give absolute globs")
+	}
 	return policy.Change{Patch: p.Patch}, nil
 }
 
