@@ -9,6 +9,7 @@ import (
 
 	"github.com/holdfast-dev/holdfast/event"
 	"github.com/holdfast-dev/holdfast/internal/daemon/feed"
+	"github.com/holdfast-dev/holdfast/internal/recordevents"
 )
 
 // Events tells what the run's log says behind the record after (0: from the beginning), and then
@@ -54,7 +55,7 @@ func (r *Run) isWorking() bool {
 type stream struct {
 	run   *Run
 	sub   *feed.Subscription
-	state event.State
+	state recordevents.Reader
 	seq   int64 // of the last record told
 
 	endAtHead bool // no turn is under way here: what is on record is all there is

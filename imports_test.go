@@ -138,11 +138,12 @@ var floors = map[string]int{
 	"internal/tool/worktree":           3,
 
 	// the loop; settings
-	"agent":             4,
-	"bench/spawner":     4,
-	"internal/outcome":  4,
-	"internal/settings": 4,
-	"internal/tool/mcp": 4, // hooks are told about what servers ask
+	"agent":                 4,
+	"bench/spawner":         4,
+	"internal/outcome":      4,
+	"internal/recordevents": 4, // what records tell
+	"internal/settings":     4,
+	"internal/tool/mcp":     4, // hooks are told about what servers ask
 
 	// what stands on the loop
 	"internal/confine":         5,
@@ -247,7 +248,7 @@ var heavy = map[string][]string{
 	"github.com/hanwen/go-fuse":              {"internal/crashtest"},
 	"github.com/spf13":                       {"internal/cli", "internal/cli/command"}, // cobra and pflag
 	"github.com/goccy/go-yaml":               {"model/scripted", "internal/cli/policy", "internal/yamltree"},
-	"github.com/google/jsonschema-go":        {"tool", "internal/dialog", "runspec", "internal/daemon/wire", "internal/daemon/routes"}, // internal/dialog: what is filled in is to fit the schema that a server will check it by
+	"github.com/google/jsonschema-go":        {"tool", "internal/dialog", "internal/daemon/wire", "internal/daemon/routes"}, // internal/dialog: what is filled in is to fit the schema that a server will check it by
 	"github.com/modelcontextprotocol/go-sdk": {"internal/tool/mcp", "internal/mcpserver"},
 	"golang.org/x/oauth2":                    {"internal/tool/mcp"},
 	"github.com/coder/websocket":             {"internal/daemon", "bench"},

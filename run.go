@@ -83,7 +83,7 @@ func (r *Run) publish(e event.Event) { r.rt.parts.Hub.Publish(r.id, "", e) }
 
 // Send gives the run more input. It is on record when Send returns, and reaches the very next
 // model request while a turn is under way; otherwise it begins the next turn. Errors:
-// agent.ErrApprovalPending while a question waits, an *event.HookError when a hook
+// agent.ErrApprovalPending while a question waits, an *event.Error when a hook
 // blocks it, [ErrClosed].
 func (r *Run) Send(ctx context.Context, input ...transcript.Part) error {
 	if err := r.requireOwn("send to"); err != nil {

@@ -65,7 +65,7 @@ type Agent struct {
 	untold    []event.Event         // from away from the loop's goroutine
 	newPolicy []event.PolicyChanged // likewise, to be told before the next decision
 	said      []string              // by hooks, to the model, likewise
-	stops     *event.HookError      // likewise: a hook wants the turn to end
+	stops     *event.Error          // likewise: a hook wants the turn to end
 	bell      chan struct{}         // rung when there is something untold while calls run
 	left      error                 // why the run ends: a question of somebody who works for it was left open
 	again     chan struct{}         // with left: closed when the agent runs again
@@ -209,7 +209,7 @@ func (a *Agent) run(ctx context.Context, emit func(event.Event), input []transcr
 	ctx, done := a.interruptible(ctx)
 	defer done()
 	if err := l.begin(ctx, input); err != nil {
-		if blocked, ok := errors.AsType[*event.HookError](err); ok {
+		if blocked, ok := errors.AsType[*event.Error](err); ok && blocked.HookEvent != "" {
 			l.tellUntold()
 			return &event.Result{SessionID: l.opened.ID, Reason: event.ReasonHook, Err: blocked, ByModel: map[string]event.ModelUsage{}}, nil
 		}
@@ -250,7 +250,7 @@ func (a *Agent) Start(ctx context.Context) (event.SessionOpened, error) {
 // Submit queues input for the running turn (it is taken in after the current
 // tool round) or for the next. It is durable when Submit returns, and opens the
 // session for that if nothing has yet. ErrApprovalPending while a question waits, and
-// a *HookError when a hook blocks the prompt, of which nothing is kept then.
+// an *event.Error when a hook blocks the prompt, of which nothing is kept then.
 func (a *Agent) Submit(ctx context.Context, input ...transcript.Part) error {
 	a.mu.Lock()
 	started := a.snapshot != nil || a.closed

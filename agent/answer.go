@@ -202,7 +202,7 @@ func (l *loop) asShown(c *call) ([]policy.Request, error) {
 		return nil, errors.New("there is no such tool any more")
 	}
 	reqs, err := l.requests(c, c.call.Input)
-	if err != nil || policy.Digest(reqs) == q.Digest {
+	if err != nil || q.Asks(reqs) {
 		return reqs, err
 	}
 	if l.a.lostInput(c) {
@@ -210,7 +210,7 @@ func (l *loop) asShown(c *call) ([]policy.Request, error) {
 	}
 	if c.call.Resumed && len(q.Requests) > 0 { // a policy had changed the input
 		asked := q.Requests[0].Input
-		if again, err := l.requests(c, asked); err == nil && policy.Digest(again) == q.Digest {
+		if again, err := l.requests(c, asked); err == nil && q.Asks(again) {
 			c.call.Input = asked
 			return again, nil
 		}

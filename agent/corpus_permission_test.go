@@ -172,8 +172,8 @@ func (g *gate) play(op string) {
 		Mode: policy.Mode(g.settings.PermissionMode), Folders: []string{"/p"}, CanUseTool: g.callback(g.settings.CanUseTool),
 	}
 	if g.settings.Sandbox != nil {
-		s, err := sandbox.Decode(g.settings.Sandbox)
-		if err != nil {
+		s := &sandbox.Settings{}
+		if err := s.Decode(g.settings.Sandbox); err != nil {
 			g.Fatal(err)
 		}
 		checker, err := sandbox.NewChecker(s, &sandbox.Options{Home: "/home/me"})

@@ -87,8 +87,8 @@ func autoAllowCase(t *testing.T, c corpus.Case) {
 	c.Decode(t, c.Expect(), &want)
 	var s *sandbox.Settings
 	if len(given.Sandbox) > 0 && string(given.Sandbox) != "null" {
-		var err error
-		if s, err = sandbox.Decode(given.Sandbox); err != nil {
+		s = &sandbox.Settings{}
+		if err := s.Decode(given.Sandbox); err != nil {
 			t.Fatal(err)
 		}
 	}

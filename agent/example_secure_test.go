@@ -70,7 +70,7 @@ func ExampleNew_secure() {
 		Permissions: agent.Permissions{
 			Config: policy.Config{
 				Mode:       policy.ModeBypass,
-				CanUseTool: policy.CanUse(policy.Composite{noBash, policy.ReadOnly{}}),
+				CanUseTool: policy.Composite{noBash, policy.ReadOnly{}}.CanUse,
 				Limits:     []policy.Named{{Name: "sandbox", Policy: box}},
 			},
 			Sandbox: "checker",

@@ -195,7 +195,7 @@ func (l *loop) fire(ctx context.Context, in hook.Input) (hook.Outcome, []entry) 
 			stops = &l.turn.stopped
 		}
 		if *stops == nil {
-			*stops = &event.HookError{Event: string(in.Event), By: out.Stop.By, Reason: out.Stop.What}
+			*stops = &event.Error{HookEvent: string(in.Event), Hook: out.Stop.By, HookReason: out.Stop.What}
 		}
 	}
 	return out, entries

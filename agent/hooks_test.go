@@ -21,8 +21,10 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
+type hookFunc = func(context.Context, hook.Input) (*hook.Output, error)
+
 // hooking returns a registry with one function.
-func hooking(t testing.TB, e hook.Event, f hook.Func) *hook.Registry {
+func hooking(t testing.TB, e hook.Event, f hookFunc) *hook.Registry {
 	t.Helper()
 	r := hook.New(nil)
 	t.Cleanup(func() { _ = r.Close() })
@@ -32,7 +34,7 @@ func hooking(t testing.TB, e hook.Event, f hook.Func) *hook.Registry {
 	return r
 }
 
-func saying(o hook.Output) hook.Func {
+func saying(o hook.Output) hookFunc {
 	return func(context.Context, hook.Input) (*hook.Output, error) { return &o, nil }
 }
 
@@ -48,7 +50,7 @@ func (e *echo) tool(name string) probe {
 
 func rules(t testing.TB, effect policy.Effect, text string) *policy.Rules {
 	t.Helper()
-	r, _, err := policy.CompileRules([]policy.RuleSource{{Effect: effect, Text: text, Layer: layernames.User, File: "settings.json", Line: 3}}, policy.RuleOptions{Cwd: "/p"})
+	r, _, err := policy.RuleOptions{Cwd: "/p"}.Compile([]policy.RuleSource{{Effect: effect, Text: text, Layer: layernames.User, File: "settings.json", Line: 3}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -335,7 +337,7 @@ func TestSecretsAreNotWrittenDown(t *testing.T) {
 // again, and what it says then counts.
 func TestAHooksAllowIsOfTheInputThatItSaw(t *testing.T) {
 	const was, is = `{"a":1}`, `{"b":2}`
-	allows := func(inputs ...string) hook.Func {
+	allows := func(inputs ...string) hookFunc {
 		return func(_ context.Context, in hook.Input) (*hook.Output, error) {
 			if slices.Contains(inputs, string(in.Tool.Input)) {
 				return &hook.Output{Permission: "allow"}, nil
@@ -343,7 +345,7 @@ func TestAHooksAllowIsOfTheInputThatItSaw(t *testing.T) {
 			return nil, nil
 		}
 	}
-	denies := func(input string) hook.Func {
+	denies := func(input string) hookFunc {
 		return func(_ context.Context, in hook.Input) (*hook.Output, error) {
 			if string(in.Tool.Input) == input {
 				return &hook.Output{Permission: "deny", PermissionReason: "the guard says no"}, nil
@@ -353,7 +355,7 @@ func TestAHooksAllowIsOfTheInputThatItSaw(t *testing.T) {
 	}
 	changes := saying(hook.Output{Input: json.RawMessage(is)})
 	request := saying(hook.Output{Permission: "allow", Input: json.RawMessage(is)})
-	type hooks struct{ pre, request []hook.Func }
+	type hooks struct{ pre, request []hookFunc }
 	callback := func(context.Context, policy.Request) (policy.Verdict, error) {
 		return policy.Verdict{Effect: policy.Allow, Input: json.RawMessage(is)}, nil
 	}
@@ -364,14 +366,14 @@ func TestAHooksAllowIsOfTheInputThatItSaw(t *testing.T) {
 		ran   string
 		told  string
 	}{
-		{"another hook's", hooks{pre: []hook.Func{allows(was), changes}}, policy.Config{}, "", "nobody is there to ask"},
-		{"another hook's, allowed as well", hooks{pre: []hook.Func{allows(was, is), changes}}, policy.Config{}, is, ""},
-		{"a guard before the hook that changes it", hooks{pre: []hook.Func{denies(is), changes}}, policy.Config{Mode: policy.ModeBypass}, "", "the guard says no"},
-		{"of a permission request", hooks{pre: []hook.Func{allows(was)}, request: []hook.Func{request}}, policy.Config{Rules: rules(t, policy.Ask, "Edit")}, "", "nobody is there to ask"},
-		{"of a permission request, denied by a guard", hooks{pre: []hook.Func{denies(is)}, request: []hook.Func{request}}, policy.Config{}, "", "the guard says no"},
-		{"of a permission request, by two", hooks{request: []hook.Func{denies(is), request}}, policy.Config{}, "", "the guard says no"},
-		{"the callback's", hooks{pre: []hook.Func{allows(was)}}, policy.Config{CanUseTool: callback}, is, ""}, // which allows it itself
-		{"the callback's, denied by a guard with an opinion", hooks{pre: []hook.Func{allows(was), denies(is)}}, policy.Config{CanUseTool: callback}, "", "the guard says no"},
+		{"another hook's", hooks{pre: []hookFunc{allows(was), changes}}, policy.Config{}, "", "nobody is there to ask"},
+		{"another hook's, allowed as well", hooks{pre: []hookFunc{allows(was, is), changes}}, policy.Config{}, is, ""},
+		{"a guard before the hook that changes it", hooks{pre: []hookFunc{denies(is), changes}}, policy.Config{Mode: policy.ModeBypass}, "", "the guard says no"},
+		{"of a permission request", hooks{pre: []hookFunc{allows(was)}, request: []hookFunc{request}}, policy.Config{Rules: rules(t, policy.Ask, "Edit")}, "", "nobody is there to ask"},
+		{"of a permission request, denied by a guard", hooks{pre: []hookFunc{denies(is)}, request: []hookFunc{request}}, policy.Config{}, "", "the guard says no"},
+		{"of a permission request, by two", hooks{request: []hookFunc{denies(is), request}}, policy.Config{}, "", "the guard says no"},
+		{"the callback's", hooks{pre: []hookFunc{allows(was)}}, policy.Config{CanUseTool: callback}, is, ""}, // which allows it itself
+		{"the callback's, denied by a guard with an opinion", hooks{pre: []hookFunc{allows(was), denies(is)}}, policy.Config{CanUseTool: callback}, "", "the guard says no"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			r := hook.New(nil)

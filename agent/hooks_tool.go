@@ -378,7 +378,7 @@ func (l *loop) batchDone(ctx context.Context, r *round) error {
 	}
 	out, entries := l.aside(ctx, in)
 	if out.Block != nil && l.turn.stopped == nil {
-		l.turn.stopped = &event.HookError{Event: string(hook.PostToolBatch), By: out.Block.By, Reason: out.Block.What}
+		l.turn.stopped = &event.Error{HookEvent: string(hook.PostToolBatch), Hook: out.Block.By, HookReason: out.Block.What}
 	}
 	return l.write(ctx, entries...)
 }

@@ -49,7 +49,7 @@ func (l *loop) closing(ctx context.Context) error {
 }
 
 // admit takes input in past the hooks of UserPromptSubmit: the items to append, or a
-// *HookError. Nothing of a blocked prompt is kept.
+// *event.Error. Nothing of a blocked prompt is kept.
 func (a *Agent) admit(ctx context.Context, input []transcript.Part) ([]transcript.Encoded, error) {
 	var items []transcript.Encoded
 	input, meta, err := a.expand(ctx, input)
@@ -64,7 +64,7 @@ func (a *Agent) admit(ctx context.Context, input []transcript.Part) ([]transcrip
 			return nil, err
 		}
 		if b := cmp.Or(out.Block, out.Stop); b != nil {
-			return nil, &event.HookError{Event: string(hook.UserPromptSubmit), By: b.By, Reason: b.What}
+			return nil, &event.Error{HookEvent: string(hook.UserPromptSubmit), Hook: b.By, HookReason: b.What}
 		}
 		e, ok, err := a.contextItem(hook.UserPromptSubmit, out.Context)
 		if err != nil {
@@ -183,7 +183,7 @@ func (l *loop) beforeCompaction(ctx context.Context, trigger, instructions strin
 		return err
 	}
 	if out.Block != nil {
-		return &event.HookError{Event: string(hook.PreCompact), By: out.Block.By, Reason: out.Block.What}
+		return &event.Error{HookEvent: string(hook.PreCompact), Hook: out.Block.By, HookReason: out.Block.What}
 	}
 	return nil
 }

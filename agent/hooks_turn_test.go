@@ -44,8 +44,8 @@ func TestHooksAroundAPrompt(t *testing.T) {
 		a := newAgent(t, play(t), agent.Options{Hooks: agent.Hooks{Registry: r}, Sessions: sessions})
 		all := events(t, a, "the secret plan")
 		res := last(t, all)
-		var he *event.HookError
-		if res.Reason != event.ReasonHook || !errors.As(res.Err, &he) || he.Reason != "no secrets here" {
+		var he *event.Error
+		if res.Reason != event.ReasonHook || !errors.As(res.Err, &he) || he.HookReason != "no secrets here" {
 			t.Errorf("ended by %s: %v", res.Reason, res.Err)
 		}
 		if err := a.Submit(t.Context(), transcript.Text{Text: "the secret plan"}); !errors.As(err, &he) {
@@ -118,7 +118,7 @@ func TestAHookEndsTheTurn(t *testing.T) {
 			out := hook.Output{Stop: true, StopReason: "enough"}
 			a := newAgent(t, m, agent.Options{Hooks: agent.Hooks{Registry: hooking(t, e, saying(out))}, Tools: registry(t, tools.tool("Edit"))})
 			res := prompt(t, a, "go")
-			var he *event.HookError
+			var he *event.Error
 			if len(m.asked) != 1 || res.Reason == event.ReasonCompleted || e != hook.PreToolUse && !errors.As(res.Err, &he) {
 				t.Errorf("%d model calls, ended by %s: %v", len(m.asked), res.Reason, res.Err)
 			}
@@ -135,8 +135,8 @@ func TestAHookEndsTheFirstTurn(t *testing.T) {
 		m := play(t, step{text: "the second"})
 		a := newAgent(t, m, agent.Options{Hooks: agent.Hooks{Registry: hooking(t, e, saying(hook.Output{Stop: true, StopReason: "not here"}))}})
 		res := prompt(t, a, "go")
-		var he *event.HookError
-		if len(m.asked) != 0 || res.Reason != event.ReasonHook || !errors.As(res.Err, &he) || he.Reason != "not here" {
+		var he *event.Error
+		if len(m.asked) != 0 || res.Reason != event.ReasonHook || !errors.As(res.Err, &he) || he.HookReason != "not here" {
 			t.Errorf("%s: %d model calls, ended by %s: %v", e, len(m.asked), res.Reason, res.Err)
 		}
 		if res = prompt(t, a, "again"); res.Reason != event.ReasonCompleted {

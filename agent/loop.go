@@ -40,12 +40,12 @@ type loop struct {
 	lastUsage         transcript.Usage // of the last model call; zero after a rewrite
 	overhead          int              // tokens of a request besides the items, as of the last rewrite
 
-	asides     []string         // of hooks, for the model to read next
-	planned    reminder         // what the model knows of plan mode
-	instructed instructed       // what it knows of instructions
-	left       []policy.Limit   // of a turn that did not come to its end
-	initial    string           // input of a SessionStart hook, when there is no other
-	ended      *event.HookError // a hook ends the next turn before it has begun
+	asides     []string       // of hooks, for the model to read next
+	planned    reminder       // what the model knows of plan mode
+	instructed instructed     // what it knows of instructions
+	left       []policy.Limit // of a turn that did not come to its end
+	initial    string         // input of a SessionStart hook, when there is no other
+	ended      *event.Error   // a hook ends the next turn before it has begun
 
 	saves saves  // of files
 	turn  *turn  // the open turn, or nil
@@ -64,10 +64,10 @@ type turn struct {
 	text   []string
 	res    event.Result
 
-	kept        int              // how often hooks have kept the agent from stopping
-	stopped     *event.HookError // a hook wants the turn to end
-	uncompacted bool             // the transcript stays as it is: compacting it was tried
-	squeezed    bool             // it was compacted because the model found it too long
+	kept        int          // how often hooks have kept the agent from stopping
+	stopped     *event.Error // a hook wants the turn to end
+	uncompacted bool         // the transcript stays as it is: compacting it was tried
+	squeezed    bool         // it was compacted because the model found it too long
 }
 
 func newLoop(a *Agent) *loop {

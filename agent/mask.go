@@ -34,8 +34,7 @@ func maskItem(m *secret.Masker, e transcript.Encoded) (transcript.Encoded, error
 	if len(found) == 0 {
 		return e, nil
 	}
-	e, err := transcript.Parse(masked)
-	if err != nil {
+	if err := e.Parse(masked); err != nil {
 		return e, err
 	}
 	it, err := e.Decode()

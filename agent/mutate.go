@@ -94,10 +94,10 @@ func (l *loop) compactWhenDue(ctx context.Context, c compactor, turnEnded bool) 
 // transcript as it is does not end the turn.
 func (l *loop) tryCompact(ctx context.Context, c compactor, cur Cursor) (bool, error) {
 	did, err := l.compact(ctx, c, cur, triggerAuto)
-	blocked, ok := errors.AsType[*event.HookError](err)
+	blocked, ok := errors.AsType[*event.Error](err)
 	switch {
-	case ok:
-		l.tell(event.Notice{Text: fmt.Sprintf("hook %s keeps the transcript from being compacted: %s", blocked.By, blocked.Reason)})
+	case ok && blocked.HookEvent != "":
+		l.tell(event.Notice{Text: fmt.Sprintf("hook %s keeps the transcript from being compacted: %s", blocked.Hook, blocked.HookReason)})
 		return false, nil
 	case errors.Is(err, errKept) && ctx.Err() == nil:
 		l.tell(event.Notice{Text: "the transcript could not be compacted: " + err.Error()})
@@ -160,7 +160,7 @@ func summaryIn(items, before []transcript.Encoded) string {
 // Compact compacts the transcript now, between turns: with the steps of
 // [Options].Compact, and instructions for the model that summarises, which may be "". It
 // returns how many items there were and are. Errors: ErrRunning while a turn is open, a
-// [*event.HookError] when a hook does not want it, the model's and the store's.
+// [*event.Error] when a hook does not want it, the model's and the store's.
 func (a *Agent) Compact(ctx context.Context, instructions string) (before, after int, err error) {
 	if !a.running.TryLock() {
 		return 0, 0, ErrRunning

@@ -48,7 +48,7 @@ func (a *Agent) expand(ctx context.Context, input []transcript.Part) (_ []transc
 		return nil, nil, err
 	}
 	if b := cmp.Or(out.Block, out.Stop); b != nil {
-		return nil, nil, &event.HookError{Event: string(hook.UserPromptExpansion), By: b.By, Reason: b.What}
+		return nil, nil, &event.Error{HookEvent: string(hook.UserPromptExpansion), Hook: b.By, HookReason: b.What}
 	}
 	text := x.Text
 	if len(out.Context) > 0 {

@@ -29,7 +29,7 @@ func (a *Agent) heard(out *hook.Outcome) {
 	defer a.mu.Unlock()
 	a.said = append(a.said, asides(out.Event, out.Context)...)
 	if out.Stop != nil && a.stops == nil {
-		a.stops = &event.HookError{Event: string(out.Event), By: out.Stop.By, Reason: out.Stop.What}
+		a.stops = &event.Error{HookEvent: string(out.Event), Hook: out.Stop.By, HookReason: out.Stop.What}
 	}
 }
 

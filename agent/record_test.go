@@ -11,6 +11,7 @@ import (
 	"github.com/holdfast-dev/holdfast/approval"
 	"github.com/holdfast-dev/holdfast/event"
 	"github.com/holdfast-dev/holdfast/hook"
+	"github.com/holdfast-dev/holdfast/internal/recordevents"
 	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/session"
 	"github.com/holdfast-dev/holdfast/session/memory"
@@ -41,7 +42,7 @@ func onRecord(t testing.TB, all []event.Event) []string {
 // fromLog returns the events of a session's records after a seq.
 func fromLog(t testing.TB, s *session.Sessions, id string) (all []event.Event) {
 	t.Helper()
-	var state event.State
+	var state recordevents.Reader
 	for r, err := range s.Effective(t.Context(), id, session.Range{}) {
 		if err != nil {
 			t.Fatal(err)

@@ -281,7 +281,7 @@ func TestAnOldLogOfASubagent(t *testing.T) {
 		transcript.ToolUse{ID: "c1", Name: "Bash", Input: json.RawMessage(push)},
 	}})
 	reqs := []policy.Request{{Session: "old", Agent: "scout", Tool: "Bash", Operation: policy.OpCommand, Resource: "git push", Input: json.RawMessage(push)}}
-	put(record.KindApprovalAsked, approval.Question{ID: "q1", Session: "old", Use: "c1", Tool: "Bash", Requests: reqs, Digest: policy.Digest(reqs), Reason: record.ReasonAsk})
+	put(record.KindApprovalAsked, approval.Question{ID: "q1", Session: "old", Use: "c1", Tool: "Bash", Requests: reqs, Digest: approval.Question{}.About(reqs, policy.Decision{}).Digest, Reason: record.ReasonAsk})
 	old.Close()
 
 	bash, person := command("Bash"), &gives{answer: approval.Answer{Decision: approval.Allow}}

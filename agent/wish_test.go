@@ -52,7 +52,7 @@ func guarded(t testing.TB, s *session.Sessions, tools *tool.Registry, rules ...s
 		effect, text, _ := strings.Cut(r, " ")
 		list = append(list, policy.RuleSource{Effect: policy.Effect(effect), Text: text})
 	}
-	compiled, _, err := policy.CompileRules(list, policy.RuleOptions{Home: "/home/me", Cwd: "/w"})
+	compiled, _, err := policy.RuleOptions{Home: "/home/me", Cwd: "/w"}.Compile(list)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -142,7 +142,7 @@ func TestWhatARunningCallAsksIsOnRecord(t *testing.T) {
 	if got := kinds(t, s, "one"); !slices.Equal(got, want) {
 		t.Errorf("records %v", got)
 	}
-	if q.Use != "c1" || q.Tool != "WebFetch" || q.Requests[0].Resource != "a.org:443" || q.Digest != policy.Digest(q.Requests) || q.Sandbox != "kernel" {
+	if q.Use != "c1" || q.Tool != "WebFetch" || q.Requests[0].Resource != "a.org:443" || !q.Asks(q.Requests) || q.Sandbox != "kernel" {
 		t.Errorf("asked %+v", q)
 	}
 	var list [2]policy.Decision // of the call, of the connection

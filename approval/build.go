@@ -18,7 +18,7 @@ import (
 func (q Question) About(requests []policy.Request, d policy.Decision) Question {
 	q = Question{
 		ID: q.ID, Agent: q.Agent, Use: d.Use, Tool: d.Tool,
-		Requests: slices.Clone(requests), Digest: policy.Digest(requests),
+		Requests: slices.Clone(requests), Digest: digest(requests),
 		Reason: d.Why, Why: d.Reason, By: d.By, Rule: d.Rule, Mode: d.Mode,
 		Cwd: q.Cwd, Home: q.Home, Sandbox: q.Sandbox, AskedAt: q.AskedAt.UTC().Truncate(time.Millisecond), Expires: q.Expires,
 	}

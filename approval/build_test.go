@@ -2,6 +2,7 @@ package approval_test
 
 import (
 	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -31,9 +32,10 @@ func TestNew(t *testing.T) {
 	got := approval.New([]policy.Request{r}, d, approval.QuestionOptions{
 		ID: "q", Cwd: "/w", Sandbox: "workspace only", At: start.Add(1500 * time.Microsecond).Local(), Timeout: 10 * time.Minute,
 	})
+	sum := sha256.Sum256([]byte(r.Digest() + "\n"))
 	expires := start.Add(10*time.Minute + time.Millisecond)
 	want := approval.Question{
-		ID: "q", Session: "s", Agent: "main", Use: "u", Tool: "Bash", Requests: []policy.Request{r}, Digest: policy.Digest([]policy.Request{r}),
+		ID: "q", Session: "s", Agent: "main", Use: "u", Tool: "Bash", Requests: []policy.Request{r}, Digest: hex.EncodeToString(sum[:]),
 		Reason: record.ReasonAsk, Why: "rule Bash(git push:*) asks", By: "rules", Rule: rule, Mode: policy.ModeAcceptEdits, Cwd: "/w",
 		Sandbox: "workspace only", AskedAt: start.Add(time.Millisecond), Expires: &expires,
 		Scopes: []approval.Scope{
@@ -104,7 +106,7 @@ func TestNewCutsWhatIsShown(t *testing.T) {
 			if got != want || utf8.ValidString(c.shown) && !utf8.ValidString(got) {
 				t.Errorf("%d bytes end in %q", len(got), got[max(0, len(got)-150):])
 			}
-			if q.Digest != policy.Digest(requests) || requests[0].Shown != c.shown {
+			if !q.Asks(requests) || requests[0].Shown != c.shown {
 				t.Error("the digest, or the caller's request, changed")
 			}
 		})

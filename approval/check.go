@@ -97,7 +97,7 @@ func checkScope(q Question, g policy.Grant) error {
 	}
 	source := policy.RuleSource{Effect: effect, Text: rule, Layer: layernames.Session, Dir: q.Cwd}
 	// What "~" stands for does not matter to whether the rule can be read.
-	_, problems, err := policy.CompileRules([]policy.RuleSource{source}, policy.RuleOptions{Home: "/", Cwd: q.Cwd})
+	_, problems, err := policy.RuleOptions{Home: "/", Cwd: q.Cwd}.Compile([]policy.RuleSource{source})
 	for _, p := range problems {
 		if err == nil && p.Fatal {
 			err = fmt.Errorf("%s; hint: %s", p.What, p.Hint)

@@ -20,7 +20,7 @@ type Question struct {
 	Use      string           `json:"use_id"`
 	Tool     string           `json:"tool"`
 	Requests []policy.Request `json:"requests"` // with Shown: the full command or the diff
-	Digest   string           `json:"digest"`   // policy.Digest(Requests)
+	Digest   string           `json:"digest"`   // of Requests as they are, see [Question.Asks]
 	Reason   string           `json:"reason"`   // "policy-ask", or "policy-deny-override" where the session has denied it
 	Why      string           `json:"why"`      // in words: "rule Bash(git push:*) asks"
 	By       string           `json:"by"`       // the link of the chain that asks

@@ -27,8 +27,10 @@ func rulesOf(tool string, requests ...policy.Request) (rules, texts []string) {
 // evaluate says what one rule of the session makes of a request.
 func evaluate(t testing.TB, rule string, effect policy.Effect, r policy.Request) policy.Effect {
 	t.Helper()
-	compiled, problems, err := policy.CompileRules(
-		[]policy.RuleSource{{Effect: effect, Text: rule, Layer: layernames.Session, Dir: "/w"}}, policy.RuleOptions{Home: "/home/u", Cwd: "/w"})
+	compiled, problems, err :=
+		policy.RuleOptions{Home: "/home/u", Cwd: "/w"}.Compile(
+			[]policy.RuleSource{{Effect: effect, Text: rule, Layer: layernames.Session, Dir: "/w"}})
+
 	if err != nil {
 		t.Fatalf("%s: %v %v", rule, err, problems)
 	}

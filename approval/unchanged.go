@@ -1,14 +1,30 @@
 package approval
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
+	"io"
 
 	"github.com/holdfast-dev/holdfast/policy"
 )
 
 // errChanged says that a call is not the one that was approved any more.
 var errChanged = errors.New("it is not what was approved")
+
+// Asks reports whether requests are those that the question is about: whether its digest is
+// theirs.
+func (q *Question) Asks(requests []policy.Request) bool { return q.Digest == digest(requests) }
+
+// digest identifies what a whole call asks: all its requests, in order.
+func digest(requests []policy.Request) string {
+	sum := sha256.New()
+	for _, r := range requests {
+		_, _ = io.WriteString(sum, r.Digest()+"\n") // it cannot fail
+	}
+	return hex.EncodeToString(sum.Sum(nil))
+}
 
 // Unchanged compares the requests that somebody has approved with those of the
 // call that is about to run. Its error says what is different: an approval covers

@@ -13,32 +13,27 @@ type Error struct {
 	Advice  string `json:"hint,omitempty"`
 	Code    string `json:"code,omitempty"` // the outcome, as in docs/cli.md
 
-	// Of a [HookError]:
-	HookEvent  string `json:"hook_event,omitempty"`
+	// Of a hook that kept a prompt from being taken, or ended a turn; empty otherwise:
+	HookEvent  string `json:"hook_event,omitempty"` // such as "UserPromptSubmit"
 	Hook       string `json:"hook,omitempty"`
 	HookReason string `json:"hook_reason,omitempty"`
 
 	Cause error `json:"-"` // what it was made of; nil when it was read from JSON
 }
 
-func (e *Error) Error() string { return e.Message }
+// Error is Message, or what a hook says for who gives none.
+func (e *Error) Error() string {
+	if e.Message == "" && e.HookEvent != "" {
+		return cmp.Or(e.HookReason, fmt.Sprintf("stopped by the %s hook %s", e.HookEvent, e.Hook))
+	}
+	return e.Message
+}
 
 // Hint returns what to do about the error, or "".
 func (e *Error) Hint() string { return e.Advice }
 
 // Unwrap returns Cause.
 func (e *Error) Unwrap() error { return e.Cause }
-
-// HookError reports that a hook kept a prompt from being taken, or ended a turn.
-type HookError struct {
-	Event  string // such as "UserPromptSubmit"
-	By     string // the hook
-	Reason string
-}
-
-func (e *HookError) Error() string {
-	return cmp.Or(e.Reason, fmt.Sprintf("stopped by the %s hook %s", e.Event, e.By))
-}
 
 // errorOf is the form of an error; nil for nil.
 func errorOf(err error) *Error {
@@ -48,25 +43,20 @@ func errorOf(err error) *Error {
 	e := Error{Message: err.Error(), Cause: err}
 	if made, ok := errors.AsType[*Error](err); ok {
 		e = *made
+		e.Message = made.Error()
 	} else if h, ok := errors.AsType[interface {
 		error
 		Hint() string
 	}](err); ok {
 		e.Advice = h.Hint()
 	}
-	if h, ok := errors.AsType[*HookError](err); ok {
-		e.HookEvent, e.Hook, e.HookReason = h.Event, h.By, h.Reason
-	}
 	return &e
 }
 
-// err is the error of a form: nil, a *HookError or the form itself.
+// err is the form as an error: nil for none.
 func (e *Error) err() error {
-	switch {
-	case e == nil:
+	if e == nil {
 		return nil
-	case e.HookEvent != "":
-		return &HookError{Event: e.HookEvent, By: e.Hook, Reason: e.HookReason}
 	}
 	return e
 }

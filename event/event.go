@@ -285,7 +285,7 @@ const (
 	ReasonInterrupted Reason = "interrupted"
 	ReasonRefused     Reason = "refused" // by the provider
 	ReasonFailed      Reason = "failed"
-	ReasonHook        Reason = "hook"     // a hook blocked the prompt or ended the turn; Result.Err is a *HookError
+	ReasonHook        Reason = "hook"     // a hook blocked the prompt or ended the turn; Result.Err is an *[Error] with HookEvent
 	ReasonDeferred    Reason = "deferred" // a hook put a call off: the session waits to be resumed
 )
 

@@ -98,8 +98,7 @@ func packParts(list []transcript.Part) (json.RawMessage, error) {
 	return item.Parts, err
 }
 
-// Unmarshal reads what [Marshal] wrote. An error that an event had comes back as an [*Error],
-// or as a [*HookError].
+// Unmarshal reads what [Marshal] wrote. An error that an event had comes back as an [*Error].
 func Unmarshal(b []byte) (Event, error) { return unmarshal(b, maxDepth) }
 
 func unmarshal(b []byte, depth int) (Event, error) {
@@ -144,7 +143,7 @@ func (h *head) complete(e Event, depth int) (Event, error) {
 	switch e := e.(type) {
 	case ItemAppended:
 		if h.Item != nil {
-			e.Item, err = transcript.Parse(h.Item)
+			err = e.Item.Parse(h.Item)
 		}
 		return e, err
 	case ToolFinished:

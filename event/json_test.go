@@ -57,7 +57,7 @@ func cases() map[string]Event {
 		},
 		`{"type":"notice","text":"n"}`: Notice{Text: "n"},
 		`{"type":"turn_finished","error":{"message":"stopped","hook_event":"Stop","hook":"h","hook_reason":"stopped"},"turn":"t","reason":"hook"}`: TurnFinished{
-			Turn: "t", Reason: ReasonHook, Err: &HookError{Event: "Stop", By: "h", Reason: "stopped"},
+			Turn: "t", Reason: ReasonHook, Err: &Error{Message: "stopped", HookEvent: "Stop", Hook: "h", HookReason: "stopped"},
 		},
 		`{"type":"result","error":{"message":"no","code":"busy"},"took_ms":20,"took_model_ms":10,"id":"s","turn":"t","reason":"failed","text":"x","turns":2,"usage":{"input":3,"output":2},"cost_usd":0.5,"by_model":{"m":{"usage":{"input":3,"output":2},"cost_usd":0.5,"calls":2}},"finish":"stop"}`: Result{
 			SessionID: "s", Turn: "t", Reason: ReasonFailed, Text: "x", Err: &Error{Message: "no", Code: "busy"}, Turns: 2, Usage: usage, CostUSD: 0.5,

@@ -143,7 +143,7 @@ func TestBadCommandsOptions(t *testing.T) {
 	for _, o := range []CommandsOptions{
 		{Project: "relative"}, {EnvFile: "env.sh"}, {URLs: []string{"hooks.example.com"}}, {URLs: []string{"ftp://x/"}}, {URLs: []string{"https:///x"}}, {URLs: []string{"https://u@x/"}},
 	} {
-		if c, err := NewCommands(&o); !errors.Is(err, ErrInvalid) {
+		if c, err := NewCommands(&o); !errors.Is(err, &Error{}) {
 			t.Errorf("%+v: %v, %v", o, c, err)
 		}
 	}

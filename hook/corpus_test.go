@@ -355,7 +355,7 @@ func (l *told) note(name string, in Input) {
 // hookOf makes the hook that an entry of a case describes.
 func hookOf(t *testing.T, e Event, entry any, l *told) Definition {
 	d := Definition{Event: e, Dialect: dialectSeed}
-	said := func(name string, out *Output, err error) Func {
+	said := func(name string, out *Output, err error) function {
 		return func(_ context.Context, in Input) (*Output, error) {
 			l.note(name, in)
 			return out, err

@@ -170,7 +170,7 @@ func TestDecodeRefuses(t *testing.T) {
 		switch {
 		case !ok:
 			t.Errorf("%s\ngives %v, %v; want an error that says %q", c.block, got, err, c.what)
-		case !errors.Is(err, hook.ErrInvalid), e.Field != c.field, !strings.Contains(e.What, c.what), !strings.Contains(e.Advice, c.hint):
+		case !errors.Is(err, &hook.Error{}), e.Field != c.field, !strings.Contains(e.What, c.what), !strings.Contains(e.Advice, c.hint):
 			t.Errorf("%s\ngives %q: %s; hint %q\nwant %q: %s; hint %q", c.block, e.Field, e.What, e.Advice, c.field, c.what, c.hint)
 		case c.at != "" && !strings.HasPrefix(c.block[e.Offset:], c.at):
 			t.Errorf("%s: the offset %d is at %q", c.block, e.Offset, c.block[e.Offset:])
@@ -214,7 +214,7 @@ func FuzzDecode(f *testing.F) {
 	f.Add(`{"PostToolUse": [{"hooks": [{"type": "http", "url": "http://x", "headers": {"A": "$B"}, "allowedEnvVars": ["B"]}]}]}`)
 	f.Fuzz(func(t *testing.T, block string) {
 		got, err := (&hook.SettingsBlock{JSON: json.RawMessage(block), Dir: "/p"}).Decode()
-		if err != nil && !errors.Is(err, hook.ErrInvalid) {
+		if err != nil && !errors.Is(err, &hook.Error{}) {
 			t.Fatalf("%T: %v", err, err)
 		}
 		if e, ok := errors.AsType[*hook.Error](err); ok && (e.Offset < 0 || e.Offset > len(block) || e.What == "") {

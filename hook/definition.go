@@ -7,11 +7,8 @@ import (
 	"github.com/holdfast-dev/holdfast/policy"
 )
 
-// Func is a hook in Go. It may be called from several goroutines at once when
-// several agents share a registry. ctx ends when its time is up, or the run; a
-// function that goes on is left behind, and what it answers counts for nothing. It
-// must not change what in points to: an answer is an [Output].
-type Func func(ctx context.Context, in Input) (*Output, error)
+// function is a hook in Go.
+type function = func(ctx context.Context, in Input) (*Output, error)
 
 // The values of [Definition].OnFailure and [Definition].Sandbox.
 const (
@@ -49,7 +46,11 @@ type Definition struct {
 	If  string
 	Dir string // what a path in If that starts with one "/" is relative to; default [policy.RuleOptions].Cwd
 
-	Func Func
+	// Func is a hook in Go. It may be called from several goroutines at once when several
+	// agents share a registry. ctx ends when its time is up, or the run; a function that goes
+	// on is left behind, and what it answers counts for nothing. It must not change what in
+	// points to: an answer is an Output.
+	Func func(ctx context.Context, in Input) (*Output, error)
 
 	Command string   // for /bin/bash -c
 	Args    []string // with it: Command is a program, started as it is

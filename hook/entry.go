@@ -50,7 +50,7 @@ func (r *Registry) newEntry(d Definition) (*entry, error) {
 }
 
 // functionName is what Go calls a function: "main.checkBash", "main.run.func1".
-func functionName(f Func) string {
+func functionName(f function) string {
 	if f == nil {
 		return ""
 	}

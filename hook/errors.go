@@ -1,15 +1,5 @@
 package hook
 
-// ErrInvalid is what every [Error] wraps.
-var ErrInvalid error = invalid{}
-
-type invalid struct{}
-
-func (invalid) Error() string { return "not a valid hook" }
-
-// OutcomeCode is the code of the outcome that a program ends with (docs/cli.md).
-func (invalid) OutcomeCode() string { return "usage" }
-
 // Error says what is wrong with a hook, or with a block of hooks.
 type Error struct {
 	Field  string // "PreToolUse[0].hooks[1].timeout", or ""
@@ -28,4 +18,11 @@ func (e *Error) Error() string {
 // Hint says what to do about it.
 func (e *Error) Hint() string { return e.Advice }
 
-func (e *Error) Unwrap() error { return ErrInvalid }
+// OutcomeCode is the code of the outcome that a program ends with (docs/cli.md).
+func (e *Error) OutcomeCode() string { return "usage" }
+
+// Is reports whether target is an empty Error, which stands for all.
+func (e *Error) Is(target error) bool {
+	t, ok := target.(*Error)
+	return ok && *t == Error{}
+}

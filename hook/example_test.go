@@ -71,7 +71,7 @@ func ExampleRegistry_On() {
 func ExampleRegistry_Fire() {
 	hooks := hook.New(nil)
 	defer hooks.Close()
-	say := func(o hook.Output) hook.Func {
+	say := func(o hook.Output) func(context.Context, hook.Input) (*hook.Output, error) {
 		return func(context.Context, hook.Input) (*hook.Output, error) { return &o, nil }
 	}
 	err := hooks.Register(

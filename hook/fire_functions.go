@@ -122,7 +122,7 @@ func (w *worker) step(ran *entry, last result) (*entry, Input) {
 }
 
 // invoke calls a function. A panic is an error.
-func invoke(ctx context.Context, fn Func, in Input) (res result) {
+func invoke(ctx context.Context, fn function, in Input) (res result) {
 	defer func() {
 		if p := recover(); p != nil {
 			res = result{err: fmt.Errorf("panicked: %v", p)}

@@ -20,7 +20,7 @@ func bubble(t *testing.T, test func(*testing.T)) {
 }
 
 // waits is a function that heeds its context.
-func waits(d time.Duration, o *Output) Func {
+func waits(d time.Duration, o *Output) function {
 	return func(ctx context.Context, _ Input) (*Output, error) {
 		select {
 		case <-ctx.Done():
@@ -32,7 +32,7 @@ func waits(d time.Duration, o *Output) Func {
 }
 
 // deaf is a function that does not.
-func deaf(d time.Duration, o *Output) Func {
+func deaf(d time.Duration, o *Output) function {
 	return func(context.Context, Input) (*Output, error) {
 		time.Sleep(d)
 		return o, nil
@@ -123,7 +123,7 @@ func TestTimeouts(t *testing.T) {
 }
 
 func TestFailures(t *testing.T) {
-	for name, fn := range map[string]Func{
+	for name, fn := range map[string]function{
 		"ran out of time (1ms)":  deaf(time.Second, &Output{Block: true, Reason: "too late"}),
 		"panicked: oh":           func(context.Context, Input) (*Output, error) { panic("oh") },
 		"it ended its goroutine": func(context.Context, Input) (*Output, error) { runtime.Goexit(); return nil, nil },

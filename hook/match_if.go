@@ -29,7 +29,7 @@ func compileIf(rule, dir string, o policy.RuleOptions) (*condition, error) {
 	// A rule that asks covers a line when it covers one of its commands. One that
 	// denies would, of reads, cover writes as well.
 	source := policy.RuleSource{Effect: policy.Ask, Text: rule, Dir: dir}
-	rules, problems, err := policy.CompileRules([]policy.RuleSource{source}, o)
+	rules, problems, err := o.Compile([]policy.RuleSource{source})
 	if len(problems) > 0 {
 		return nil, &Error{What: "the rule " + strconv.Quote(rule) + ": " + problems[0].What, Advice: problems[0].Hint}
 	}

@@ -185,7 +185,7 @@ func TestCondition(t *testing.T) {
 		t.Error("a hook without a condition does not run")
 	}
 	for _, rule := range []string{"Bash(", "Bash(ls) Edit", "()", " ", "bash", "Bash(ls)|Edit(x)"} {
-		if _, err := compileIf(rule, "/p", policy.RuleOptions{Cwd: "/p"}); !errors.Is(err, ErrInvalid) {
+		if _, err := compileIf(rule, "/p", policy.RuleOptions{Cwd: "/p"}); !errors.Is(err, &Error{}) {
 			t.Errorf("%q gives %v", rule, err)
 		}
 	}

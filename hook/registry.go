@@ -93,7 +93,7 @@ func (r *Registry) Register(list ...Definition) error {
 }
 
 // On adds a function. matcher is that of [Definition]; "" is all.
-func (r *Registry) On(e Event, matcher string, f Func) error {
+func (r *Registry) On(e Event, matcher string, f func(ctx context.Context, in Input) (*Output, error)) error {
 	return r.Register(Definition{Event: e, Matcher: matcher, Func: f})
 }
 

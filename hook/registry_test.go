@@ -27,7 +27,7 @@ func says(_ context.Context, d *Definition, _ *Input) (Answer, error) {
 func quiet(context.Context, Input) (*Output, error) { return nil, nil }
 
 // returns is a function that always says the same.
-func returns(o *Output) Func {
+func returns(o *Output) function {
 	return func(context.Context, Input) (*Output, error) { return o, nil }
 }
 
@@ -92,7 +92,7 @@ func TestRegisterRefuses(t *testing.T) {
 			r := registryOf(t, says)
 			err := r.Register(tt.d)
 			var e *Error
-			if !errors.As(err, &e) || !errors.Is(err, ErrInvalid) {
+			if !errors.As(err, &e) || !errors.Is(err, &Error{}) {
 				t.Fatalf("got %v, want a *hook.Error", err)
 			}
 			if !strings.Contains(err.Error(), tt.want) || !strings.Contains(e.Hint(), tt.hint) {

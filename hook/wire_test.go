@@ -148,12 +148,12 @@ func TestWireOfAnEmptyInput(t *testing.T) {
 		}
 	}
 	for _, in := range []Input{{Event: "Nope"}, {Event: PostToolBatch, Tool: ToolCall{Input: nil}}} {
-		if _, err := in.wire(dialectSeed); !errors.Is(err, ErrInvalid) {
+		if _, err := in.wire(dialectSeed); !errors.Is(err, &Error{}) {
 			t.Errorf("%s in the dialect of seed 000 gives %v", in.Event, err)
 		}
 	}
 	for _, in := range []Input{{Event: PreToolUse, Tool: ToolCall{Input: []byte(`{"a"`)}}, {Event: PostToolBatch, Calls: []ToolCall{{Response: []byte(`{`)}}}} {
-		if got, err := in.wire(dialectClaude); !errors.Is(err, ErrInvalid) {
+		if got, err := in.wire(dialectClaude); !errors.Is(err, &Error{}) {
 			t.Errorf("%s, %v", got, err)
 		}
 	}

@@ -61,7 +61,7 @@ func TestCommandsWithADefault(t *testing.T) {
 // A path of a program that is allowed is that program where it is the system's, for rules
 // and for lists of commands, and no other one of that name.
 func TestAllowedProgramByItsPath(t *testing.T) {
-	rules, _, err := CompileRules([]RuleSource{{Effect: Allow, Text: "Bash(git status:*)"}}, RuleOptions{Home: "/h", Cwd: "/w"})
+	rules, _, err := RuleOptions{Home: "/h", Cwd: "/w"}.Compile([]RuleSource{{Effect: Allow, Text: "Bash(git status:*)"}})
 	if err != nil {
 		t.Fatal(err)
 	}

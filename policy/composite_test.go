@@ -79,27 +79,23 @@ func TestCompositeCarriesInput(t *testing.T) {
 func TestCanUse(t *testing.T) {
 	for _, c := range []struct {
 		name string
-		p    Policy
+		p    Composite
 		want Effect
 	}{
 		{"composite without an opinion", Composite{effect(None)}, Allow},
 		{"empty composite", Composite{}, Allow},
-		{"named composite", Named{"n", Composite{}}, Allow},
-		{"another policy without an opinion", effect(None), None},
+		{"nil member", Composite{nil}, Deny},
 		{"ask", Composite{effect(Ask)}, Ask},
-		{"deny", effect(Deny), Deny},
+		{"deny", Composite{effect(Deny)}, Deny},
 	} {
-		v, err := CanUse(c.p)(context.Background(), Request{Tool: "Bash"})
+		v, err := c.p.CanUse(context.Background(), Request{Tool: "Bash"})
 		if err != nil || v.Effect != c.want {
 			t.Errorf("%s: %+v %v, want %q", c.name, v, err, c.want)
 		}
 	}
-	if v, err := CanUse(nil)(context.Background(), Request{}); err == nil || v.Effect == Allow {
-		t.Errorf("a nil policy: %+v %v", v, err)
-	}
 	over, cancel := context.WithCancel(context.Background())
 	cancel()
-	if v, err := CanUse(Composite{})(over, Request{}); err == nil || v.Effect == Allow {
+	if v, err := (Composite{}).CanUse(over, Request{}); err == nil || v.Effect == Allow {
 		t.Errorf("after the end: %+v %v", v, err)
 	}
 }

@@ -10,9 +10,12 @@ import (
 // alone; whatever else asks or denies is as it was.
 func TestAnAgentKeepsAFolder(t *testing.T) {
 	const mine = "/w/.claude/agent-memory/a"
-	rules, _, err := policy.CompileRules([]policy.RuleSource{
-		{Effect: policy.Deny, Text: "Edit(//w/.claude/agent-memory/a/no.md)"}, {Effect: policy.Ask, Text: "Edit(//w/.claude/agent-memory/a/ask.md)"},
-	}, policy.RuleOptions{})
+	rules, _, err :=
+
+		policy.RuleOptions{}.Compile([]policy.RuleSource{
+			{Effect: policy.Deny, Text: "Edit(//w/.claude/agent-memory/a/no.md)"}, {Effect: policy.Ask, Text: "Edit(//w/.claude/agent-memory/a/ask.md)"},
+		})
+
 	if err != nil {
 		t.Fatal(err)
 	}

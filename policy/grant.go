@@ -39,10 +39,11 @@ func (src *source) compileGrant(g *Grant) (*grant, error) {
 		return c, nil
 	}
 	dir := cmp.Or(g.Dir, src.world.cwd())
-	rules, problems, err := CompileRules(
-		[]RuleSource{{Effect: g.Effect, Text: g.Scope, Layer: layernames.Session, Dir: dir}},
-		RuleOptions{Home: src.world.home, Cwd: dir, Resolve: src.world.resolve},
-	)
+	rules, problems, err :=
+
+		RuleOptions{Home: src.world.home, Cwd: dir, Resolve: src.world.resolve}.Compile(
+			[]RuleSource{{Effect: g.Effect, Text: g.Scope, Layer: layernames.Session, Dir: dir}})
+
 	if err != nil {
 		return nil, fmt.Errorf("%w: scope %q: %w", ErrInvalid, g.Scope, err)
 	}

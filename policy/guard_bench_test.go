@@ -27,7 +27,7 @@ func manyRules(b testing.TB, n int) *policy.Rules {
 		r.Layer, r.Dir, r.File, r.Line = layernames.Project, "/p", "settings.json", i+1
 		list = append(list, r)
 	}
-	rules, _, err := policy.CompileRules(list, policy.RuleOptions{Home: "/home/me", Cwd: "/p"})
+	rules, _, err := policy.RuleOptions{Home: "/home/me", Cwd: "/p"}.Compile(list)
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -9,10 +9,13 @@ import (
 )
 
 func ExampleNew() {
-	rules, _, err := policy.CompileRules([]policy.RuleSource{
-		{Effect: policy.Allow, Text: "Bash(go test:*)", Layer: "project", File: ".holdfast/settings.json", Line: 3},
-		{Effect: policy.Deny, Text: "Bash(git push:*)", Layer: "user", File: "settings.json", Line: 7},
-	}, policy.RuleOptions{Cwd: "/app"})
+	rules, _, err :=
+
+		policy.RuleOptions{Cwd: "/app"}.Compile([]policy.RuleSource{
+			{Effect: policy.Allow, Text: "Bash(go test:*)", Layer: "project", File: ".holdfast/settings.json", Line: 3},
+			{Effect: policy.Deny, Text: "Bash(git push:*)", Layer: "user", File: "settings.json", Line: 7},
+		})
+
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -37,7 +37,7 @@ func rulesOf(t testing.TB, lines ...string) *policy.Rules {
 			Effect: policy.Effect(effect), Text: text, Layer: layernames.Project, File: "settings.json", Line: i + 1, Dir: "/p",
 		})
 	}
-	r, _, err := policy.CompileRules(list, policy.RuleOptions{Home: "/home/me", Cwd: "/p"})
+	r, _, err := policy.RuleOptions{Home: "/home/me", Cwd: "/p"}.Compile(list)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -330,7 +330,7 @@ func TestALimitsQuestionDoesNotSoftenAMode(t *testing.T) {
 		if tt.allow != "" {
 			list = append(list, policy.RuleSource{Effect: policy.Allow, Text: tt.allow, Layer: layernames.User})
 		}
-		rules, _, err := policy.CompileRules(list, policy.RuleOptions{Home: "/home/u", Cwd: "/w"})
+		rules, _, err := policy.RuleOptions{Home: "/home/u", Cwd: "/w"}.Compile(list)
 		if err != nil {
 			t.Fatal(err)
 		}

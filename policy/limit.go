@@ -46,7 +46,7 @@ func compileOnly(only []string, dir, home string, resolve func(string) string, o
 	for i, text := range only {
 		list[i] = RuleSource{Effect: Allow, Text: text, Layer: layernames.Session, File: o.File, Line: o.Line, Col: o.Col, Dir: dir}
 	}
-	rules, problems, err := CompileRules(list, RuleOptions{Home: home, Cwd: dir, Resolve: resolve})
+	rules, problems, err := RuleOptions{Home: home, Cwd: dir, Resolve: resolve}.Compile(list)
 	if len(problems) > 0 { // it would cover nothing, which is not what was meant
 		p := problems[0]
 		p.Rule.File = ""

@@ -95,7 +95,7 @@ func TestALimitLeavesOnlyItsRules(t *testing.T) {
 }
 
 func TestALimitNeverAllows(t *testing.T) {
-	rules, _, err := policy.CompileRules([]policy.RuleSource{{Effect: policy.Deny, Text: "Bash(git push:*)"}}, policy.RuleOptions{Cwd: "/w"})
+	rules, _, err := policy.RuleOptions{Cwd: "/w"}.Compile([]policy.RuleSource{{Effect: policy.Deny, Text: "Bash(git push:*)"}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -34,7 +34,7 @@ func TestForbiddenFoldersThatAreLinks(t *testing.T) {
 		{"deny Read(//var/run/**)", "/running/x", None},
 		{"allow Read(//var/run/**)", "/run/x", None}, // a permission is for both names
 	} {
-		r, problems, err := CompileRules(sources(c.rule), RuleOptions{Home: "/home/u", Cwd: "/w", Resolve: linked})
+		r, problems, err := RuleOptions{Home: "/home/u", Cwd: "/w", Resolve: linked}.Compile(sources(c.rule))
 		if err != nil || len(problems) > 0 {
 			t.Fatal(c.rule, problems, err)
 		}

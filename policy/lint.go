@@ -8,12 +8,12 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/spelling"
 )
 
-// Lint says what is wrong with rules that are read with these options: what [CompileRules] refuses, and what it
+// Lint says what is wrong with rules that are read with these options: what [RuleOptions.Compile] refuses, and what it
 // takes though it does nothing: rules that can never match, that others shadow,
 // and that stand there twice. tools are the names of the tools that there are; nil
 // means that they are not known. A rule about an MCP tool is not looked up.
 func (o RuleOptions) Lint(list []RuleSource, tools []string) []Problem {
-	_, problems, _ := CompileRules(list, o)
+	_, problems, _ := o.Compile(list)
 	l := linting{tools: tools, problems: problems}
 	for _, source := range list {
 		rules, dead, wrong := newRules(source, &o)

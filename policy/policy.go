@@ -109,15 +109,6 @@ func (r Request) Digest() string {
 	return digestOf(b)
 }
 
-// Digest identifies what a whole call asks: all its requests, in order.
-func Digest(requests []Request) string {
-	var b []byte
-	for _, r := range requests {
-		b = append(append(b, r.Digest()...), '\n')
-	}
-	return digestOf(b)
-}
-
 // appendPart writes a part with its length, so that no two lists of parts look alike.
 func appendPart[T string | json.RawMessage](b []byte, part T) []byte {
 	b = strconv.AppendInt(b, int64(len(part)), 10)

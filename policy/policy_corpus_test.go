@@ -70,9 +70,9 @@ func policyCase(t *testing.T, c corpus.Case) {
 	}
 	r := Request{Tool: in.Tool, ReadOnly: in.ReadOnly, Mode: in.Mode, Input: in.Input}
 	v := p.Evaluate(r)
-	if _, composite := p.(Composite); callback || composite && v.Effect == None {
+	if c, composite := p.(Composite); composite && (callback || v.Effect == None) {
 		// The seed's composite is a callback: nobody's opinion is yes there, and only there.
-		if v, err = CanUse(p)(context.Background(), r); err != nil {
+		if v, err = c.CanUse(context.Background(), r); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -349,7 +349,7 @@ func (w *givenWorld) judge(t *testing.T, step string) Verdict {
 		for i, n := range w.env {
 			list[i] = RuleSource{Effect: Deny, Text: "Bash(" + n + "=*)"}
 		}
-		rules, _, err := CompileRules(list, RuleOptions{Cwd: "/ws"})
+		rules, _, err := RuleOptions{Cwd: "/ws"}.Compile(list)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -38,7 +38,7 @@ func TestSecretFiles(t *testing.T) {
 
 func TestProtectedPathsAsk(t *testing.T) {
 	const hook = "/p/.git/hooks/pre-commit"
-	rules, _, err := CompileRules([]RuleSource{{Effect: Allow, Text: "Edit", Layer: layernames.User}, {Effect: Allow, Text: "Bash", Layer: layernames.User}}, RuleOptions{Cwd: "/p"})
+	rules, _, err := RuleOptions{Cwd: "/p"}.Compile([]RuleSource{{Effect: Allow, Text: "Edit", Layer: layernames.User}, {Effect: Allow, Text: "Bash", Layer: layernames.User}})
 	if err != nil {
 		t.Fatal(err)
 	}

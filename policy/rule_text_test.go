@@ -116,7 +116,7 @@ func FuzzRule(f *testing.F) {
 		o := RuleOptions{Home: "/home/u", Cwd: "/w"}
 		forbids := map[Effect]bool{}
 		for _, e := range []Effect{Deny, Ask, Allow} {
-			rules, problems, err := CompileRules([]RuleSource{{Effect: e, Text: text}}, o)
+			rules, problems, err := o.Compile([]RuleSource{{Effect: e, Text: text}})
 			forbids[e] = err == nil
 			if err != nil {
 				continue

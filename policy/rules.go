@@ -61,11 +61,11 @@ type ruling struct {
 	open []place
 }
 
-// CompileRules reads rules. A rule that cannot be read, or that would be ignored
+// Compile reads rules. A rule that cannot be read, or that would be ignored
 // though it forbids something, is an error that wraps [ErrInvalid] and names every
 // such rule with its file, line and column; the problems then say the same. With a
 // nil error the problems are about rules that do nothing. See [RuleOptions.Lint] for more.
-func CompileRules(list []RuleSource, o RuleOptions) (*Rules, []Problem, error) {
+func (o RuleOptions) Compile(list []RuleSource) (*Rules, []Problem, error) {
 	set := func(e Effect) ruleSet { return ruleSet{effect: e, tools: map[string]*rule{}} }
 	r := &Rules{compiled{deny: set(Deny), ask: set(Ask), allow: set(Allow), cwd: o.Cwd, home: o.Home}}
 	var problems []Problem

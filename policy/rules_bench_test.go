@@ -32,7 +32,7 @@ func rulesForBench(b *testing.B, n int) *Rules {
 		list = append(list, s)
 	}
 	list = append(list, RuleSource{Effect: Allow, Text: "Bash(git log:*)"})
-	r, _, err := CompileRules(list, RuleOptions{Home: "/home/u", Cwd: "/w"})
+	r, _, err := RuleOptions{Home: "/home/u", Cwd: "/w"}.Compile(list)
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -29,7 +29,7 @@ func TestReasonsNameTheRule(t *testing.T) {
 	if v := r.Evaluate(bash("$X")); v.Effect != Ask || !strings.HasPrefix(v.Reason, "rule Bash(git push:*) of s.json:2 may be about it: the command cannot be read for certain (") {
 		t.Errorf("%q", v.Reason)
 	}
-	session, _, err := CompileRules([]RuleSource{{Effect: Deny, Text: "Bash", Layer: layernames.Session}}, RuleOptions{})
+	session, _, err := RuleOptions{}.Compile([]RuleSource{{Effect: Deny, Text: "Bash", Layer: layernames.Session}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -86,7 +86,7 @@ func TestCompileRefuses(t *testing.T) {
 		{"permit Bash", "want allow, ask or deny"},
 		{" Bash", "want allow, ask or deny"},
 	} {
-		r, problems, err := CompileRules(sources("allow Read", c.rule), RuleOptions{Home: "/home/u", Cwd: "/w"})
+		r, problems, err := RuleOptions{Home: "/home/u", Cwd: "/w"}.Compile(sources("allow Read", c.rule))
 		if r != nil || !errors.Is(err, ErrInvalid) || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), "s.json:2:3: rule ") {
 			t.Errorf("%q: %v, want %q", c.rule, err, c.want)
 		}
@@ -94,13 +94,13 @@ func TestCompileRefuses(t *testing.T) {
 			t.Errorf("%q: %+v", c.rule, problems)
 		}
 	}
-	if _, _, err := CompileRules(sources("deny Read(x)"), RuleOptions{}); !errors.Is(err, ErrInvalid) {
+	if _, _, err := (RuleOptions{}).Compile(sources("deny Read(x)")); !errors.Is(err, ErrInvalid) {
 		t.Errorf("a relative path without a folder: %v", err)
 	}
-	if _, _, err := CompileRules(sources("deny Read(~/x)"), RuleOptions{Cwd: "/w"}); !errors.Is(err, ErrInvalid) {
+	if _, _, err := (RuleOptions{Cwd: "/w"}).Compile(sources("deny Read(~/x)")); !errors.Is(err, ErrInvalid) {
 		t.Errorf("a path below an unknown home: %v", err)
 	}
-	if _, _, err := CompileRules(sources("deny Read(x[)", "deny Bash("), RuleOptions{Cwd: "/w"}); err == nil || strings.Count(err.Error(), "s.json:") != 2 {
+	if _, _, err := (RuleOptions{Cwd: "/w"}).Compile(sources("deny Read(x[)", "deny Bash(")); err == nil || strings.Count(err.Error(), "s.json:") != 2 {
 		t.Errorf("not every problem is named: %v", err)
 	}
 }
@@ -108,7 +108,7 @@ func TestCompileRefuses(t *testing.T) {
 // What would allow, and never can, is said and not refused.
 func TestDeadAllowRulesAreSaid(t *testing.T) {
 	for _, rule := range []string{"allow *", "allow Web*", "allow mcp__*", "allow mcp__g*__x", "allow Deploy(target:test)"} {
-		r, problems, err := CompileRules(sources(rule), RuleOptions{Cwd: "/w"})
+		r, problems, err := RuleOptions{Cwd: "/w"}.Compile(sources(rule))
 		if err != nil || len(problems) != 1 || problems[0].Fatal || problems[0].Hint == "" {
 			t.Errorf("%q: %v %+v", rule, err, problems)
 			continue

@@ -34,7 +34,7 @@ func TestRulesDocument(t *testing.T) {
 		}
 		text := inCode.FindStringSubmatch(cells[0])[1]
 		source := RuleSource{Effect: effect, Text: text, Dir: "/w"}
-		r, problems, err := CompileRules([]RuleSource{source}, RuleOptions{Home: "/home/u", Cwd: "/w"})
+		r, problems, err := RuleOptions{Home: "/home/u", Cwd: "/w"}.Compile([]RuleSource{source})
 		if err != nil || len(problems) > 0 {
 			t.Fatalf("%s: %v %v", text, problems, err)
 		}

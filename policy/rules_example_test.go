@@ -7,11 +7,14 @@ import (
 	"github.com/holdfast-dev/holdfast/policy"
 )
 
-func ExampleCompileRules() {
-	rules, _, err := policy.CompileRules([]policy.RuleSource{
-		{Effect: policy.Allow, Text: "Bash(git:*)", Layer: "user", File: "settings.json", Line: 3},
-		{Effect: policy.Deny, Text: "Bash(git push:*)", Layer: "project", File: ".holdfast/settings.json", Line: 4},
-	}, policy.RuleOptions{Cwd: "/w"})
+func ExampleRuleOptions_Compile() {
+	rules, _, err :=
+
+		policy.RuleOptions{Cwd: "/w"}.Compile([]policy.RuleSource{
+			{Effect: policy.Allow, Text: "Bash(git:*)", Layer: "user", File: "settings.json", Line: 3},
+			{Effect: policy.Deny, Text: "Bash(git push:*)", Layer: "project", File: ".holdfast/settings.json", Line: 4},
+		})
+
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -112,13 +115,13 @@ func ExampleCommandLists_Policy() {
 	// deny
 }
 
-func ExampleCanUse() {
+func ExampleComposite_CanUse() {
 	denied, err := policy.ToolNames{"Bash"}.Deny()
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
-	callback := policy.CanUse(policy.Composite{denied})
+	callback := policy.Composite{denied}.CanUse
 	for _, tool := range []string{"Bash", "Write"} {
 		v, err := callback(context.Background(), policy.Request{Tool: tool})
 		fmt.Println(v.Effect, err)

@@ -22,11 +22,14 @@ func TestLateRules(t *testing.T) {
 	if judge(write) != policy.Allow || judge(bash) != policy.Allow {
 		t.Fatal("without rules it has an opinion")
 	}
-	rules, _, err := policy.CompileRules([]policy.RuleSource{
-		{Effect: policy.Deny, Text: "Edit(keys/**)", File: "settings.json", Line: 3, Dir: "/p"},
-		{Effect: policy.Deny, Text: "Read(keys/**)", Dir: "/p"},
-		{Effect: policy.Allow, Text: "Bash", Dir: "/p"},
-	}, policy.RuleOptions{Cwd: "/p"})
+	rules, _, err :=
+
+		policy.RuleOptions{Cwd: "/p"}.Compile([]policy.RuleSource{
+			{Effect: policy.Deny, Text: "Edit(keys/**)", File: "settings.json", Line: 3, Dir: "/p"},
+			{Effect: policy.Deny, Text: "Read(keys/**)", Dir: "/p"},
+			{Effect: policy.Allow, Text: "Bash", Dir: "/p"},
+		})
+
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -45,7 +45,7 @@ func drawRequest(t *rapid.T) Request {
 }
 
 func compileDrawn(t *rapid.T, lines []string) *Rules {
-	r, _, err := CompileRules(sources(lines...), RuleOptions{Home: "/home/u", Cwd: "/w"})
+	r, _, err := RuleOptions{Home: "/home/u", Cwd: "/w"}.Compile(sources(lines...))
 	if err != nil {
 		t.Fatal(err)
 	}

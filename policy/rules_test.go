@@ -10,7 +10,7 @@ import (
 // rulesOf compiles rules written as "deny Bash(rm:*)".
 func rulesOf(t testing.TB, lines ...string) *Rules {
 	t.Helper()
-	r, _, err := CompileRules(sources(lines...), RuleOptions{Home: "/home/u", Cwd: "/w"})
+	r, _, err := RuleOptions{Home: "/home/u", Cwd: "/w"}.Compile(sources(lines...))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -14,10 +14,16 @@ import (
 	"github.com/holdfast-dev/holdfast/policy"
 )
 
+// decode reads settings from JSON.
+func decode(b []byte) (*Settings, error) {
+	s := &Settings{}
+	return s, s.Decode(b)
+}
+
 // checker makes one from JSON, as people write it.
 func checker(t testing.TB, settings string, o *Options) *Checker {
 	t.Helper()
-	s, err := Decode([]byte(settings))
+	s, err := decode([]byte(settings))
 	if err != nil {
 		t.Fatalf("%s: %v", settings, err)
 	}

@@ -53,7 +53,7 @@ func TestDecodeClaude(t *testing.T) {
 			Settings{DeniedCommands: []string{"rm"}, DeniedPaths: []string{"s"}, ProtectedPaths: []string{"p"}, AllowedReadPaths: []string{"/"}},
 		},
 	} {
-		got, err := Decode([]byte(tt.in))
+		got, err := decode([]byte(tt.in))
 		if err != nil {
 			t.Errorf("%s: %v", tt.in, err)
 			continue
@@ -65,7 +65,7 @@ func TestDecodeClaude(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if back, err := Decode(again); err != nil || !reflect.DeepEqual(back, got) {
+		if back, err := decode(again); err != nil || !reflect.DeepEqual(back, got) {
 			t.Errorf("%s came back as %+v (%v)", again, back, err)
 		}
 	}
@@ -106,7 +106,7 @@ func TestDecodeClaudeRefuses(t *testing.T) {
 		{`{"allowNestedSandbox": true, "allowNestedUserNamespaces": true}`, "allowNestedUserNamespaces", "the same as"},
 		{`{"network": {"ask": true, "strictAllowlist": true}}`, "network.strictAllowlist", "the same as network.ask"},
 	} {
-		_, err := Decode([]byte(tt.in))
+		_, err := decode([]byte(tt.in))
 		e, ok := errors.AsType[*Error](err)
 		if !ok || e.Field != tt.field || !strings.Contains(e.What, tt.what) || e.Offset == 0 {
 			t.Errorf("%s: got %+v", tt.in, err)

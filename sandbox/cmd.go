@@ -49,10 +49,8 @@ type Cmd struct {
 	// can tell which of the errors there are the sandbox's. Other writers always do.
 	ReadStderr bool
 
-	ctx      context.Context
-	sandbox  *Sandbox
-	settings *Settings // of a sandbox of its own
-	origin   *Sandbox  // that sandbox, to be closed
+	ctx     context.Context
+	sandbox *Sandbox
 
 	streams streams
 	cancel  context.CancelFunc // ends the proxy's asking
@@ -74,16 +72,6 @@ type Cmd struct {
 // in the PATH that the command will have.
 func (s *Sandbox) Command(ctx context.Context, name string, arg ...string) *Cmd {
 	return &Cmd{Path: name, Args: append([]string{name}, arg...), ctx: ctx, sandbox: s}
-}
-
-// Command prepares a command in a sandbox of its own, with these settings, and the
-// current folder as its workspace. The sandbox is opened when the command starts
-// and closed by Wait.
-func Command(ctx context.Context, s *Settings, name string, arg ...string) *Cmd {
-	if s == nil {
-		s = &Settings{}
-	}
-	return &Cmd{Path: name, Args: append([]string{name}, arg...), ctx: ctx, settings: s}
 }
 
 // ExitError says that a command ended in another way than with status 0.
@@ -157,8 +145,8 @@ func (c *Cmd) start() error {
 	if err := c.ctx.Err(); err != nil {
 		return err
 	}
-	if err := c.open(); err != nil {
-		return err
+	if c.sandbox == nil {
+		return errors.New("sandbox: the command was made without a sandbox; use Sandbox.Command")
 	}
 	attr, err := c.attr()
 	if err != nil {
@@ -182,29 +170,6 @@ func (c *Cmd) start() error {
 	c.mu.Unlock()
 	c.streams.started()
 	c.watch = newWatcher(c, limits.WallTime)
-	return nil
-}
-
-// open opens the sandbox of a command that has its own.
-func (c *Cmd) open() error {
-	if c.sandbox != nil {
-		return nil
-	}
-	if c.settings == nil {
-		return errors.New("sandbox: the command was made without a sandbox; use Command")
-	}
-	wd, err := os.Getwd()
-	if err != nil {
-		return err
-	}
-	checker, err := NewChecker(c.settings, &Options{Dir: wd, Trusted: true})
-	if err != nil {
-		return err
-	}
-	if c.origin, err = Open([]*Checker{checker}, nil); err != nil {
-		return err
-	}
-	c.sandbox = c.origin
 	return nil
 }
 
@@ -303,10 +268,6 @@ func (c *Cmd) end() {
 	c.ended = true
 	if c.cancel != nil {
 		c.cancel()
-	}
-	if c.origin != nil {
-		_ = c.origin.Close()
-		c.origin = nil
 	}
 }
 

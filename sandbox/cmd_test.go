@@ -319,19 +319,3 @@ func TestCmdLimitsFile(t *testing.T) {
 		t.Errorf("%v, %+v", err, c.Report())
 	}
 }
-
-// A sandbox of its own is opened and closed with the command.
-func TestOneOffCommand(t *testing.T) {
-	openBox(t, `{}`)
-	t.Chdir(t.TempDir())
-	out, err := Command(t.Context(), &Settings{DeniedPaths: []string{"secret"}}, "/bin/sh", "-c", "echo x > made; cat made").CombinedOutput()
-	if err != nil || string(out) != "x\n" {
-		t.Errorf("%q, %v", out, err)
-	}
-	if err := Command(t.Context(), &Settings{DeniedPaths: []string{"*"}}, "true").Run(); err == nil {
-		t.Error("settings that cannot work do")
-	}
-	if err := Command(t.Context(), nil, "true").Run(); err != nil {
-		t.Error(err)
-	}
-}

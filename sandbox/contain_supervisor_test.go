@@ -90,8 +90,8 @@ func TestSupervisor(t *testing.T) {
 }
 
 func openBox(settings string) (*sandbox.Sandbox, error) {
-	s, err := sandbox.Decode([]byte(settings))
-	if err != nil {
+	s := &sandbox.Settings{}
+	if err := s.Decode([]byte(settings)); err != nil {
 		return nil, err
 	}
 	dir, err := os.Getwd()

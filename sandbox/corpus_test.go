@@ -105,7 +105,7 @@ func (p place) compile(t *testing.T, raw json.RawMessage) (*Checker, error) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := Decode(b)
+	s, err := decode(b)
 	if err != nil {
 		return nil, err
 	}
@@ -182,7 +182,7 @@ func checkSettingsCase(t *testing.T, c corpus.Case) {
 	switch {
 	case expect["equal"] != nil:
 		read := func(raw json.RawMessage) *Settings {
-			s, err := Decode([]byte(`{"` + settingOf(raw) + `":` + string(raw) + `}`))
+			s, err := decode([]byte(`{"` + settingOf(raw) + `":` + string(raw) + `}`))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -202,7 +202,7 @@ func checkSettingsCase(t *testing.T, c corpus.Case) {
 	case in.Type == "network":
 		raw = json.RawMessage(`{"network":{}}`)
 	}
-	s, err := Decode(raw)
+	s, err := decode(raw)
 	if err != nil {
 		t.Fatal(err)
 	}

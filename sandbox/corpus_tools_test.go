@@ -64,7 +64,7 @@ func checkNotIgnored(t *testing.T, name string) {
 		if nested {
 			doc = `{"` + outer + `":{"` + inner + `":` + value + `}}`
 		}
-		s, err := Decode([]byte(doc))
+		s, err := decode([]byte(doc))
 		if err != nil {
 			continue // not this field's type
 		}

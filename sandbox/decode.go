@@ -7,7 +7,7 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/jsontree"
 )
 
-// Decode reads settings from JSON. A field that is not known, stands there twice
+// Decode reads settings from JSON, in place of what s has. A field that is not known, stands there twice
 // or has another type than it should, a null where a list is needed, and an entry
 // that can never match are a *[Error]. Seed 000's optional fields
 // (allowedCommands, network, ripgrep, ignoreViolations, the ports) may be null,
@@ -17,18 +17,19 @@ import (
 // that say the same: docs/sandbox.md has the table. What has no like here is
 // refused.
 //
-// What it returns may still ask for more than this build can do, see
+// What it reads may still ask for more than this build can do, see
 // [Settings.Check].
-func Decode(b []byte) (*Settings, error) {
+func (s *Settings) Decode(b []byte) error {
 	root, err := jsontree.Parse(b)
 	if e, ok := errors.AsType[*jsontree.Error](err); ok {
 		if len(bytes.TrimSpace(b)) == 0 {
 			e.Hint = "write {} when nothing is to be set"
 		}
-		return nil, &Error{Offset: e.Offset, What: e.What, hint: e.Hint}
+		return &Error{Offset: e.Offset, What: e.What, hint: e.Hint}
 	}
-	s, d := &Settings{}, &decoder{said: map[string]string{}}
-	return s, d.object(value{Node: &root}, d.settings(s), d.claude(s))
+	*s = Settings{}
+	d := &decoder{said: map[string]string{}}
+	return d.object(value{Node: &root}, d.settings(s), d.claude(s))
 }
 
 func (d *decoder) settings(s *Settings) fields {

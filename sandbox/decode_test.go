@@ -63,7 +63,7 @@ func TestDecodeRefuses(t *testing.T) {
 		{"domain like a number", `{"network": {"allowedDomains": ["127.1"]}}`, "network.allowedDomains[0]", "an address in disguise", "write 127.0.0.1", 32},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			_, err := Decode([]byte(tt.in))
+			_, err := decode([]byte(tt.in))
 			e, ok := errors.AsType[*Error](err)
 			if !ok {
 				t.Fatalf("got %v", err)
@@ -106,7 +106,7 @@ func TestDecode(t *testing.T) {
 		},
 		{`{"network":{}}`, Settings{Network: &Network{AllowedDomains: []string{}}}},
 	} {
-		got, err := Decode([]byte(tt.in))
+		got, err := decode([]byte(tt.in))
 		if err != nil {
 			t.Errorf("%s: %v", tt.in, err)
 			continue
@@ -127,7 +127,7 @@ func FuzzDecode(f *testing.F) {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, in []byte) {
-		s, err := Decode(in)
+		s, err := decode(in)
 		if err != nil {
 			if e, ok := errors.AsType[*Error](err); !ok || e.What == "" || e.Offset < 0 || e.Offset > len(in) {
 				t.Fatalf("an error that says too little: %#v", err)
@@ -138,7 +138,7 @@ func FuzzDecode(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s2, err := Decode(again)
+		s2, err := decode(again)
 		if err != nil {
 			t.Fatalf("%s → %s: %v", in, again, err)
 		}

@@ -47,7 +47,7 @@ func TestDocs(t *testing.T) {
 		if file.Sandbox != nil {
 			block = file.Sandbox
 		}
-		s, err := Decode(block)
+		s, err := decode(block)
 		if err == nil {
 			_, err = NewChecker(s, &Options{Home: "/home/u", Dir: "/p"})
 		}

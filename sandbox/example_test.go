@@ -9,12 +9,12 @@ import (
 )
 
 func ExampleNewChecker() {
-	settings, err := sandbox.Decode([]byte(`{
+	settings := &sandbox.Settings{}
+	if err := settings.Decode([]byte(`{
 		"allowedReadPaths": ["/project/"],
 		"deniedPaths": ["/project/secret/"],
 		"deniedCommands": ["rm", "sudo"]
-	}`))
-	if err != nil {
+	}`)); err != nil {
 		fmt.Println(err)
 		return
 	}
@@ -48,8 +48,8 @@ func ExampleChecker_CheckCommand() {
 	// command 'rm' is denied by sandbox policy by deniedCommands
 }
 
-func ExampleDecode() {
-	_, err := sandbox.Decode([]byte(`{"deniedPaths": ["/etc/**"]}`))
+func ExampleSettings_Decode() {
+	err := new(sandbox.Settings).Decode([]byte(`{"deniedPaths": ["/etc/**"]}`))
 	if e, ok := errors.AsType[*sandbox.Error](err); ok {
 		fmt.Println(e)
 		fmt.Println("hint:", e.Hint())

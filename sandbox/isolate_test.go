@@ -175,8 +175,8 @@ func TestIsolateChild(t *testing.T) {
 		t.Logf("the command ended: %v: %s", err, out)
 		return
 	}
-	s, err := sandbox.Decode(o.Settings)
-	if err != nil {
+	s := &sandbox.Settings{}
+	if err := s.Decode(o.Settings); err != nil {
 		t.Fatal(err)
 	}
 	k, err := sandbox.NewChecker(s, &sandbox.Options{Home: o.Base + "/home", Dir: o.Base})

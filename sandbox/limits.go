@@ -37,7 +37,7 @@ type Limits struct {
 	OutputBytes int64         `json:"outputBytes,omitempty"` // of one command; the rest is dropped and told
 }
 
-// MarshalJSON writes the limits as [Decode] reads them.
+// MarshalJSON writes the limits as [Settings.Decode] reads them.
 func (l Limits) MarshalJSON() ([]byte, error) {
 	type plain Limits
 	var wall string

@@ -29,7 +29,7 @@ func TestDecodeLimits(t *testing.T) {
 		`{"pids": 64, "wallTime":"1m"}`: {Pids: 64, WallTime: time.Minute},
 		`{"wallTime": "1h30m10s"}`:      {WallTime: 90*time.Minute + 10*time.Second},
 	} {
-		s, err := Decode([]byte(`{"limits": ` + in + `}`))
+		s, err := decode([]byte(`{"limits": ` + in + `}`))
 		if err != nil || *s.Limits != want {
 			t.Errorf("%s: got %+v, %v", in, s, err)
 		}
@@ -73,7 +73,7 @@ func TestDecodeLimitsRefuses(t *testing.T) {
 		{`{"outputBytes": 0}`, "limits.outputBytes", "less than", "1KiB"},
 		{`{"pids": 64, "pids": 65}`, "", `"pids" stands here twice`, ""},
 	} {
-		_, err := Decode([]byte(`{"limits": ` + tt.in + `}`))
+		_, err := decode([]byte(`{"limits": ` + tt.in + `}`))
 		e, ok := errors.AsType[*Error](err)
 		if !ok || e.Field != tt.field || !strings.Contains(e.What, tt.what) || !strings.Contains(e.Hint(), tt.hint) {
 			t.Errorf("%s: got %+v", tt.in, err)
@@ -109,7 +109,7 @@ func TestSettingsRoundTrip(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		back, err := Decode(b)
+		back, err := decode(b)
 		if err != nil {
 			t.Fatalf("%s: %v", b, err)
 		}

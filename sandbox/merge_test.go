@@ -213,7 +213,7 @@ func TestLoosens(t *testing.T) {
 		`{"allowNestedSandbox": true, "excludedCommands": ["x"], "additionalWritePaths": ["/x"]}`:                             "allowNestedSandbox excludedCommands additionalWritePaths",
 		`{"network": {"allowedDomains": ["*"], "ask": true, "httpProxyPort": 1}}`:                                             "network.allowedDomains network.httpProxyPort network.ask",
 	} {
-		s, err := Decode([]byte(in))
+		s, err := decode([]byte(in))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -70,7 +70,7 @@ func TestIgnoreViolationsRefuses(t *testing.T) {
 		`{"limit": ["mem"]}`:               "ignoreViolations.limit[0]",
 		`{"git push": ["/ok", "$SECRET"]}`: "ignoreViolations.git push[1]",
 	} {
-		_, err := Decode([]byte(`{"ignoreViolations": ` + in + `}`))
+		_, err := decode([]byte(`{"ignoreViolations": ` + in + `}`))
 		e, ok := errors.AsType[*Error](err)
 		if !ok || e.Field != field || e.Hint() == "" || e.Offset == 0 {
 			t.Errorf("%s: got %+v", in, err)

@@ -94,11 +94,11 @@ type Ripgrep struct {
 	Args    *[]string `json:"args,omitempty"` // nil: not set, which differs from []
 }
 
-// Error refuses settings: a field that cannot be used ([Decode], [NewChecker]), or one
+// Error refuses settings: a field that cannot be used ([Settings.Decode], [NewChecker]), or one
 // that cannot be held in a workspace ([Open]).
 type Error struct {
 	Field  string        // "deniedPaths[1]"; "" for the whole, and when no setting is at fault
-	Offset int           // of [Decode]: in bytes
+	Offset int           // of [Settings.Decode]: in bytes
 	Origin policy.Origin // of [Open]: where the setting was written
 	What   string
 	Err    error // of [Open]: what the kernel said

@@ -174,8 +174,8 @@ func maskItem(e transcript.Encoded, mask func(json.RawMessage) json.RawMessage) 
 	if bytes.Equal(out, e.JSON) {
 		return e
 	}
-	m, err := transcript.Parse(out)
-	if err != nil || m.ID() != e.ID() || m.Role() != e.Role() || m.Finish() != e.Finish() ||
+	var m transcript.Encoded
+	if m.Parse(out) != nil || m.ID() != e.ID() || m.Role() != e.Role() || m.Finish() != e.Finish() ||
 		!slices.Equal(m.UseIDs(), e.UseIDs()) || !slices.Equal(m.ResultIDs(), e.ResultIDs()) {
 		return emptyItem(e)
 	}

@@ -51,7 +51,8 @@ func (l *Log) rewriteDraft(ctx context.Context, w Rewrite) (Draft, error) {
 	var t transcript.Transcript
 	items := make([]json.RawMessage, len(w.Items))
 	for i, raw := range w.Items {
-		e, err := transcript.Parse(raw)
+		var e transcript.Encoded
+		err := e.Parse(raw)
 		if err == nil {
 			err = t.Append(e)
 		}

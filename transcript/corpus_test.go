@@ -2,6 +2,7 @@ package transcript_test
 
 import (
 	"bytes"
+	"encoding/json"
 	"strings"
 	"testing"
 
@@ -137,7 +138,7 @@ func checkCanonical(t *testing.T, _ corpus.Case) {
 			transcript.Text{Text: "Grüße 😀 \u202e \x00"},
 			transcript.Media{MIME: "image/png", Data: []byte{0x89, 'P', 'N', 'G', 0, 0xff}},
 			transcript.Media{MIME: "audio/wav", URI: "file:///a%20b.wav"},
-			transcript.Media{MIME: "video/mp4", Extra: transcript.Extra{"handle": []byte(`{"store":"blobs","id":9007199254740993}`)}},
+			transcript.Media{MIME: "video/mp4", Extra: map[string]json.RawMessage{"handle": []byte(`{"store":"blobs","id":9007199254740993}`)}},
 			transcript.Structured{Value: []byte(`{ "numbers" : [ 1 , 1.0 , -0 , 1e400 , "1e400" , 9007199254740993 ] }`)},
 			transcript.ToolUse{ID: "u", Name: "T", Input: []byte("{\n  \"deep\": {\"a\": [[], {}]}\n}")},
 		},
@@ -146,8 +147,8 @@ func checkCanonical(t *testing.T, _ corpus.Case) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	loaded, err := transcript.Parse(stored.JSON)
-	if err != nil {
+	var loaded transcript.Encoded
+	if err := loaded.Parse(stored.JSON); err != nil {
 		t.Fatal(err)
 	}
 	back, err := loaded.Decode()

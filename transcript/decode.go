@@ -45,7 +45,7 @@ func (e Encoded) Decode() (Item, error) {
 			})
 		default:
 			if it.Extra == nil {
-				it.Extra = Extra{}
+				it.Extra = map[string]json.RawMessage{}
 			}
 			it.Extra[string(key)] = clone(v)
 		}
@@ -59,8 +59,8 @@ func (e Encoded) Decode() (Item, error) {
 
 // UnmarshalJSON reads an item in any spacing and key order.
 func (it *Item) UnmarshalJSON(b []byte) error {
-	e, err := Parse(b)
-	if err != nil {
+	var e Encoded
+	if err := e.Parse(b); err != nil {
 		return err
 	}
 	got, err := e.Decode()
@@ -241,11 +241,11 @@ func (d *partDecoder) parts(name string) []Part {
 	return parts
 }
 
-func (d *partDecoder) rest() Extra {
+func (d *partDecoder) rest() map[string]json.RawMessage {
 	if len(d.all) == 0 {
 		return nil
 	}
-	x := make(Extra, len(d.all))
+	x := make(map[string]json.RawMessage, len(d.all))
 	for k, v := range d.all {
 		x[k] = clone(v)
 	}

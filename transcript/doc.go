@@ -8,7 +8,7 @@
 //	Item ──Encode──► Encoded ──Append──► Transcript ──Check──► model
 //	Item ◄──Decode── Encoded ◄──Parse─── bytes of a log record
 //
-// An item has one canonical JSON form. [Item.Encode] writes it and [Parse] indexes it
+// An item has one canonical JSON form. [Item.Encode] writes it and [Encoded.Parse] indexes it
 // without decoding: an [Encoded] item knows its id, role and tool-use ids, and
 // hands out raw slices of the rest, so that ten thousand items can be replayed
 // and sent to a model again without being unpacked. [Encoded.Decode] unpacks

@@ -98,7 +98,7 @@ func (w *writer) bytes(name string, v []byte) {
 
 // extra writes the unknown fields of a part or an item; known lists those that
 // have a place of their own.
-func (w *writer) extra(x Extra, known ...string) {
+func (w *writer) extra(x map[string]json.RawMessage, known ...string) {
 	for _, k := range slices.Sorted(maps.Keys(x)) {
 		if slices.Contains(known, k) {
 			w.fail(fmt.Errorf("extra has %q, which is a field of its own", k))

@@ -37,8 +37,8 @@ func TestRoundTrip(t *testing.T) {
 		if !bytes.Equal(first.JSON, second.JSON) {
 			t.Fatalf("encoded twice:\n%s\n%s", first.JSON, second.JSON)
 		}
-		parsed, err := Parse(first.JSON)
-		if err != nil {
+		var parsed Encoded
+		if err := parsed.Parse(first.JSON); err != nil {
 			t.Fatalf("%v in %s", err, first.JSON)
 		}
 		if d := cmp.Diff(first, parsed, cmp.AllowUnexported(Encoded{})); d != "" {
@@ -106,7 +106,7 @@ func TestEncodeForm(t *testing.T) {
 		{"order", Item{
 			ID: "i", Role: RoleAssistant, Time: at, Model: "m", Finish: FinishStop, Usage: &Usage{Input: 1, Reasoning: 2},
 			Native: &Native{API: "a", JSON: json.RawMessage(` [ 1 ] `)}, Metadata: map[string]json.RawMessage{"z": []byte("1"), "a": []byte("2")},
-			Extra: Extra{"y": []byte("3"), "b": []byte("4")},
+			Extra: map[string]json.RawMessage{"y": []byte("3"), "b": []byte("4")},
 		}, `{"role":"assistant","id":"i","time":"2026-01-02T02:04:05.0000006Z","model":"m","finish":"stop",` +
 			`"usage":{"input":1,"output":0,"reasoning":2},"parts":[],"native":{"api":"a","json":[1]},` +
 			`"metadata":{"a":2,"z":1},"b":4,"y":3}`},
@@ -156,10 +156,10 @@ func TestEncodeErrors(t *testing.T) {
 		{"result without id", part(ToolResult{}), "a tool result has no tool-use id"},
 		{"input", part(ToolUse{ID: "u", Input: []byte("{")}), "raw JSON"},
 		{"two values", part(Structured{Value: []byte("1 2")}), "raw JSON"},
-		{"extra", part(Text{Extra: Extra{"x": nil}}), "raw JSON"},
-		{"extra of its own", part(Text{Extra: Extra{"text": []byte("1")}}), `extra has "text"`},
-		{"extra type", part(File{Extra: Extra{"type": []byte("1")}}), `extra has "type"`},
-		{"item extra of its own", Item{Role: RoleUser, Extra: Extra{"parts": []byte("[]")}}, `extra has "parts"`},
+		{"extra", part(Text{Extra: map[string]json.RawMessage{"x": nil}}), "raw JSON"},
+		{"extra of its own", part(Text{Extra: map[string]json.RawMessage{"text": []byte("1")}}), `extra has "text"`},
+		{"extra type", part(File{Extra: map[string]json.RawMessage{"type": []byte("1")}}), `extra has "type"`},
+		{"item extra of its own", Item{Role: RoleUser, Extra: map[string]json.RawMessage{"parts": []byte("[]")}}, `extra has "parts"`},
 		{"unknown that is known", part(Unknown{Type: "x", JSON: []byte(`{"type":"text"}`)}), `known type "text"`},
 		{"unknown that is none", part(Unknown{JSON: []byte(`1`)}), "no object"},
 		{"unknown that is nothing", part(Unknown{}), "raw JSON"},
@@ -216,7 +216,7 @@ func TestParseErrors(t *testing.T) {
 		{"second key of usage", `{"role":"user","usage":{"input":1,"input":2}}`, `key "input" appears twice`},
 		{"second key of native", `{"role":"user","native":{"api":"a","api":"b"}}`, `key "api" appears twice`},
 	} {
-		if _, err := Parse([]byte(tt.in)); err == nil || !strings.Contains(err.Error(), tt.want) {
+		if err := new(Encoded).Parse([]byte(tt.in)); err == nil || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%s: %v, want %s", tt.name, err, tt.want)
 		}
 		var it Item
@@ -238,8 +238,8 @@ func TestUnknownSurvives(t *testing.T) {
 		`{"type":"hologram","text":5,"deep":[{"a":1.0}]},` +
 		`{"type":"tool_use","id":"u","name":"T","input":{"n":1.0,"m":[]},"thought_signature":"s"},{"no type":true}],` +
 		`"metadata":{"a":{"x":-0},"b":2},"alpha":null,"zeta":1e400}`
-	e, err := Parse([]byte(in))
-	if err != nil {
+	var e Encoded
+	if err := e.Parse([]byte(in)); err != nil {
 		t.Fatal(err)
 	}
 	it, err := e.Decode()

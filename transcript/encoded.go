@@ -29,20 +29,21 @@ type Encoded struct {
 // Parse checks and indexes an item's JSON from an untrusted source. The bytes
 // are compacted but otherwise kept as they are. Errors name what is malformed;
 // what [Encoded.Decode] refuses is refused, such as a key that appears twice.
-func Parse(b []byte) (Encoded, error) {
+func (e *Encoded) Parse(b []byte) error {
 	var buf bytes.Buffer
 	buf.Grow(len(b))
 	if err := json.Compact(&buf, b); err != nil {
-		return Encoded{}, fmt.Errorf("transcript: item: %w", err)
+		return fmt.Errorf("transcript: item: %w", err)
 	}
-	e, err := index(buf.Bytes())
+	item, err := index(buf.Bytes())
 	if err != nil {
-		return Encoded{}, err
+		return err
 	}
-	if _, err := e.Decode(); err != nil {
-		return Encoded{}, err
+	if _, err := item.Decode(); err != nil {
+		return err
 	}
-	return e, nil
+	*e = item
+	return nil
 }
 
 // IndexTrusted makes e the item in b, whose bytes this package wrote and a digest or a

@@ -27,17 +27,16 @@ func ExampleItem_Encode() {
 	// [u1]
 }
 
-func ExampleParse() {
-	e, err := transcript.Parse([]byte(`{"role": "user", "parts": [{"type": "text", "text": "hello", "lang": "en"}]}`))
-	if err != nil {
+func ExampleEncoded_Parse() {
+	var e transcript.Encoded
+	if err := e.Parse([]byte(`{"role": "user", "parts": [{"type": "text", "text": "hello", "lang": "en"}]}`)); err != nil {
 		log.Fatal(err)
 	}
 	fmt.Println(e.Role(), e.Text())
 	for p := range e.Parts() {
 		fmt.Printf("%s %s\n", p.Type(), p.Field("lang"))
 	}
-	_, err = transcript.Parse([]byte(`{"role": "user", "role": "system"}`))
-	fmt.Println(err)
+	fmt.Println(e.Parse([]byte(`{"role": "user", "role": "system"}`)))
 	// Output:
 	// user hello
 	// text "en"

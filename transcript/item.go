@@ -81,10 +81,6 @@ type Native struct {
 	JSON json.RawMessage // exactly what the adapter sends for this item
 }
 
-// Extra keeps fields that this version does not know. Keys are written in
-// sorted order after the known ones.
-type Extra map[string]json.RawMessage
-
 // Item is one entry of a transcript.
 //
 // An Item is a value; its slices and maps belong to whoever made it and are not
@@ -99,7 +95,7 @@ type Item struct {
 	Parts    []Part
 	Native   *Native
 	Metadata map[string]json.RawMessage // for hosts; never sent to a model
-	Extra    Extra
+	Extra    map[string]json.RawMessage
 }
 
 // UserText returns a user item that holds one text part.

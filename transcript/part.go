@@ -15,7 +15,7 @@ type Part interface {
 // Text is plain text.
 type Text struct {
 	Text  string
-	Extra Extra
+	Extra map[string]json.RawMessage
 }
 
 // Thinking is a model's reasoning. Redacted thinking has Data instead of Text.
@@ -24,7 +24,7 @@ type Thinking struct {
 	Signature string // the provider's proof, to be sent back unchanged
 	Data      string // opaque, when Redacted
 	Redacted  bool
-	Extra     Extra
+	Extra     map[string]json.RawMessage
 }
 
 // ToolUse is a model's request to run a tool.
@@ -32,7 +32,7 @@ type ToolUse struct {
 	ID    string
 	Name  string
 	Input json.RawMessage // a JSON value; what the model wrote, compacted
-	Extra Extra
+	Extra map[string]json.RawMessage
 }
 
 // ToolResult answers the tool use whose id is UseID.
@@ -40,7 +40,7 @@ type ToolResult struct {
 	UseID   string
 	Content []Part // Text, Media, File and Structured parts
 	IsError bool
-	Extra   Extra
+	Extra   map[string]json.RawMessage
 }
 
 // Media is an image, a sound or a film, inline or by address.
@@ -48,7 +48,7 @@ type Media struct {
 	MIME  string
 	Data  []byte // inline bytes; base64 in JSON
 	URI   string // or where they are
-	Extra Extra
+	Extra map[string]json.RawMessage
 }
 
 // File names a document, inline or by address.
@@ -57,21 +57,21 @@ type File struct {
 	MIME  string
 	Data  []byte
 	URI   string
-	Extra Extra
+	Extra map[string]json.RawMessage
 }
 
 // Structured is a JSON value with an optional schema.
 type Structured struct {
 	Value  json.RawMessage
 	Schema json.RawMessage
-	Extra  Extra
+	Extra  map[string]json.RawMessage
 }
 
 // Custom is a host's own part. Models do not see it.
 type Custom struct {
 	Kind  string
 	Value json.RawMessage
-	Extra Extra
+	Extra map[string]json.RawMessage
 }
 
 // Unknown is a part of a type that this version does not know, kept verbatim.

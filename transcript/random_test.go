@@ -40,8 +40,8 @@ var (
 		}),
 	)
 
-	extras = rapid.Custom(func(t *rapid.T) Extra {
-		x := Extra{}
+	extras = rapid.Custom(func(t *rapid.T) map[string]json.RawMessage {
+		x := map[string]json.RawMessage{}
 		for range rapid.IntRange(0, 2).Draw(t, "extras") {
 			x["x-"+rapid.StringMatching(`[a-z "\\<é]{0,4}`).Draw(t, "key")] = raws.Draw(t, "value")
 		}

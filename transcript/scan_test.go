@@ -115,8 +115,8 @@ func FuzzParse(f *testing.F) {
 		if json.Valid(b) {
 			compareView(t, bytes.TrimSpace(b))
 		}
-		e, err := Parse(b)
-		if err != nil {
+		var e Encoded
+		if err := e.Parse(b); err != nil {
 			return
 		}
 		if !json.Valid(b) {

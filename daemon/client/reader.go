@@ -5,6 +5,7 @@ import (
 
 	"github.com/holdfast-dev/holdfast/daemon/api"
 	"github.com/holdfast-dev/holdfast/event"
+	"github.com/holdfast-dev/holdfast/internal/recordevents"
 	"github.com/holdfast-dev/holdfast/session"
 	"github.com/holdfast-dev/holdfast/transcript"
 )
@@ -12,7 +13,7 @@ import (
 // reader makes a run's events of what the daemon tells: of records, which come all, and of
 // deltas, which may be lost.
 type reader struct {
-	state   event.State
+	state   recordevents.Reader
 	answers map[string]*answer // by agent
 }
 

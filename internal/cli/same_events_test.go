@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/holdfast-dev/holdfast/event"
+	"github.com/holdfast-dev/holdfast/internal/recordevents"
 	"github.com/holdfast-dev/holdfast/session"
 )
 
@@ -157,7 +158,7 @@ func (s *seen) onRecord(t *testing.T) {
 
 func fromRecords(t *testing.T, records []session.Record) (list []event.Event) {
 	t.Helper()
-	var state event.State
+	var state recordevents.Reader
 	for _, r := range records {
 		more, err := state.Events(r)
 		if err != nil {

@@ -168,7 +168,8 @@ func (c *Call) block(source []byte, given string) ([]*sandbox.Checker, error) {
 	if filepath.IsAbs(given) {
 		origin.File, dir = given, filepath.Dir(given)
 	}
-	s, err := sandbox.Decode(source)
+	s := &sandbox.Settings{}
+	err := s.Decode(source)
 	if err == nil {
 		var own *sandbox.Checker
 		if own, err = sandbox.NewChecker(s, &sandbox.Options{Home: c.User, Dir: dir, Origin: origin, Trusted: true}); err == nil {

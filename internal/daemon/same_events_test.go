@@ -12,6 +12,7 @@ import (
 	"github.com/holdfast-dev/holdfast/daemon/api"
 	"github.com/holdfast-dev/holdfast/event"
 	"github.com/holdfast-dev/holdfast/internal/daemon/wire"
+	"github.com/holdfast-dev/holdfast/internal/recordevents"
 	"github.com/holdfast-dev/holdfast/session"
 	"github.com/holdfast-dev/holdfast/transcript"
 )
@@ -128,7 +129,7 @@ func TestTheSameEventsEverywhere(t *testing.T) {
 		t.Fatalf("the agent told only %s", want)
 	}
 
-	var state event.State
+	var state recordevents.Reader
 	var logged []event.Event
 	var records []session.Record
 	for r, err := range w.sessions.Effective(t.Context(), "r1", session.Range{}) {
@@ -141,7 +142,7 @@ func TestTheSameEventsEverywhere(t *testing.T) {
 		t.Errorf("the agent -, the log +:\n%s", diff)
 	}
 
-	state = event.State{}
+	state = recordevents.Reader{}
 	var streamed []event.Event
 	for seq := int64(0); seq < records[len(records)-1].Seq; {
 		e, ok := l.next()

@@ -174,7 +174,7 @@ func (w *daemonWorld) make(_ context.Context, n runs.Need) (*runs.Made, error) {
 	if err != nil {
 		return nil, err
 	}
-	rules, _, err := policy.CompileRules(w.rules, policy.RuleOptions{Home: w.home, Cwd: n.Spec.Cwd})
+	rules, _, err := policy.RuleOptions{Home: w.home, Cwd: n.Spec.Cwd}.Compile(w.rules)
 	if err != nil {
 		return nil, err
 	}

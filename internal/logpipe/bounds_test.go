@@ -324,7 +324,7 @@ func TestGrantsOfAnswers(t *testing.T) {
 	b := newBound(t, ServeOptions{})
 	req := policy.Request{Tool: "Bash", Operation: policy.OpCommand, Resource: "make", Cwd: "/work"}
 	q := approval.Question{
-		ID: "q", Use: "u", Tool: "Bash", Requests: []policy.Request{req}, Digest: policy.Digest([]policy.Request{req}),
+		ID: "q", Use: "u", Tool: "Bash", Requests: []policy.Request{req}, Digest: approval.Question{}.About([]policy.Request{req}, policy.Decision{}).Digest,
 		Reason: record.ReasonAsk, AskedAt: b.sessions.Now(),
 	}
 	if err := forge(b, "s", record.KindApprovalAsked, q); err != nil {

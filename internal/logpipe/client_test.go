@@ -276,7 +276,7 @@ func TestAsk(t *testing.T) {
 	}})
 	req := policy.Request{Tool: "Bash", Operation: policy.OpCommand, Resource: "make", Cwd: "/work"}
 	for i, id := range []string{"q1", "q2", "q3"} {
-		q := approval.Question{ID: id, Use: fmt.Sprint(i), Tool: "Bash", Requests: []policy.Request{req}, Digest: policy.Digest([]policy.Request{req}), Reason: record.ReasonAsk, AskedAt: b.sessions.Now()}
+		q := approval.Question{ID: id, Use: fmt.Sprint(i), Tool: "Bash", Requests: []policy.Request{req}, Digest: approval.Question{}.About([]policy.Request{req}, policy.Decision{}).Digest, Reason: record.ReasonAsk, AskedAt: b.sessions.Now()}
 		if err := forge(b, "s", record.KindApprovalAsked, q); err != nil {
 			t.Fatal(err)
 		}

@@ -54,7 +54,7 @@ var known = map[string]error{
 	"policy":        policy.ErrInvalid,
 	"stale":         policy.ErrStale,
 	"settings":      settings.ErrInvalid,
-	"hook":          hook.ErrInvalid,
+	"hook":          &hook.Error{},
 	"refused":       ErrRefused,
 }
 
@@ -67,7 +67,7 @@ type wireError struct {
 	Store *storeError `json:"store,omitempty"` // of a *session.Error
 	Lease *leaseError `json:"lease,omitempty"` // of a *session.BusyError
 	Model *modelError `json:"model,omitempty"` // of a *model.Error
-	Hook  *hookError  `json:"hook,omitempty"`  // of an *event.HookError
+	Hook  *hookError  `json:"hook,omitempty"`  // of an *event.Error that has one
 }
 
 type storeError struct {
@@ -125,8 +125,8 @@ func toWire(err error) *wireError {
 	if e, ok := errors.AsType[*model.Error](err); ok {
 		w.Model = packModelError(e)
 	}
-	if e, ok := errors.AsType[*event.HookError](err); ok {
-		w.Hook = &hookError{hook.Event(e.Event), e.By, e.Reason}
+	if e, ok := errors.AsType[*event.Error](err); ok && e.HookEvent != "" {
+		w.Hook = &hookError{hook.Event(e.HookEvent), e.Hook, e.HookReason}
 	}
 	return w
 }
@@ -183,7 +183,7 @@ func (w *wireError) err() error {
 	}
 	switch {
 	case w.Hook != nil:
-		return &event.HookError{Event: string(w.Hook.Event), By: w.Hook.By, Reason: w.Hook.Reason}
+		return &event.Error{HookEvent: string(w.Hook.Event), Hook: w.Hook.By, HookReason: w.Hook.Reason}
 	case w.Lease != nil:
 		return &session.BusyError{Session: w.Lease.Session, Lease: w.Lease.Lease}
 	case w.Store != nil:

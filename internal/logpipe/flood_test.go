@@ -216,7 +216,7 @@ func TestFloodOfQuestions(t *testing.T) {
 	}})
 	for i := range 40 {
 		req := policy.Request{Tool: "Bash", Operation: policy.OpCommand, Resource: fmt.Sprint(i), Cwd: "/work"}
-		q := approval.Question{ID: fmt.Sprint("q", i), Use: "u", Tool: "Bash", Requests: []policy.Request{req}, Digest: policy.Digest([]policy.Request{req}), Reason: record.ReasonAsk, AskedAt: b.sessions.Now()}
+		q := approval.Question{ID: fmt.Sprint("q", i), Use: "u", Tool: "Bash", Requests: []policy.Request{req}, Digest: approval.Question{}.About([]policy.Request{req}, policy.Decision{}).Digest, Reason: record.ReasonAsk, AskedAt: b.sessions.Now()}
 		if err := forge(b, "s", record.KindApprovalAsked, q); err != nil {
 			t.Fatal(err)
 		}
@@ -261,7 +261,7 @@ func TestMoreThanATurnWrites(t *testing.T) {
 	if _, err := b.inside.Create(t.Context(), session.Opened{SessionID: "c", Owner: "s", Project: "p"}); !errors.Is(err, ErrRefused) {
 		t.Errorf("sessions: %v", err)
 	}
-	q := approval.Question{ID: "q", Tool: "Bash", Digest: policy.Digest(nil)}
+	q := approval.Question{ID: "q", Tool: "Bash", Digest: approval.Question{}.About(nil, policy.Decision{}).Digest}
 	if err := forge(b, "s", record.KindApprovalAsked, q); !errors.Is(err, ErrRefused) {
 		t.Errorf("questions: %v", err)
 	}

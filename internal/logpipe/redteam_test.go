@@ -245,7 +245,7 @@ func TestQuestionsAreAskedOnce(t *testing.T) {
 		ask := func(id, command string) approval.Question {
 			req := policy.Request{Tool: "Bash", Operation: policy.OpCommand, Resource: command, Cwd: "/work"}
 			return approval.Question{
-				ID: id, Use: "u", Tool: "Bash", Requests: []policy.Request{req}, Digest: policy.Digest([]policy.Request{req}),
+				ID: id, Use: "u", Tool: "Bash", Requests: []policy.Request{req}, Digest: approval.Question{}.About([]policy.Request{req}, policy.Decision{}).Digest,
 				Reason: record.ReasonAsk, AskedAt: b.sessions.Now(),
 			}
 		}

@@ -65,7 +65,8 @@ func (s *Server) request(w *wireRequest, blob []byte) (*model.Request, model.Mod
 		if size < 0 || size > len(blob) {
 			return nil, nil, fmt.Errorf("%w: a message has %d bytes, and %d are left", errFrame, size, len(blob))
 		}
-		item, err := transcript.Parse(blob[:size:size])
+		var item transcript.Encoded
+		err := item.Parse(blob[:size:size])
 		if err == nil {
 			item, err = plainNative(item, m.m.Info().API)
 		}

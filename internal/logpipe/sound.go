@@ -13,7 +13,6 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/jsonscan"
 	"github.com/holdfast-dev/holdfast/internal/jsontree"
 	"github.com/holdfast-dev/holdfast/internal/record"
-	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/session"
 )
 
@@ -148,7 +147,7 @@ func (b *bounds) mayAsk(ctx context.Context, id string, r *session.Record, no fu
 		return no("its id is empty, too long, or no plain text")
 	case q.Session != "" && q.Session != id:
 		return no("it says that it is of another session")
-	case q.Digest != policy.Digest(q.Requests):
+	case !q.Asks(q.Requests):
 		return no("its digest is not that of what it asks about")
 	}
 	known, err := b.questions(ctx, id)

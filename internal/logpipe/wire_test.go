@@ -71,8 +71,8 @@ func TestErrors(t *testing.T) {
 	if !ok || me.Error() != sent.Error() || me.RetryAfter != sent.RetryAfter || me.Partial.Text() != "half" || !errors.Is(me, context.DeadlineExceeded) || me.Retryable() || !me.Unavailable() || me.Usage == nil || me.Usage.Input != 7 || me.Cost == nil || *me.Cost != 0.25 {
 		t.Errorf("a model's error came as %+v", me)
 	}
-	he, ok := errors.AsType[*event.HookError](over(t, &event.HookError{Event: string(hook.Stop), By: "b", Reason: "r"}))
-	if !ok || *he != (event.HookError{Event: string(hook.Stop), By: "b", Reason: "r"}) {
+	he, ok := errors.AsType[*event.Error](over(t, &event.Error{HookEvent: string(hook.Stop), Hook: "b", HookReason: "r"}))
+	if !ok || *he != (event.Error{HookEvent: string(hook.Stop), Hook: "b", HookReason: "r"}) {
 		t.Errorf("a hook's error came as %+v", he)
 	}
 }
@@ -111,7 +111,7 @@ func TestEvents(t *testing.T) {
 		event.ModelStarted{Provider: "p", Model: "m", Attempt: 1},
 		event.ModelFinished{Provider: "p", Model: "m", Usage: &transcript.Usage{Output: 4}, Finish: transcript.FinishStop, Took: time.Second},
 		event.Notice{Text: "n"},
-		event.TurnFinished{Turn: "turn-1", Reason: event.ReasonHook, Err: &event.HookError{Event: string(hook.Stop), By: "b"}},
+		event.TurnFinished{Turn: "turn-1", Reason: event.ReasonHook, Err: &event.Error{HookEvent: string(hook.Stop), Hook: "b"}},
 		event.Result{
 			SessionID: "s", Turn: "turn-1", Reason: event.ReasonFailed, Text: "t", Err: &model.Error{Kind: model.ErrorAuth, Provider: "p", Status: 401},
 			Turns: 2, Usage: transcript.Usage{Input: 3}, CostUSD: 1, ByModel: map[string]event.ModelUsage{"m": {Calls: 2}},

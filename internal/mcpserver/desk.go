@@ -276,8 +276,8 @@ func (d *Desk) hand(messages []model.Wire) error {
 		if m.Role == string(transcript.RoleAssistant) {
 			break
 		}
-		e, err := transcript.Parse(m.JSON)
-		if err != nil {
+		var e transcript.Encoded
+		if err := e.Parse(m.JSON); err != nil {
 			return err
 		}
 		item, err := e.Decode()

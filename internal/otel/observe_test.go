@@ -101,7 +101,7 @@ func (noShred) Evaluate(r policy.Request) policy.Verdict {
 func run(t testing.TB, seen ...agent.LoopObserver) {
 	t.Helper()
 	hooks := hook.New(nil)
-	for e, f := range map[hook.Event]hook.Func{
+	for e, f := range map[hook.Event]func(context.Context, hook.Input) (*hook.Output, error){
 		hook.PreToolUse: func(context.Context, hook.Input) (*hook.Output, error) {
 			return &hook.Output{SystemMessage: secretWord}, nil
 		},

@@ -52,7 +52,7 @@ func Of(err error) Outcome {
 	if err == nil {
 		return OK
 	}
-	if _, ok := errors.AsType[*event.HookError](err); ok {
+	if e, ok := errors.AsType[*event.Error](err); ok && e.HookEvent != "" {
 		return Denied
 	}
 	if e, ok := errors.AsType[*event.Error](err); ok && e.Code != "" {
@@ -92,7 +92,11 @@ func Explain(e event.Event) event.Event {
 	if err == nil {
 		return e
 	}
-	return event.WithErr(e, &event.Error{Message: err.Error(), Advice: Hint(err), Code: Of(err).Code, Cause: err})
+	with := event.Error{Message: err.Error(), Advice: Hint(err), Code: Of(err).Code, Cause: err}
+	if by, ok := errors.AsType[*event.Error](err); ok {
+		with.HookEvent, with.Hook, with.HookReason = by.HookEvent, by.Hook, by.HookReason
+	}
+	return event.WithErr(e, &with)
 }
 
 // OfResult maps how a run ended.

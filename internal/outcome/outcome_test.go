@@ -129,7 +129,7 @@ func TestHint(t *testing.T) {
 // What a client reads of an error that it was sent is what the sender knew.
 func TestExplain(t *testing.T) {
 	for _, err := range []error{
-		&model.Error{Kind: model.ErrorAuth, Provider: "anthropic"}, &session.BusyError{Session: "s"}, coded{}, &event.HookError{Event: "Stop", By: "h", Reason: "r"},
+		&model.Error{Kind: model.ErrorAuth, Provider: "anthropic"}, &session.BusyError{Session: "s"}, coded{}, &event.Error{HookEvent: "Stop", Hook: "h", HookReason: "r"},
 		fmt.Errorf("agent: %w", approval.ErrLeave), errors.New("anything"),
 	} {
 		sent := Explain(event.TurnFinished{Err: err})

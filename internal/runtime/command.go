@@ -66,8 +66,8 @@ func (c *commandModel) answer(req *model.Request) (transcript.Item, error) {
 	var last []transcript.Item // what follows the last answer
 	calls := 0
 	for _, m := range req.Messages {
-		e, err := transcript.Parse(m.JSON)
-		if err != nil {
+		var e transcript.Encoded
+		if err := e.Parse(m.JSON); err != nil {
 			return failed("what was said cannot be read", err)
 		}
 		item, err := e.Decode()

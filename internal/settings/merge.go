@@ -153,7 +153,7 @@ func (m *merger) sortProblems() {
 // checkRules compiles the rules, also those that do not count: they would, once
 // the folder is trusted.
 func (m *merger) checkRules() {
-	_, found, _ := policy.CompileRules(m.written, m.out.ruleOptions()) // the problems say the same
+	_, found, _ := m.out.ruleOptions().Compile(m.written) // the problems say the same
 	if tools := m.out.opt.Tools; tools != nil {
 		found = m.out.ruleOptions().Lint(m.written, tools)
 	}

@@ -14,7 +14,7 @@ func (s *Settings) ruleOptions() policy.RuleOptions {
 // Policy builds what guards are made from: rules, mode, limits and folders. What
 // the host adds (a callback, policies, ids) is for the caller to fill in.
 func (s *Settings) Policy() (policy.Config, error) {
-	rules, _, err := policy.CompileRules(s.Rules, s.ruleOptions())
+	rules, _, err := s.ruleOptions().Compile(s.Rules)
 	if err != nil {
 		return policy.Config{}, err
 	}

@@ -16,8 +16,8 @@ func (s *said) sandboxBlock(path string, n jsontree.Node) {
 	if !s.want(path, n, jsontree.Object) {
 		return
 	}
-	box, err := sandbox.Decode(s.data[n.At:n.End])
-	if err != nil {
+	box := &sandbox.Settings{}
+	if err := box.Decode(s.data[n.At:n.End]); err != nil {
 		s.sandboxFault(path, n, err)
 		return
 	}
@@ -27,6 +27,7 @@ func (s *said) sandboxBlock(path string, n jsontree.Node) {
 		return
 	}
 	b := &Sandbox{Origin: s.origin(n, ""), Dir: s.dir, Settings: box, Untrusted: s.untrusted}
+	var err error
 	b.checker, err = sandbox.NewChecker(box, &sandbox.Options{Home: s.user, Dir: s.dir, Origin: b.Origin, Trusted: !s.untrusted})
 	if err != nil {
 		s.sandboxFault(path, n, err)

@@ -63,6 +63,6 @@ func (s *Settings) Tightened(before *Settings) (rules *policy.Rules, n int, err 
 			list = append(list, r)
 		}
 	}
-	rules, _, err = policy.CompileRules(list, s.ruleOptions())
+	rules, _, err = s.ruleOptions().Compile(list)
 	return rules, len(list), err
 }

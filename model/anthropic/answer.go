@@ -284,7 +284,7 @@ func (b *block) toolUse(cut bool) (transcript.Part, []byte) {
 	use := transcript.ToolUse{ID: b.id, Name: b.name}
 	var ok bool
 	if use.Input, ok = call.ToolInput(b.input); !ok || cut {
-		use.Extra = transcript.Extra{"malformed": json.RawMessage("true")}
+		use.Extra = map[string]json.RawMessage{"malformed": json.RawMessage("true")}
 	}
 	if cut {
 		use.Input = json.RawMessage(`""`)

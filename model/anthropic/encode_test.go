@@ -154,8 +154,8 @@ func TestEncode(t *testing.T) {
 				t.Error("not JSON")
 			}
 			// What the log gives back is sent as the same bytes.
-			parsed, err := transcript.Parse(e.JSON)
-			if err != nil {
+			var parsed transcript.Encoded
+			if err := parsed.Parse(e.JSON); err != nil {
 				t.Fatal(err)
 			}
 			decoded, err := parsed.Decode()

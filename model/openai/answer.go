@@ -321,7 +321,7 @@ func (c *toolCall) use(cut bool) transcript.ToolUse {
 	use := transcript.ToolUse{ID: c.id, Name: c.name}
 	var ok bool
 	if use.Input, ok = call.ToolInput(c.arguments); !ok || cut {
-		use.Extra = transcript.Extra{"malformed": json.RawMessage("true")}
+		use.Extra = map[string]json.RawMessage{"malformed": json.RawMessage("true")}
 	}
 	if cut {
 		use.Input = json.RawMessage(`""`)

@@ -205,7 +205,7 @@ func (u playToolUse) compile() (transcript.ToolUse, *fault) {
 		part.Input = json.RawMessage(u.RawInput)
 	case u.RawInput != "": // as the adapters keep it: the text, marked
 		part.Input, _ = json.Marshal(u.RawInput) // a string always can be
-		part.Extra = transcript.Extra{"malformed": json.RawMessage("true")}
+		part.Extra = map[string]json.RawMessage{"malformed": json.RawMessage("true")}
 	case u.Input != nil:
 		v, err := appendJSON(nil, u.Input)
 		if err != nil {

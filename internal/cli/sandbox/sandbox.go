@@ -101,8 +101,8 @@ func readBox(p *command.Program, source []byte, file, dir string) (box, error) {
 		}
 		return list[0], nil
 	}
-	s, err := sandbox.Decode(source)
-	if err != nil {
+	s := &sandbox.Settings{}
+	if err := s.Decode(source); err != nil {
 		return box{}, settingsFailure(err, source, file)
 	}
 	c, err := sandbox.NewChecker(s, &sandbox.Options{Home: p.UserHome(), Dir: dir, Origin: policy.Origin{Layer: layernames.Flag, File: file}})

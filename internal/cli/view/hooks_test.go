@@ -24,7 +24,7 @@ func ranHook(exit int, effect, failure string) event.HookRan {
 	}
 }
 
-var errHook = &event.HookError{Event: string(hook.UserPromptSubmit), By: "./ask.sh", Reason: "not today"}
+var errHook = &event.Error{HookEvent: string(hook.UserPromptSubmit), Hook: "./ask.sh", HookReason: "not today"}
 
 func TestHooksInText(t *testing.T) {
 	for _, tt := range []struct {
@@ -44,7 +44,7 @@ func TestHooksInText(t *testing.T) {
 		{"quiet notification", false, true, false, event.Notified{Body: "asked", Level: "info"}, ""},
 		{"an error is told", false, true, false, event.Notified{Body: "broken", Level: "error"}, "· broken\n"},
 		{"a blocked prompt", false, true, false, event.Result{Reason: event.ReasonHook, Err: errHook}, "holdfast: a hook stopped it (UserPromptSubmit, ./ask.sh): not today\n"},
-		{"without a reason", false, true, false, event.Result{Reason: event.ReasonHook, Err: &event.HookError{Event: string(hook.Stop), By: "f"}}, "holdfast: a hook stopped it (Stop, f)\n"},
+		{"without a reason", false, true, false, event.Result{Reason: event.ReasonHook, Err: &event.Error{HookEvent: string(hook.Stop), Hook: "f"}}, "holdfast: a hook stopped it (Stop, f)\n"},
 		{"another error", false, true, false, event.Result{Reason: event.ReasonHook, Err: errors.New("x")}, "holdfast: a hook stopped it\n"},
 		{"put off", false, true, false, event.Result{Reason: event.ReasonDeferred}, "holdfast: a hook put a call off until the session is resumed\n"},
 	} {

@@ -117,13 +117,13 @@ func (v *Text) notified(e event.Notified) {
 
 // reasonOf says by which hook and why.
 func reasonOf(err error) string {
-	e, ok := errors.AsType[*event.HookError](err)
-	if !ok {
+	e, ok := errors.AsType[*event.Error](err)
+	if !ok || e.HookEvent == "" {
 		return ""
 	}
-	text := fmt.Sprintf(" (%s, %s)", e.Event, HookLabel(e.By))
-	if e.Reason != "" {
-		text += ": " + e.Reason
+	text := fmt.Sprintf(" (%s, %s)", e.HookEvent, HookLabel(e.Hook))
+	if e.HookReason != "" {
+		text += ": " + e.HookReason
 	}
 	return text
 }

@@ -85,7 +85,7 @@ func TestHidden(t *testing.T) {
 			t.Errorf("%s: %v", name, got)
 		}
 	}
-	ask, _, err := policy.CompileRules([]policy.RuleSource{{Effect: policy.Ask, Text: "Read"}}, policy.RuleOptions{Cwd: "/w"})
+	ask, _, err := policy.RuleOptions{Cwd: "/w"}.Compile([]policy.RuleSource{{Effect: policy.Ask, Text: "Read"}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/holdfast-dev/holdfast/daemon/api"
 	"github.com/holdfast-dev/holdfast/event"
 	"github.com/holdfast-dev/holdfast/internal/record"
+	"github.com/holdfast-dev/holdfast/internal/recordevents"
 	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/session"
 )
@@ -52,7 +53,7 @@ func project(run string, r Source) []OfRun {
 	var list []OfRun
 	switch r.Kind {
 	case session.KindItem, record.KindToolStarted, record.KindApprovalAsked, record.KindApprovalResolved:
-		events, err := new(event.State).Events(r.Record)
+		events, err := new(recordevents.Reader).Events(r.Record)
 		if err != nil {
 			return nil
 		}

@@ -164,8 +164,8 @@ func (o *order) open() (*sandbox.Sandbox, error) {
 	if o.Plain {
 		return nil, nil
 	}
-	s, err := sandbox.Decode(o.Settings)
-	if err != nil {
+	s := &sandbox.Settings{}
+	if err := s.Decode(o.Settings); err != nil {
 		return nil, err
 	}
 	k, err := sandbox.NewChecker(s, &sandbox.Options{Home: o.Home, Dir: o.Home})

@@ -18,8 +18,8 @@ func Parts(content json.RawMessage) ([]transcript.Part, error) {
 		return nil, fmt.Errorf("content of a message: %w", err)
 	}
 	j := appendParts([]byte(`{"role":"user","parts":[`), partsOf(b.Bytes()))
-	e, err := transcript.Parse(append(j, `]}`...))
-	if err != nil {
+	var e transcript.Encoded
+	if err := e.Parse(append(j, `]}`...)); err != nil {
 		return nil, fmt.Errorf("content of a message: %w", err)
 	}
 	it, err := e.Decode()

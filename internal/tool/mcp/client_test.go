@@ -63,7 +63,7 @@ func TestRulesAboutServers(t *testing.T) {
 		"mcp__srv": true, "mcp__srv__*": true, "mcp__srv__echo": true, "mcp__srv__die": false, "mcp__s": false, "mcp__srv2": false,
 	} {
 		for _, effect := range []policy.Effect{policy.Allow, policy.Deny, policy.Ask} {
-			rules, _, err := policy.CompileRules([]policy.RuleSource{{Effect: effect, Text: rule}}, policy.RuleOptions{})
+			rules, _, err := policy.RuleOptions{}.Compile([]policy.RuleSource{{Effect: effect, Text: rule}})
 			if err != nil {
 				t.Fatal(err)
 			}

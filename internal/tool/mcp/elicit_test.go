@@ -235,7 +235,7 @@ func TestResources(t *testing.T) {
 		t.Fatal(reqs, err)
 	}
 	for rule, want := range map[string]policy.Effect{"mcp__a": policy.Deny, "ReadMcpResource": policy.Deny, "ReadMcpResource(server:a)": policy.Deny, "mcp__b": ""} {
-		rules, _, err := policy.CompileRules([]policy.RuleSource{{Effect: policy.Deny, Text: rule}}, policy.RuleOptions{})
+		rules, _, err := policy.RuleOptions{}.Compile([]policy.RuleSource{{Effect: policy.Deny, Text: rule}})
 		if err != nil {
 			t.Fatal(err)
 		}

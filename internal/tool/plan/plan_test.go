@@ -68,7 +68,7 @@ func newPlanner(t testing.TB, p *planner, mode policy.Mode, ask func(q approval.
 	if err != nil {
 		t.Fatal(err)
 	}
-	rules, _, err := policy.CompileRules([]policy.RuleSource{{Effect: policy.Allow, Text: "Write"}, {Effect: policy.Allow, Text: "ExitPlanMode"}}, policy.RuleOptions{Home: "/", Cwd: "/w"})
+	rules, _, err := policy.RuleOptions{Home: "/", Cwd: "/w"}.Compile([]policy.RuleSource{{Effect: policy.Allow, Text: "Write"}, {Effect: policy.Allow, Text: "ExitPlanMode"}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -60,8 +60,8 @@ func Fuzz(f *testing.F, open func(client *http.Client) (model.Model, error)) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			parsed, err := transcript.Parse(item.JSON)
-			if err != nil {
+			var parsed transcript.Encoded
+			if err := parsed.Parse(item.JSON); err != nil {
 				t.Fatal(err)
 			}
 			if _, err := m.Encode(parsed); err != nil {

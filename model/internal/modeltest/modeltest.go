@@ -137,8 +137,8 @@ func (r *result) check(t *testing.T, m model.Model) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	again, err := transcript.Parse(first.JSON)
-	if err != nil {
+	var again transcript.Encoded
+	if err := again.Parse(first.JSON); err != nil {
 		t.Fatal(err)
 	}
 	decoded, err := again.Decode()

@@ -1,10 +1,11 @@
-package event
+package recordevents
 
 import (
 	"encoding/json"
 	"strings"
 	"testing"
 
+	"github.com/holdfast-dev/holdfast/event"
 	"github.com/holdfast-dev/holdfast/internal/record"
 	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/session"
@@ -26,9 +27,9 @@ func itemOf(t testing.TB, seq int64, queued bool, role transcript.Role, parts ..
 }
 
 // told returns the types of the events of records, and the events.
-func told(t testing.TB, records ...session.Record) (types string, all []Event) {
+func told(t testing.TB, records ...session.Record) (types string, all []event.Event) {
 	t.Helper()
-	var s State
+	var s Reader
 	var names []string
 	for _, r := range records {
 		list, err := s.Events(r)
@@ -81,12 +82,12 @@ func TestFromRecord(t *testing.T) {
 		}
 	}
 	_, all := told(t, itemOf(t, 2, false, transcript.RoleAssistant, call), started, ended, itemOf(t, 5, false, transcript.RoleTool, result))
-	b, err := Marshal(all[2])
+	b, err := event.Marshal(all[2])
 	want := `{"type":"tool_finished","took_ms":12,"content":[{"type":"text","text":"out"}],"notes":["n"],"use_id":"u","tool":"Bash"}`
-	if e := all[1].(ToolStarted); string(e.Input) != `{"a":1}` || err != nil || string(b) != want {
+	if e := all[1].(event.ToolStarted); string(e.Input) != `{"a":1}` || err != nil || string(b) != want {
 		t.Errorf("%s %s, %v", e.Input, b, err)
 	}
-	if list, err := new(State).Events(started); err != nil || len(list) != 1 {
+	if list, err := new(Reader).Events(started); err != nil || len(list) != 1 {
 		t.Errorf("without a state: %v, %v", list, err)
 	}
 }
@@ -100,17 +101,17 @@ func FuzzFromRecord(f *testing.F) {
 		}
 	}
 	f.Fuzz(func(t *testing.T, kind uint8, payload []byte) {
-		s := State{running: map[string]string{"u": "Bash"}, turned: true}
+		s := Reader{running: map[string]string{"u": "Bash"}, turned: true}
 		r := session.Record{Seq: 7, Kind: session.Kind(record.Kinds()[int(kind)%len(record.Kinds())]), Payload: payload}
 		list, err := s.Events(r)
 		if err != nil && !strings.Contains(err.Error(), "record 7") {
 			t.Error(err)
 		}
 		for _, e := range list {
-			if _, err := Marshal(e); err != nil && json.Valid(payload) && r.Kind != session.KindItem {
+			if _, err := event.Marshal(e); err != nil && json.Valid(payload) && r.Kind != session.KindItem {
 				t.Errorf("%s %s: %v", r.Kind, payload, err)
 			}
-			if Provisional(e) {
+			if event.Provisional(e) {
 				t.Errorf("%s is on record", e.Type())
 			}
 		}

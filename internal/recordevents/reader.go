@@ -1,4 +1,10 @@
-package event
+// Package recordevents tells the events of the records of a log, as package event has them.
+//
+//	var r recordevents.Reader
+//	for record, err := range sessions.Records(ctx, id, session.Range{}) {
+//		events, err := r.Events(record)
+//	}
+package recordevents
 
 import (
 	"encoding/json"
@@ -6,6 +12,7 @@ import (
 	"time"
 
 	"github.com/holdfast-dev/holdfast/approval"
+	"github.com/holdfast-dev/holdfast/event"
 	"github.com/holdfast-dev/holdfast/internal/record"
 	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/session"
@@ -13,13 +20,13 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// State is what [State.Events] remembers of the records before: what tools are called with, and
-// which calls run. Its zero value is the state before the first record of a log. A State is
-// for one session and one goroutine.
-type State struct {
+// Reader reads the events of a log, record by record. It remembers what tools are called with, and
+// which calls run. Its zero value is for a log from its first record on. A Reader is for one
+// session and one goroutine.
+type Reader struct {
 	inputs   map[string]json.RawMessage // of tool uses without a result
 	running  map[string]string          // tools by use, of calls that neither ended nor got a result
-	finished *ToolFinished              // of which the result follows in the next record
+	finished *event.ToolFinished        // of which the result follows in the next record
 	turned   bool                       // a turn has begun
 	opened   bool                       // the daemon's record of the start has told of the opening
 	agents   map[string]*relayed        // of those whose records the log relays, by session
@@ -30,9 +37,9 @@ type State struct {
 // whenever they are read. A record that was erased, and a kind that tells nothing, give none.
 //
 // An answer that came too late (ApprovalResolved.Late) is on no record. What a sub-agent asks is in
-// the log of its run and names it (Question.Asker): it is a [SubagentEvent] when s knows the
-// sub-agent by [State.Relayed]. [SessionOpened] and [Result] are on record in a daemon's run alone.
-func (s *State) Events(r session.Record) ([]Event, error) {
+// the log of its run and names it (Question.Asker): it is a [event.SubagentEvent] when s knows the
+// sub-agent by [Reader.Relayed]. [event.SessionOpened] and [event.Result] are on record in a daemon's run alone.
+func (s *Reader) Events(r session.Record) ([]event.Event, error) {
 	finished := s.finished
 	s.finished = nil
 	list, err := s.events(&r, finished)
@@ -43,12 +50,12 @@ func (s *State) Events(r session.Record) ([]Event, error) {
 		list[i] = s.wrap(asker(e), e)
 	}
 	if finished != nil {
-		list = append([]Event{*finished}, list...)
+		list = append([]event.Event{*finished}, list...)
 	}
 	return list, nil
 }
 
-func (s *State) events(r *session.Record, finished *ToolFinished) ([]Event, error) {
+func (s *Reader) events(r *session.Record, finished *event.ToolFinished) ([]event.Event, error) {
 	if r.Payload == nil {
 		return nil, nil
 	}
@@ -57,45 +64,45 @@ func (s *State) events(r *session.Record, finished *ToolFinished) ([]Event, erro
 		return s.item(r, finished)
 	case record.KindTurnOpened:
 		s.turned = true
-		return payload(r, func(p record.TurnOpened) Event { return TurnStarted{Turn: p.Turn} })
+		return payload(r, func(p record.TurnOpened) event.Event { return event.TurnStarted{Turn: p.Turn} })
 	case record.KindTurnClosed:
-		return payload(r, func(p record.TurnClosed) Event {
-			e := TurnFinished{Turn: p.Turn, Reason: Reason(p.Reason)}
+		return payload(r, func(p record.TurnClosed) event.Event {
+			e := event.TurnFinished{Turn: p.Turn, Reason: event.Reason(p.Reason)}
 			if p.Error != "" {
-				e.Err = &Error{Message: p.Error}
+				e.Err = &event.Error{Message: p.Error}
 			}
 			return e
 		})
 	case record.KindDecision:
-		return payload(r, func(d policy.Decision) Event {
+		return payload(r, func(d policy.Decision) event.Event {
 			if d.Input != nil {
 				s.called(d.Use, d.Input)
 			}
-			return Decided{Decision: d}
+			return event.Decided{Decision: d}
 		})
 	case record.KindToolStarted:
-		return payload(r, func(p record.ToolStarted) Event {
+		return payload(r, func(p record.ToolStarted) event.Event {
 			if s.running == nil {
 				s.running = map[string]string{}
 			}
 			s.running[p.Use] = p.Tool
-			return ToolStarted{Use: p.Use, Tool: p.Tool, Input: s.inputs[p.Use]}
+			return event.ToolStarted{Use: p.Use, Tool: p.Tool, Input: s.inputs[p.Use]}
 		})
 	case record.KindToolFinished:
 		return payload(r, s.ended)
 	case record.KindHookRan:
-		return payload(r, func(p record.HookRan) Event { return HookRan{Ran: p} })
+		return payload(r, func(p record.HookRan) event.Event { return event.HookRan{Ran: p} })
 	case record.KindApprovalAsked:
-		return payload(r, func(q approval.Question) Event { return ApprovalAsked{Question: q} })
+		return payload(r, func(q approval.Question) event.Event { return event.ApprovalAsked{Question: q} })
 	case record.KindApprovalResolved:
-		return payload(r, func(a approval.Answer) Event { return ApprovalResolved{ID: a.Question, Answer: a} })
+		return payload(r, func(a approval.Answer) event.Event { return event.ApprovalResolved{ID: a.Question, Answer: a} })
 	case record.KindPolicyChanged:
 		var c policy.Change
 		err := c.Parse(r.Payload)
 		if err != nil || c.Mode != "" && !s.turned { // before the first turn it is the mode of the start
 			return nil, err
 		}
-		return []Event{PolicyChanged{Change: c}}, nil
+		return []event.Event{event.PolicyChanged{Change: c}}, nil
 	case record.KindRunEvent:
 		return s.runEvent(r)
 	}
@@ -103,18 +110,18 @@ func (s *State) events(r *session.Record, finished *ToolFinished) ([]Event, erro
 }
 
 // payload makes an event of a record's payload; of makes nil when there is none yet.
-func payload[P any](r *session.Record, of func(P) Event) ([]Event, error) {
+func payload[P any](r *session.Record, of func(P) event.Event) ([]event.Event, error) {
 	var p P
 	if err := json.Unmarshal(r.Payload, &p); err != nil {
 		return nil, err
 	}
 	if e := of(p); e != nil {
-		return []Event{e}, nil
+		return []event.Event{e}, nil
 	}
 	return nil, nil
 }
 
-func (s *State) called(use string, input json.RawMessage) {
+func (s *Reader) called(use string, input json.RawMessage) {
 	if s.inputs == nil {
 		s.inputs = map[string]json.RawMessage{}
 	}
@@ -122,8 +129,8 @@ func (s *State) called(use string, input json.RawMessage) {
 }
 
 // ended keeps a call's end until the next record, which has what the model reads of it.
-func (s *State) ended(p record.ToolFinished) Event {
-	e := ToolFinished{
+func (s *Reader) ended(p record.ToolFinished) event.Event {
+	e := event.ToolFinished{
 		Use: p.Use, Tool: p.Tool, Took: time.Duration(p.Millis) * time.Millisecond,
 		Result: tool.Result{IsError: p.IsError, ExitCode: p.ExitCode, Notes: p.Notes, Changes: p.Changes, Seen: p.Seen, Cwd: p.Cwd},
 	}
@@ -139,12 +146,12 @@ func (s *State) ended(p record.ToolFinished) Event {
 	return nil
 }
 
-func (s *State) item(r *session.Record, finished *ToolFinished) ([]Event, error) {
+func (s *Reader) item(r *session.Record, finished *event.ToolFinished) ([]event.Event, error) {
 	stored, err := record.ReadItem(r.Payload)
 	if err != nil || stored.Queued {
 		return nil, err
 	}
-	var list []Event
+	var list []event.Event
 	for _, u := range stored.Item.Uses() {
 		s.called(u.ID, u.Input)
 	}
@@ -153,17 +160,17 @@ func (s *State) item(r *session.Record, finished *ToolFinished) ([]Event, error)
 			return nil, err
 		}
 	}
-	return append(list, ItemAppended{Seq: r.Seq, Item: stored.Item}), nil
+	return append(list, event.ItemAppended{Seq: r.Seq, Item: stored.Item}), nil
 }
 
 // results gives the call that has just ended what the model reads of it. A call that gets a
 // result before it has ended goes on in the background.
-func (s *State) results(e transcript.Encoded, finished *ToolFinished) ([]Event, error) {
+func (s *Reader) results(e transcript.Encoded, finished *event.ToolFinished) ([]event.Event, error) {
 	item, err := e.Decode()
 	if err != nil {
 		return nil, err
 	}
-	var list []Event
+	var list []event.Event
 	for _, p := range item.Parts {
 		r, ok := p.(transcript.ToolResult)
 		if !ok {
@@ -174,7 +181,7 @@ func (s *State) results(e transcript.Encoded, finished *ToolFinished) ([]Event, 
 		}
 		if name, ok := s.running[r.UseID]; ok {
 			delete(s.running, r.UseID)
-			list = append(list, ToolDetached{Use: r.UseID, Tool: name})
+			list = append(list, event.ToolDetached{Use: r.UseID, Tool: name})
 		}
 		delete(s.inputs, r.UseID)
 	}

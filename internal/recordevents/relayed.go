@@ -1,9 +1,10 @@
-package event
+package recordevents
 
 import (
 	"encoding/json"
 	"fmt"
 
+	"github.com/holdfast-dev/holdfast/event"
 	"github.com/holdfast-dev/holdfast/internal/record"
 	"github.com/holdfast-dev/holdfast/session"
 )
@@ -13,13 +14,13 @@ type relayed struct {
 	name   string
 	caller string // the session whose tool use has started it; "" for an agent of a strategy
 	use    string
-	state  State
+	reader Reader
 }
 
 // Relayed returns the events of a record of another session that the log relays: that of an agent
-// of the run, called name. Those of a sub-agent are each a [SubagentEvent] of the use that has
+// of the run, called name. Those of a sub-agent are each a [event.SubagentEvent] of the use that has
 // started it, as its agent tells them.
-func (s *State) Relayed(id, name string, r session.Record) ([]Event, error) {
+func (s *Reader) Relayed(id, name string, r session.Record) ([]event.Event, error) {
 	a := s.agents[id]
 	if a == nil {
 		if s.agents == nil {
@@ -35,7 +36,7 @@ func (s *State) Relayed(id, name string, r session.Record) ([]Event, error) {
 		}
 		a.caller, a.use = o.Caller, o.Use
 	}
-	list, err := a.state.Events(r)
+	list, err := a.reader.Events(r)
 	if err != nil {
 		return nil, err
 	}
@@ -47,24 +48,24 @@ func (s *State) Relayed(id, name string, r session.Record) ([]Event, error) {
 
 // wrap makes an event of a sub-agent one of the use that has started it, which may be one of
 // another sub-agent. An event of any other session stays as it is.
-func (s *State) wrap(id string, e Event) Event {
+func (s *Reader) wrap(id string, e event.Event) event.Event {
 	for range s.agents { // as many at most, whatever their records say
 		a := s.agents[id]
 		if a == nil || a.use == "" {
 			break
 		}
-		e = SubagentEvent{Use: a.use, Session: id, Name: a.name, Event: e}
+		e = event.SubagentEvent{Use: a.use, Session: id, Name: a.name, Event: e}
 		id = a.caller
 	}
 	return e
 }
 
 // asker is the session of the sub-agent whose question an event is about, or "".
-func asker(e Event) string {
+func asker(e event.Event) string {
 	switch e := e.(type) {
-	case ApprovalAsked:
+	case event.ApprovalAsked:
 		return e.Question.Asker
-	case ApprovalResolved:
+	case event.ApprovalResolved:
 		return e.Answer.Asker
 	}
 	return ""
@@ -72,7 +73,7 @@ func asker(e Event) string {
 
 // runEvent reads what the daemon records of a run: that its agent has opened the session, what was
 // found there, and how the run ended.
-func (s *State) runEvent(r *session.Record) ([]Event, error) {
+func (s *Reader) runEvent(r *session.Record) ([]event.Event, error) {
 	var p struct {
 		Event   string          `json:"event"`
 		Opened  json.RawMessage `json:"opened"`
@@ -83,24 +84,24 @@ func (s *State) runEvent(r *session.Record) ([]Event, error) {
 	if err := json.Unmarshal(r.Payload, &p); err != nil {
 		return nil, err
 	}
-	var list []Event
+	var list []event.Event
 	switch {
 	case p.Event == "started":
 		s.opened = p.Opened != nil
 	case p.Event == "opened" && !s.opened:
 		for _, n := range p.Notices {
-			list = append(list, Notice{Text: n})
+			list = append(list, event.Notice{Text: n})
 		}
 	}
 	for _, form := range []json.RawMessage{p.Opened, p.Result} {
 		if form == nil {
 			continue
 		}
-		e, err := Unmarshal(form)
+		e, err := event.Unmarshal(form)
 		if err != nil {
 			return nil, err
 		}
-		if res, ok := e.(Result); ok && res.Text == "" { // the record has it once
+		if res, ok := e.(event.Result); ok && res.Text == "" { // the record has it once
 			res.Text = p.Text
 			e = res
 		}

@@ -1,4 +1,4 @@
-package event
+package recordevents
 
 import (
 	"encoding/json"
@@ -6,13 +6,14 @@ import (
 	"testing"
 
 	"github.com/holdfast-dev/holdfast/approval"
+	"github.com/holdfast-dev/holdfast/event"
 	"github.com/holdfast-dev/holdfast/internal/record"
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-func form(t testing.TB, e Event) string {
+func form(t testing.TB, e event.Event) string {
 	t.Helper()
-	b, err := Marshal(e)
+	b, err := event.Marshal(e)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -23,7 +24,7 @@ func form(t testing.TB, e Event) string {
 // in it. The numbers of records are those of its log. Its question is in the run's log. An agent of
 // a strategy is no sub-agent.
 func TestRelayed(t *testing.T) {
-	var s State
+	var s Reader
 	var got []string
 	for _, of := range []struct {
 		session, agent string
@@ -47,24 +48,26 @@ func TestRelayed(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, e := range list {
-			if sub, ok := e.(SubagentEvent); ok {
-				if it, ok := sub.Event.(ItemAppended); ok {
-					sub.Event = ItemAppended{Seq: it.Seq}
+			if sub, ok := e.(event.SubagentEvent); ok {
+				if it, ok := sub.Event.(event.ItemAppended); ok {
+					sub.Event = event.ItemAppended{Seq: it.Seq}
 					e = sub
 				}
 			}
 			got = append(got, form(t, e))
 		}
 	}
-	scout := func(e Event) Event { return SubagentEvent{Use: "d1", Session: "sub", Name: "scout", Event: e} }
+	scout := func(e event.Event) event.Event {
+		return event.SubagentEvent{Use: "d1", Session: "sub", Name: "scout", Event: e}
+	}
 	var want []string
-	for _, e := range []Event{
-		scout(TurnStarted{Turn: "turn-1"}),
-		scout(ItemAppended{Seq: 3}),
-		scout(SubagentEvent{Use: "d2", Session: "deep", Name: "digger", Event: ToolStarted{Use: "u1", Tool: "Bash"}}),
-		scout(ApprovalAsked{Question: approval.Question{ID: "q1", Tool: "Bash", Agent: "scout", Asker: "sub"}}),
-		ApprovalAsked{Question: approval.Question{ID: "q2", Tool: "Bash"}},
-		TurnStarted{Turn: "turn-1"},
+	for _, e := range []event.Event{
+		scout(event.TurnStarted{Turn: "turn-1"}),
+		scout(event.ItemAppended{Seq: 3}),
+		scout(event.SubagentEvent{Use: "d2", Session: "deep", Name: "digger", Event: event.ToolStarted{Use: "u1", Tool: "Bash"}}),
+		scout(event.ApprovalAsked{Question: approval.Question{ID: "q1", Tool: "Bash", Agent: "scout", Asker: "sub"}}),
+		event.ApprovalAsked{Question: approval.Question{ID: "q2", Tool: "Bash"}},
+		event.TurnStarted{Turn: "turn-1"},
 	} {
 		want = append(want, form(t, e))
 	}
@@ -88,7 +91,7 @@ func TestRunEvents(t *testing.T) {
 		},
 		`{"event":"failed","message":"no"}`: {},
 	} {
-		list, err := new(State).Events(session.Record{Kind: record.KindRunEvent, Payload: json.RawMessage(payload)})
+		list, err := new(Reader).Events(session.Record{Kind: record.KindRunEvent, Payload: json.RawMessage(payload)})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -100,7 +103,7 @@ func TestRunEvents(t *testing.T) {
 			t.Errorf("%s: %s\nwant %s", payload, got, want)
 		}
 	}
-	var s State
+	var s Reader
 	for i, payload := range []string{`{"event":"started","opened":{"type":"session_opened","id":"s","notices":["n"]}}`, `{"event":"opened","notices":["n"]}`} {
 		list, err := s.Events(session.Record{Kind: record.KindRunEvent, Payload: json.RawMessage(payload)})
 		if err != nil || len(list) != 1-i {
@@ -108,7 +111,7 @@ func TestRunEvents(t *testing.T) {
 		}
 	}
 	for _, payload := range []string{`[]`, `{"event":"started","opened":{"type":"later"}}`, `{"result":5}`} {
-		if _, err := new(State).Events(session.Record{Seq: 7, Kind: record.KindRunEvent, Payload: json.RawMessage(payload)}); err == nil {
+		if _, err := new(Reader).Events(session.Record{Seq: 7, Kind: record.KindRunEvent, Payload: json.RawMessage(payload)}); err == nil {
 			t.Errorf("%s passes", payload)
 		}
 	}
