@@ -1,10 +1,10 @@
 // Package event defines what a run tells, and the one JSON form of it.
 //
 //	agent ──► Event ──► terminal, stream-json, SSE, WebSocket, log pipe, telemetry
-//	record ─► State.Events ─► the same Event
+//	record ─► the same Event
 //
-// An event that is on record is told after its record is durable, and [State.Events] makes it
-// again from the record. All others are provisional ([Provisional]): they are told once, while
+// An event that is on record is told after its record is durable, and the record gives the
+// same event again, whenever it is read. All others are provisional ([Provisional]): they are told once, while
 // they happen, and whoever was not there does not get them.
 //
 //	b, err := event.Marshal(event.TextDelta{Text: "Hello"}) // {"type":"text_delta","text":"Hello"}
