@@ -1,7 +1,13 @@
 package runspec
 
 import (
+	"encoding/json"
 	"errors"
+	"reflect"
+	"slices"
+	"sync"
+
+	"github.com/google/jsonschema-go/jsonschema"
 
 	"github.com/holdfast-dev/holdfast/internal/jsontree"
 )
@@ -17,4 +23,36 @@ func (s *Spec) Parse(b []byte) error {
 		return &Error{Message: err.Error()}
 	}
 	return nil
+}
+
+// JSONSchema returns the JSON Schema (2020-12) of every spec, made from its Go types.
+func (Spec) JSONSchema() json.RawMessage { return slices.Clone(schema()) }
+
+var schema = sync.OnceValue(func() []byte {
+	s, err := jsonschema.For[Spec](&jsonschema.ForOptions{TypeSchemas: map[reflect.Type]*jsonschema.Schema{
+		reflect.TypeFor[json.RawMessage](): {Type: "object"},
+	}})
+	if err == nil {
+		s.Schema, s.ID, s.Title = "https://json-schema.org/draft/2020-12/schema", "urn:holdfast:runspec:1", "A run of Holdfast"
+		plain(s)
+		var b []byte
+		if b, err = json.Marshal(s); err == nil {
+			return b
+		}
+	}
+	panic("runspec: " + err.Error()) // it is made of this package's types alone
+})
+
+// plain drops "or null", which no field accepts.
+func plain(s *jsonschema.Schema) {
+	if s == nil {
+		return
+	}
+	if len(s.Types) == 2 && s.Types[0] == "null" {
+		s.Type, s.Types = s.Types[1], nil
+	}
+	plain(s.Items)
+	for _, p := range s.Properties {
+		plain(p)
+	}
 }

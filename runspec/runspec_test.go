@@ -100,21 +100,34 @@ func TestOverAndNext(t *testing.T) {
 	}
 }
 
-// Every field has a name and a description for schemas.
-func TestDescriptions(t *testing.T) {
-	var each func(typ reflect.Type, at string)
-	each = func(typ reflect.Type, at string) {
+// Every field has a description in the schema, and the schema allows no other field.
+func TestSchema(t *testing.T) {
+	type node struct {
+		Type, Description    string
+		Properties           map[string]node
+		AdditionalProperties json.RawMessage
+	}
+	var root node
+	if err := json.Unmarshal(runspec.Spec{}.JSONSchema(), &root); err != nil {
+		t.Fatal(err)
+	}
+	var each func(n node, typ reflect.Type, at string)
+	each = func(n node, typ reflect.Type, at string) {
+		if len(n.Properties) != typ.NumField() || n.AdditionalProperties == nil {
+			t.Errorf("%s: %d properties of %d fields, others: %s", at, len(n.Properties), typ.NumField(), n.AdditionalProperties)
+		}
 		for f := range typ.Fields() {
 			name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
-			if name == "" || f.Tag.Get("jsonschema") == "" {
-				t.Errorf("%s.%s has the name %q and the description %q", at, f.Name, name, f.Tag.Get("jsonschema"))
+			p, ok := n.Properties[name]
+			if !ok || p.Description == "" || p.Type == "" {
+				t.Errorf("%s.%s: %+v", at, name, p)
 			}
 			if f.Type.Kind() == reflect.Struct {
-				each(f.Type, at+"."+name)
+				each(p, f.Type, at+"."+name)
 			}
 		}
 	}
-	each(reflect.TypeFor[runspec.Spec](), "spec")
+	each(root, reflect.TypeFor[runspec.Spec](), "spec")
 }
 
 func FuzzParse(f *testing.F) {
