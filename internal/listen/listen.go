@@ -84,6 +84,25 @@ func Unix(ctx context.Context, path string) (net.Listener, error) {
 	return l, nil
 }
 
+// Check refuses addresses that would not be safe, before anything is opened. It loads the
+// certificate; it is nil if no files are named.
+func Check(addresses []string, certFile, keyFile string) (cert *Certificate, err error) {
+	if (certFile == "") != (keyFile == "") {
+		return nil, &Error{"TLS needs both a certificate and its key", "--tls-cert FILE --tls-key FILE"}
+	}
+	if certFile != "" {
+		if cert, err = LoadCertificate(certFile, keyFile); err != nil {
+			return nil, err
+		}
+	}
+	for _, address := range addresses {
+		if err := CheckTCP(address, cert != nil); err != nil {
+			return nil, err
+		}
+	}
+	return cert, nil
+}
+
 // CheckTCP refuses an address that other machines reach, unless clients speak TLS there.
 func CheckTCP(address string, tls bool) error {
 	host, _, err := net.SplitHostPort(address)

@@ -17,7 +17,6 @@ import (
 	"github.com/holdfast-dev/holdfast/daemon/api"
 	"github.com/holdfast-dev/holdfast/internal/cli/command"
 	"github.com/holdfast-dev/holdfast/internal/cli/dial"
-	"github.com/holdfast-dev/holdfast/internal/cli/flags"
 	"github.com/holdfast-dev/holdfast/internal/cli/question"
 	"github.com/holdfast-dev/holdfast/internal/dialog"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
@@ -331,7 +330,7 @@ func resolve(ctx context.Context, p *command.Program, s *session.Sessions, d que
 	if c.Info().Caller.Agent {
 		return a, &outcome.Failure{Message: "an agent of this daemon cannot answer its questions", Result: outcome.Denied, Advice: "answer it from a terminal of your own"}
 	}
-	if a.By != flags.DecidedBy(p, "") {
+	if a.By != p.DecidedBy("") {
 		return resolveHere(ctx, p, s, d, a)
 	}
 	done, err := c.Decide(ctx, d.ID, api.Decision{
@@ -381,7 +380,7 @@ func decide(ctx context.Context, p *command.Program, s *session.Sessions, d ques
 	}
 	p.Err.Line("%s  %s: %s", d.ID, term.Escape(d.Tool), term.Escape(question.AnswerText(won)))
 	if held, err := s.Held(ctx, d.Session); err == nil && held == nil {
-		p.Err.Line("%s nobody runs session %s; go on: holdfast run %s--resume %s", p.Err.Bold("hint:"), d.Session, flags.StoreArg(store), d.Session)
+		p.Err.Line("%s nobody runs session %s; go on: holdfast run %s--resume %s", p.Err.Bold("hint:"), d.Session, command.StoreArg(store), d.Session)
 	}
 	return nil
 }

@@ -10,7 +10,6 @@ import (
 
 	"github.com/holdfast-dev/holdfast/internal/audit"
 	"github.com/holdfast-dev/holdfast/internal/cli/command"
-	"github.com/holdfast-dev/holdfast/internal/cli/flags"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
 	"github.com/holdfast-dev/holdfast/session"
 )
@@ -59,10 +58,10 @@ func (f *auditFilter) options(now time.Time) (*audit.ReadOptions, error) {
 		}
 	}
 	var err error
-	if o.Since, err = flags.ReadTime("--since", f.Since, now); err != nil {
+	if o.Since, err = command.ReadTime("--since", f.Since, now); err != nil {
 		return nil, err
 	}
-	o.Until, err = flags.ReadTime("--until", f.Until, now)
+	o.Until, err = command.ReadTime("--until", f.Until, now)
 	return o, err
 }
 

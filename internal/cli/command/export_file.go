@@ -17,7 +17,7 @@ import (
 // error for what is damaged in an export that is whole all the same; export returns it. note
 // gets the path and the SHA-256 before the file appears.
 func WriteFile(p *Program, output, inFolder string, write func(io.Writer) (damaged, err error), note func(path, sum string) error) (path string, err error) {
-	if path, err = absolutePath(p, output); err != nil {
+	if path, err = p.Path(output); err != nil {
 		return "", err
 	}
 	info, err := os.Stat(path)
@@ -45,13 +45,4 @@ func WriteFile(p *Program, output, inFolder string, write func(io.Writer) (damag
 		return "", errors.Join(damaged, err)
 	}
 	return path, damaged
-}
-
-// absolutePath is a path that the user named, counted from the folder the program was started in.
-func absolutePath(p *Program, path string) (string, error) {
-	if filepath.IsAbs(path) {
-		return path, nil
-	}
-	wd, err := p.Getwd()
-	return filepath.Join(wd, path), err
 }

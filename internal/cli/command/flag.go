@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/holdfast-dev/holdfast/internal/term"
 )
 
 // Value is the variable of a flag.
@@ -141,6 +143,17 @@ type StoreFlags struct {
 
 func (c *StoreFlags) Declare(b *Builder) {
 	b.Flag(&c.Store, "store", "", "URL", "Where sessions are kept: sqlite:PATH, file:FOLDER, postgres://…, mysql://…, redis://…, s3://BUCKET/PREFIX or memory:; encrypted+URL seals them. Default $HOLDFAST_STORE, else sqlite:$HOLDFAST_HOME/sessions.db.")
+}
+
+// StoreArg is --store as a later command needs it, followed by a space, or "".
+func StoreArg(url string) string {
+	if url == "" {
+		return ""
+	}
+	if strings.Contains(url, "@") {
+		url = "URL" // it may hold a password
+	}
+	return "--store " + term.Quote(url) + " "
 }
 
 // JSONFlag is shared by the commands that print data.

@@ -11,6 +11,7 @@ package command
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"io"
 	"os"
@@ -89,6 +90,11 @@ func (p *Program) Home() (string, error) { return p.Environment().Home() }
 
 // Folder makes a path that was given on the command line absolute.
 func (p *Program) Folder(dir string) (string, error) { return p.Environment().Folder(dir) }
+
+// DecidedBy is the name of who decides: the one given, or the account.
+func (p *Program) DecidedBy(given string) string {
+	return cmp.Or(given, p.Getenv("USER"), p.Getenv("LOGNAME"), "person")
+}
 
 // Ended is an outcome that has been told already, or that needs no words.
 type Ended struct{ out outcome.Outcome }

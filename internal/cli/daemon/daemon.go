@@ -6,7 +6,6 @@ import (
 	"context"
 
 	"github.com/holdfast-dev/holdfast/internal/cli/command"
-	"github.com/holdfast-dev/holdfast/internal/cli/flags"
 	"github.com/holdfast-dev/holdfast/internal/compose/env"
 	"github.com/holdfast-dev/holdfast/internal/daemon/process"
 	"github.com/holdfast-dev/holdfast/internal/listen"
@@ -28,14 +27,14 @@ func Command(p *command.Program) *command.Command {
 
 // runCmd is `holdfast daemon run`, and `holdfast daemon`.
 type runCmd struct {
-	flags.ListenFlags
+	listenFlags
 	Resume         bool
 	StopWorkspaces bool
 	command.StoreFlags
 }
 
 func (c *runCmd) Declare(b *command.Builder) {
-	b.Include(&c.ListenFlags)
+	b.Include(&c.listenFlags)
 	b.Flag(&c.Resume, "resume", "", "", "Go on by itself with runs that an earlier daemon left in the middle.")
 	b.Flag(&c.StopWorkspaces, "stop-workspaces", "", "", "Stop the containers of workspaces when the daemon ends; otherwise they run on.")
 	b.Include(&c.StoreFlags)
@@ -46,7 +45,8 @@ func (c *runCmd) Run(ctx context.Context, p *command.Program) error {
 	if err != nil {
 		return err
 	}
-	if err := c.Complete(p, home); err != nil {
+	cert, err := c.complete(p, home)
+	if err != nil {
 		return err
 	}
 	lock, err := listen.Take(home)
@@ -55,12 +55,12 @@ func (c *runCmd) Run(ctx context.Context, p *command.Program) error {
 	}
 	defer lock.Release()
 	p.Env = env.WithoutServiceVariables(p.Env)
-	log := c.Logger(p)
+	log := c.logger(p)
 	e := p.Environment()
 	e.Notify = func(n env.Notice) { log.Warn(n.String()) }
 	return process.Run(ctx, &process.Config{
 		Env: e, Home: home, Store: c.Store, Lock: lock, Log: log,
-		Listen: c.Listen, Certificate: c.Cert, AllowedHosts: c.AllowHost, AllowedOrigins: c.AllowOrigin,
+		Listen: c.Listen, Certificate: cert, AllowedHosts: c.AllowHost, AllowedOrigins: c.AllowOrigin,
 		Drain: *c.Drain, StoreWait: *c.StoreWait, Resume: c.Resume, StopWorkspaces: c.StopWorkspaces,
 	})
 }

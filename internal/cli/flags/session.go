@@ -1,25 +1,13 @@
 package flags
 
 import (
-	"cmp"
 	"context"
-	"strings"
 
 	"github.com/holdfast-dev/holdfast/internal/cli/command"
 	"github.com/holdfast-dev/holdfast/internal/compose/stores"
 	"github.com/holdfast-dev/holdfast/internal/policylog"
-	"github.com/holdfast-dev/holdfast/internal/term"
 	"github.com/holdfast-dev/holdfast/session"
 )
-
-// SessionArg names one session on the command line.
-type SessionArg struct {
-	Session string
-}
-
-func (c *SessionArg) Declare(b *command.Builder) {
-	b.Arg(&c.Session, "session", "An id, a title, or the beginning of an id.")
-}
 
 // With opens the store, finds the session and calls do.
 func (a SessionArg) With(ctx context.Context, p *command.Program, url string, do func(*session.Sessions, session.Meta) error) error {
@@ -49,20 +37,4 @@ func (a SessionArg) OfRun(ctx context.Context, p *command.Program, url string, d
 		}
 		return do(s, m)
 	})
-}
-
-// StoreArg is --store as a later command needs it, followed by a space, or "".
-func StoreArg(url string) string {
-	if url == "" {
-		return ""
-	}
-	if strings.Contains(url, "@") {
-		url = "URL" // it may hold a password
-	}
-	return "--store " + term.Quote(url) + " "
-}
-
-// DecidedBy is the name of who decides: the one given, or the account.
-func DecidedBy(p *command.Program, given string) string {
-	return cmp.Or(given, p.Getenv("USER"), p.Getenv("LOGNAME"), "person")
 }

@@ -1,35 +1,57 @@
-// Package flags has the sets of flags that several command groups share, and reads what they
-// name: sessions, settings, folders, points in time, and what an agent is made of.
-//
-//	type showCmd struct {
-//		flags.SessionArg
-//		command.StoreFlags
-//	}
 package flags
 
 import (
-	"path/filepath"
-	"strings"
-
 	"github.com/holdfast-dev/holdfast/internal/cli/command"
+	"github.com/holdfast-dev/holdfast/internal/outcome"
+	"github.com/holdfast-dev/holdfast/internal/settings"
+	"github.com/holdfast-dev/holdfast/policy"
 )
 
-// SettingsFiles makes what --settings names absolute: the paths are relative to
-// where the program was started, not to --cwd.
-func SettingsFiles(p *command.Program, given []string) ([]string, error) {
-	var files []string
-	for _, f := range given {
-		if !isInline(f) && f != "" && !filepath.IsAbs(f) {
-			wd, err := p.Getwd()
-			if err != nil {
-				return nil, err
-			}
-			f = filepath.Join(wd, f)
-		}
-		files = append(files, f)
+// Load reads the settings of the folder, and those named by the flags.
+func (f *SettingsFlags) Load(p *command.Program, alone bool) (*settings.Settings, error) {
+	o, err := f.options(p, alone)
+	if err != nil {
+		return nil, err
 	}
-	return files, nil
+	return settings.Load(o)
 }
 
-// isInline reports whether what --settings got is JSON rather than a file's name.
-func isInline(given string) bool { return strings.HasPrefix(strings.TrimSpace(given), "{") }
+func (f *SettingsFlags) options(p *command.Program, alone bool) (*settings.Options, error) {
+	if err := checkMode(f.PermissionMode); err != nil {
+		return nil, err
+	}
+	cwd, err := p.Folder(f.CWD)
+	if err != nil {
+		return nil, err
+	}
+	files, err := p.SettingsFiles(f.Settings)
+	if err != nil {
+		return nil, err
+	}
+	o := &settings.Options{User: p.UserHome(), Cwd: cwd, Files: files, Alone: true}
+	if !alone {
+		if o, err = p.SettingsOptions(cwd, files); err != nil {
+			return nil, err
+		}
+	}
+	o.Flags.Mode = policy.Mode(f.PermissionMode)
+	return o, nil
+}
+
+// Check refuses what makes no sense.
+func (f *PermissionFlags) Check() error {
+	if f.AskTimeout < 0 {
+		return outcome.Invalid("--ask-timeout must not be negative", "")
+	}
+	return checkMode(f.PermissionMode)
+}
+
+func checkMode(mode string) error {
+	if mode == "" {
+		return nil
+	}
+	if err := policy.Mode(mode).Check(); err != nil {
+		return outcome.Invalid(err.Error(), "")
+	}
+	return nil
+}

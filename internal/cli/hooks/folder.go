@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/holdfast-dev/holdfast/internal/cli/command"
-	"github.com/holdfast-dev/holdfast/internal/cli/flags"
 	"github.com/holdfast-dev/holdfast/internal/compose/tools"
 	"github.com/holdfast-dev/holdfast/internal/layernames"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
@@ -136,7 +135,7 @@ func (c *trustCmd) revoke(p *command.Program, list *settings.Trust) error {
 	if err != nil {
 		return err
 	}
-	dir, err := flags.AnyFolder(p, c.Dir)
+	dir, err := p.AnyFolder(c.Dir)
 	if err != nil {
 		return err
 	}

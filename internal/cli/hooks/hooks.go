@@ -27,18 +27,11 @@ func Command(p *command.Program) *command.Command {
 }
 
 // hooksFlags say which settings name the hooks.
-type hooksFlags struct {
-	CWD      string
-	Settings []string
-}
+type hooksFlags struct{ flags.SettingsFlags }
 
 func (c *hooksFlags) Declare(b *command.Builder) {
 	b.Flag(&c.CWD, "cwd", "", "FOLDER", "The folder the session would work in; default the current one.")
 	b.Flag(&c.Settings, "settings", "", "FILE|JSON", "More settings, stronger than those of the folder and the user; may be repeated.")
-}
-
-func (f *hooksFlags) load(p *command.Program) (*settings.Settings, error) {
-	return (&flags.SettingsFlags{CWD: f.CWD, Settings: f.Settings}).Load(p, false)
 }
 
 // hookDoc is a hook in JSON.
@@ -106,7 +99,7 @@ names has.`
 }
 
 func (c *listCmd) Run(_ context.Context, p *command.Program) error {
-	s, err := c.load(p)
+	s, err := c.Load(p, false)
 	if err != nil {
 		return err
 	}

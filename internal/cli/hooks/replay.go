@@ -8,7 +8,6 @@ import (
 
 	"github.com/holdfast-dev/holdfast/hook"
 	"github.com/holdfast-dev/holdfast/internal/cli/command"
-	"github.com/holdfast-dev/holdfast/internal/cli/flags"
 	"github.com/holdfast-dev/holdfast/internal/cli/question"
 	"github.com/holdfast-dev/holdfast/internal/cli/view"
 	"github.com/holdfast-dev/holdfast/internal/compose/hooks"
@@ -33,7 +32,7 @@ type replayedDoc struct {
 }
 
 func (c *replayCmd) Run(ctx context.Context, p *command.Program) error {
-	files, err := flags.SettingsFiles(p, c.Settings)
+	files, err := p.SettingsFiles(c.Settings)
 	if err != nil {
 		return err
 	}
@@ -136,7 +135,7 @@ func (c *replayCmd) replay(ctx context.Context, p *command.Program, today *setti
 	}
 	if !c.Yes {
 		ask := fmt.Sprintf("run the hooks of %s for %s?", term.Escape(today.Cwd()), term.Count(len(moments), "prompt and call"))
-		ok, err := question.Confirm(ctx, p, ask, "holdfast hooks replay --yes "+flags.StoreArg(c.Store)+term.Quote(id))
+		ok, err := question.Confirm(ctx, p, ask, "holdfast hooks replay --yes "+command.StoreArg(c.Store)+term.Quote(id))
 		if err != nil {
 			return err
 		}

@@ -23,7 +23,7 @@ func (c *testCmd) Run(ctx context.Context, p *command.Program) error {
 	if err != nil {
 		return outcome.Invalid(err.Error(), outcome.Hint(err))
 	}
-	s, err := c.load(p)
+	s, err := c.Load(p, false)
 	if err != nil {
 		return err
 	}

@@ -7,7 +7,6 @@ import (
 
 	"github.com/holdfast-dev/holdfast/internal/cli/command"
 	"github.com/holdfast-dev/holdfast/internal/cli/dial"
-	"github.com/holdfast-dev/holdfast/internal/cli/flags"
 	"github.com/holdfast-dev/holdfast/internal/cli/question"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
 	"github.com/holdfast-dev/holdfast/internal/settings"
@@ -153,7 +152,7 @@ func (c *revokeCmd) Run(_ context.Context, p *command.Program) error {
 	if err != nil {
 		return err
 	}
-	dir, err := flags.AnyFolder(p, c.CWD)
+	dir, err := p.AnyFolder(c.CWD)
 	if err != nil {
 		return err
 	}

@@ -56,9 +56,10 @@ func (f *mcpFlags) load(p *command.Program) (*settings.Settings, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := f.Into(p, o); err != nil {
+	if o.MCP, err = p.SettingsFiles(f.MCPConfig); err != nil {
 		return nil, err
 	}
+	o.StrictMCP = f.StrictMCPConfig
 	return settings.Load(o)
 }
 

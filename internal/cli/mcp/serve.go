@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/holdfast-dev/holdfast/internal/cli/command"
-	"github.com/holdfast-dev/holdfast/internal/cli/flags"
 	"github.com/holdfast-dev/holdfast/internal/cli/question"
 	"github.com/holdfast-dev/holdfast/internal/compose"
 	"github.com/holdfast-dev/holdfast/internal/compose/stores"
@@ -97,8 +96,7 @@ type served struct {
 
 // agent makes the agent of a client: its model is the client.
 func (d *served) agent(ctx context.Context, as model.Model, title string, who compose.People) (*compose.Agent, error) {
-	f := &flags.AgentFlags{AddDir: d.c.AddDir, PermissionFlags: d.c.PermissionFlags, NoHooks: d.c.NoHooks, NoSandbox: d.c.NoSandbox, NoContextFiles: true}
-	r, err := f.Composed(d.p, d.cwd)
+	r, err := d.c.agentFlags().Composed(d.p, d.cwd)
 	if err != nil {
 		return nil, err
 	}
@@ -156,8 +154,8 @@ func (d *served) open(ctx context.Context, client string, as model.Model) (mcpse
 
 // serveHTTP serves until ctx ends.
 func (c *serveCmd) serveHTTP(ctx context.Context, p *command.Program, server *mcpserver.Server, log *slog.Logger) error {
-	at := flags.ListenFlags{TLSCert: c.TLSCert, TLSKey: c.TLSKey, Listen: []string{c.HTTP}, AllowHost: c.AllowHost, AllowOrigin: c.AllowOrigin}
-	if err := at.Check(); err != nil {
+	cert, err := listen.Check([]string{c.HTTP}, c.TLSCert, c.TLSKey)
+	if err != nil {
 		return err
 	}
 	home, err := p.Home()
@@ -166,7 +164,7 @@ func (c *serveCmd) serveHTTP(ctx context.Context, p *command.Program, server *mc
 	}
 	accesses := stores.NewAccessLog(p.Environment())
 	a, err := auth.New(&auth.Options{
-		Dir: listen.Dir(home), Hosts: at.AllowHost, Origins: at.AllowOrigin, Clock: p.Now, Failed: auth.LogRefused(log), Inside: true, Record: accesses.Add,
+		Dir: listen.Dir(home), Hosts: c.AllowHost, Origins: c.AllowOrigin, Clock: p.Now, Failed: auth.LogRefused(log), Inside: true, Record: accesses.Add,
 	})
 	if err != nil {
 		return err
@@ -181,9 +179,9 @@ func (c *serveCmd) serveHTTP(ctx context.Context, p *command.Program, server *mc
 		return &outcome.Failure{Message: err.Error(), Advice: "another port: --http 127.0.0.1:0", Result: outcome.Failed, Cause: err}
 	}
 	url := "http://" + l.Addr().String() + mcpserver.Path
-	if at.Cert != nil {
+	if cert != nil {
 		a.ListeningTLS(l.Addr())
-		l, url = tls.NewListener(l, at.Cert.Config()), "https"+url[len("http"):]
+		l, url = tls.NewListener(l, cert.Config()), "https"+url[len("http"):]
 	} else {
 		a.Listening(l.Addr())
 	}

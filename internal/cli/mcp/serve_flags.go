@@ -11,8 +11,6 @@ type serveCmd struct {
 	AddDir      []string
 	AllProjects bool
 	flags.PermissionFlags
-	NoHooks   bool
-	NoSandbox bool
 
 	HTTP        string
 	TLSCert     string
@@ -29,9 +27,6 @@ func (c *serveCmd) Declare(b *command.Builder) {
 	b.Flag(&c.AllProjects, "all-projects", "", "", "Let the session tools find sessions of all projects, not only this one's.")
 	b.Heading = ""
 	b.Include(&c.PermissionFlags)
-	b.Heading = "Permission"
-	b.Flag(&c.NoHooks, "no-hooks", "", "", "Run no hooks. Refused where the administrator's settings have some.")
-	b.Flag(&c.NoSandbox, "no-sandbox", "", "", "Run commands without the kernel sandbox. Refused where the administrator's settings want it.")
 	b.Heading = "Reach"
 	b.Flag(&c.HTTP, "http", "", "HOST:PORT", "Serve streamable HTTP at /mcp, to clients with a token (holdfast daemon token create --scope run NAME). Beyond this machine it needs TLS.")
 	b.Path(&c.TLSCert, "tls-cert", "", "FILE", "Speak TLS with this certificate and its chain (PEM).")
@@ -40,6 +35,11 @@ func (c *serveCmd) Declare(b *command.Builder) {
 	b.Flag(&c.AllowOrigin, "allow-origin", "", "ORIGIN", "Another origin whose pages may reach the server.")
 	b.Heading = ""
 	b.Include(&c.StoreFlags)
+}
+
+// agentFlags are those of the agents of clients.
+func (c *serveCmd) agentFlags() *flags.AgentFlags {
+	return &flags.AgentFlags{AddDir: c.AddDir, PermissionFlags: c.PermissionFlags, NoContextFiles: true}
 }
 
 // Help says more than one line.

@@ -76,7 +76,7 @@ func (c *explainCmd) call(args []string) (policycheck.Call, error) {
 		if behind := len(args) - at - 1; behind != len(words) || behind == 0 {
 			return bad("-- stands before the command, and nothing before it")
 		}
-		words = []string{"Bash", flags.CommandLine(words)}
+		words = []string{"Bash", command.Line(words)}
 	}
 	if len(words) != 2 {
 		return bad("give a tool and its input, or a command behind --")

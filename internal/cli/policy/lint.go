@@ -5,7 +5,6 @@ import (
 	"errors"
 
 	"github.com/holdfast-dev/holdfast/internal/cli/command"
-	"github.com/holdfast-dev/holdfast/internal/cli/flags"
 	"github.com/holdfast-dev/holdfast/internal/compose/tools"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
 	"github.com/holdfast-dev/holdfast/internal/settings"
@@ -87,7 +86,7 @@ func (c *lintCmd) problems(p *command.Program, cwd string) ([]settings.Problem, 
 		}
 		return examine(o)
 	}
-	files, err := flags.SettingsFiles(p, c.Files)
+	files, err := p.SettingsFiles(c.Files)
 	if err != nil {
 		return nil, err
 	}

@@ -49,7 +49,7 @@ func (c *modeCmd) Run(ctx context.Context, p *command.Program) error {
 			return err
 		}
 		done, err := policylog.Change(ctx, s, m.ID, func(*policy.Guards) (policy.Change, error) {
-			return policy.Change{Mode: mode, By: flags.DecidedBy(p, c.By)}, nil
+			return policy.Change{Mode: mode, By: p.DecidedBy(c.By)}, nil
 		})
 		if err != nil {
 			return err
@@ -140,7 +140,7 @@ func printGrant(p *command.Program, g policy.Grant) {
 func (c *grantsCmd) revoke(ctx context.Context, p *command.Program, s *session.Sessions, id string) error {
 	done, err := policylog.Change(ctx, s, id, func(all *policy.Guards) (policy.Change, error) {
 		g, err := findGrant(all.Grants(), c.Revoke, id)
-		return policy.Change{Revoke: g.ID, By: flags.DecidedBy(p, c.By)}, err
+		return policy.Change{Revoke: g.ID, By: p.DecidedBy(c.By)}, err
 	})
 	if err != nil {
 		return err

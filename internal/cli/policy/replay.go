@@ -64,7 +64,7 @@ func (c *replayCmd) Run(ctx context.Context, p *command.Program) error {
 			return outcome.Invalid(err.Error(), "")
 		}
 	}
-	files, err := flags.SettingsFiles(p, c.Settings)
+	files, err := p.SettingsFiles(c.Settings)
 	if err != nil {
 		return err
 	}

@@ -8,9 +8,10 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/ast"
 	"github.com/goccy/go-yaml/parser"
+
+	"github.com/goccy/go-yaml"
 
 	"github.com/holdfast-dev/holdfast/internal/cli/command"
 	"github.com/holdfast-dev/holdfast/internal/cli/flags"
@@ -77,7 +78,7 @@ type tableResult struct {
 }
 
 func (c *testCmd) Run(ctx context.Context, p *command.Program) error {
-	files, err := flags.SettingsFiles(p, c.Files)
+	files, err := p.SettingsFiles(c.Files)
 	if err != nil {
 		return err
 	}

@@ -17,7 +17,6 @@ import (
 	"github.com/holdfast-dev/holdfast/agent"
 	"github.com/holdfast-dev/holdfast/event"
 	"github.com/holdfast-dev/holdfast/internal/cli/command"
-	"github.com/holdfast-dev/holdfast/internal/cli/flags"
 	"github.com/holdfast-dev/holdfast/internal/cli/question"
 	"github.com/holdfast-dev/holdfast/internal/cli/view"
 	"github.com/holdfast-dev/holdfast/internal/compose"
@@ -177,7 +176,7 @@ func leftBehind(p *command.Program, b *agent.Background, quiet bool) {
 // again is what a command that goes on with the session must say again.
 func (c *Cmd) again() string {
 	var args strings.Builder
-	args.WriteString(flags.StoreArg(c.Store))
+	args.WriteString(command.StoreArg(c.Store))
 	for _, f := range [...][2]string{{"--cwd", c.CWD}, {"--workspace", c.Workspace}, {"--agent", c.Agent}, {"--model", c.Model}, {"--base-url", c.BaseURL}} {
 		if f[1] != "" {
 			args.WriteString(f[0] + " " + term.Quote(f[1]) + " ")

@@ -7,7 +7,6 @@ import (
 	"fmt"
 
 	"github.com/holdfast-dev/holdfast/internal/cli/command"
-	"github.com/holdfast-dev/holdfast/internal/cli/flags"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
 	"github.com/holdfast-dev/holdfast/internal/term"
 	"github.com/holdfast-dev/holdfast/policy"
@@ -55,7 +54,7 @@ func (c *checkCmd) Run(ctx context.Context, p *command.Program) error {
 	if asked != 1 {
 		return outcome.Invalid("say one thing to check: --read PATH, --write PATH, --batch FILE or -- COMMAND", "holdfast sandbox check -- rm -rf build")
 	}
-	cwd, err := flags.AnyFolder(p, c.CWD)
+	cwd, err := p.AnyFolder(c.CWD)
 	if err != nil {
 		return err
 	}
@@ -73,7 +72,7 @@ func (c *checkCmd) Run(ctx context.Context, p *command.Program) error {
 		case c.Write != "":
 			return s.CheckPath(c.Write, cwd, policy.OpWrite)
 		}
-		return s.CheckCommand(flags.CommandLine(c.Command), cwd)
+		return s.CheckCommand(command.Line(c.Command), cwd)
 	})
 	return c.tell(p, checkOf(denied, where))
 }

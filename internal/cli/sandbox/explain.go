@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"github.com/holdfast-dev/holdfast/internal/cli/command"
-	"github.com/holdfast-dev/holdfast/internal/cli/flags"
 	"github.com/holdfast-dev/holdfast/internal/shellread"
 	"github.com/holdfast-dev/holdfast/internal/term"
 )
@@ -53,11 +52,11 @@ type pathDoc struct {
 }
 
 func (c *explainCmd) Run(_ context.Context, p *command.Program) error {
-	cwd, err := flags.AnyFolder(p, c.CWD)
+	cwd, err := p.AnyFolder(c.CWD)
 	if err != nil {
 		return err
 	}
-	line := flags.CommandLine(c.Command)
+	line := command.Line(c.Command)
 	d := explain(line, shellread.Parse(line, &shellread.Options{Dir: cwd, Home: p.UserHome()}))
 	if c.JSON {
 		return p.Out.JSON(d, p.Out.TTY)

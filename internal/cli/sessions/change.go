@@ -144,7 +144,7 @@ func (c *forkCmd) Run(ctx context.Context, p *command.Program) error {
 		if !c.JSON {
 			p.Out.Line("%s", id)
 		}
-		return printChanged(ctx, p, s, id, c.JSON, fmt.Sprintf("forked %s; go on in it: holdfast run %s-r %s PROMPT", m.ID, flags.StoreArg(c.Store), id))
+		return printChanged(ctx, p, s, id, c.JSON, fmt.Sprintf("forked %s; go on in it: holdfast run %s-r %s PROMPT", m.ID, command.StoreArg(c.Store), id))
 	})
 }
 

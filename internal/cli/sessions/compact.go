@@ -9,7 +9,6 @@ import (
 	"github.com/holdfast-dev/holdfast/agent"
 	"github.com/holdfast-dev/holdfast/event"
 	"github.com/holdfast-dev/holdfast/internal/cli/command"
-	"github.com/holdfast-dev/holdfast/internal/cli/flags"
 	"github.com/holdfast-dev/holdfast/internal/compose"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
 	"github.com/holdfast-dev/holdfast/internal/term"
@@ -79,7 +78,7 @@ func explained(err error) error {
 
 // agent makes an agent of the session that has no tools: it only compacts.
 func (c *compactCmd) agent(ctx context.Context, p *command.Program, s *session.Sessions, m session.Meta) (*agent.Agent, *compose.Parts, *compactView, error) {
-	files, err := flags.SettingsFiles(p, c.Settings)
+	files, err := p.SettingsFiles(c.Settings)
 	if err != nil {
 		return nil, nil, nil, err
 	}

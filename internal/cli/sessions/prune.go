@@ -130,7 +130,7 @@ func (c *pruneCmd) options(p *command.Program) (prune.Options, error) {
 		text = fmt.Sprintf("%dd", days)
 	}
 	var err error
-	if o.Before, err = flags.ReadTime("--older-than", text, p.Now()); err != nil {
+	if o.Before, err = command.ReadTime("--older-than", text, p.Now()); err != nil {
 		return o, err
 	}
 	if c.All {

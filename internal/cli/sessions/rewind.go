@@ -220,7 +220,7 @@ func (c *rewindCmd) tell(p *command.Program, m session.Meta, d *checkpoint.Docum
 // again is what a command that takes this back must say again.
 func (c *rewindCmd) again(p *command.Program) string {
 	var args strings.Builder
-	args.WriteString(flags.StoreArg(c.Store))
+	args.WriteString(command.StoreArg(c.Store))
 	for _, d := range c.AddDirs {
 		if dir, err := p.Folder(d); err == nil && c.Files {
 			args.WriteString("--add-dir " + term.Quote(dir) + " ")

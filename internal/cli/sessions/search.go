@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/holdfast-dev/holdfast/internal/cli/command"
-	"github.com/holdfast-dev/holdfast/internal/cli/flags"
 	"github.com/holdfast-dev/holdfast/internal/compose/stores"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
 	"github.com/holdfast-dev/holdfast/internal/project"
@@ -66,10 +65,10 @@ func (c *searchCmd) Run(ctx context.Context, p *command.Program) error {
 	}
 	q := session.Search{Words: phrase(c.Words), Tool: c.Tool, Role: c.Role, Limit: c.Limit, After: c.Cursor}
 	var err error
-	if q.Since, err = flags.ReadTime("--since", c.Since, p.Now()); err != nil {
+	if q.Since, err = command.ReadTime("--since", c.Since, p.Now()); err != nil {
 		return err
 	}
-	if q.Until, err = flags.ReadTime("--until", c.Until, p.Now()); err != nil {
+	if q.Until, err = command.ReadTime("--until", c.Until, p.Now()); err != nil {
 		return err
 	}
 	if c.Trash {

@@ -9,7 +9,6 @@ import (
 
 	"github.com/holdfast-dev/holdfast/internal/checkpoint"
 	"github.com/holdfast-dev/holdfast/internal/cli/command"
-	"github.com/holdfast-dev/holdfast/internal/cli/flags"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
 	"github.com/holdfast-dev/holdfast/internal/record"
 	"github.com/holdfast-dev/holdfast/internal/term"
@@ -78,7 +77,7 @@ func (c *showCmd) rewrites(ctx context.Context, p *command.Program, s *session.S
 		p.Out.Line("%s  %s  %s", t.Dim(fmt.Sprintf("%5d", r.Seq)), t.Dim(r.Time.Local().Format("2006-01-02 15:04:05")), term.Escape(term.Clip(line, 160)))
 	}
 	if !c.JSON && len(all) > 0 {
-		p.Err.Line("back to before one: holdfast sessions rewind %s--to-rewrite %d %s", flags.StoreArg(c.Store), all[len(all)-1].Seq, term.Quote(m.ID))
+		p.Err.Line("back to before one: holdfast sessions rewind %s--to-rewrite %d %s", command.StoreArg(c.Store), all[len(all)-1].Seq, term.Quote(m.ID))
 	}
 	return nil
 }

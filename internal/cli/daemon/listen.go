@@ -1,4 +1,4 @@
-package flags
+package daemon
 
 import (
 	"cmp"
@@ -15,10 +15,10 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/settings"
 )
 
-// ListenFlags say where the daemon is and who reaches it. What a flag does not say, a
+// listenFlags say where the daemon is and who reaches it. What a flag does not say, a
 // variable HOLDFAST_DAEMON_… does, and then the block "daemon" of the user's settings
 // and the administrator's; an empty variable says nothing.
-type ListenFlags struct {
+type listenFlags struct {
 	Listen      []string
 	TLSCert     string
 	TLSKey      string
@@ -27,11 +27,9 @@ type ListenFlags struct {
 	Drain       *time.Duration
 	StoreWait   *time.Duration
 	LogFormat   string
-
-	Cert *listen.Certificate
 }
 
-func (c *ListenFlags) Declare(b *command.Builder) {
+func (c *listenFlags) Declare(b *command.Builder) {
 	b.Heading = "Reach"
 	b.Flag(&c.Listen, "listen", "", "HOST:PORT", "Serve TCP as well, to clients with a token or a login; more than once for more. Beyond this machine it needs TLS. Default $HOLDFAST_DAEMON_LISTEN.")
 	b.Path(&c.TLSCert, "tls-cert", "", "FILE", "Speak TLS on TCP with this certificate and its chain (PEM). Default $HOLDFAST_DAEMON_TLS_CERT.")
@@ -45,11 +43,11 @@ func (c *ListenFlags) Declare(b *command.Builder) {
 
 const defaultDrain = 30 * time.Second
 
-// Complete fills in what flags do not say, and checks all of it.
-func (c *ListenFlags) Complete(p *command.Program, home string) error {
+// complete fills in what flags do not say, and checks all of it. The certificate is nil without TLS.
+func (c *listenFlags) complete(p *command.Program, home string) (*listen.Certificate, error) {
 	s, err := settings.LoadDaemon(&settings.Options{Home: home, User: p.UserHome(), Managed: p.Managed})
 	if err != nil {
-		return err
+		return nil, err
 	}
 	word := func(flag *string, name, setting string) {
 		*flag = cmp.Or(*flag, cmp.Or(p.Getenv("HOLDFAST_DAEMON_"+name), setting))
@@ -61,21 +59,21 @@ func (c *ListenFlags) Complete(p *command.Program, home string) error {
 	word(&c.TLSKey, "TLS_KEY", s.TLSKey)
 	word(&c.LogFormat, "LOG_FORMAT", s.LogFormat)
 	if !slices.Contains([]string{"", "text", "json"}, c.LogFormat) {
-		return outcome.Invalid(fmt.Sprintf("%q is no format of a log", c.LogFormat), "text or json")
+		return nil, outcome.Invalid(fmt.Sprintf("%q is no format of a log", c.LogFormat), "text or json")
 	}
 	if err := c.completeDrain(p, s); err != nil {
-		return err
+		return nil, err
 	}
 	if c.StoreWait == nil {
 		d, err := stores.Wait(p.Environment(), s.StoreWait)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		c.StoreWait = &d
 	} else if *c.StoreWait < 0 {
-		return outcome.Invalid("the time to wait for the store must not be negative", "0 does not wait")
+		return nil, outcome.Invalid("the time to wait for the store must not be negative", "0 does not wait")
 	}
-	return c.Check()
+	return listen.Check(c.Listen, c.TLSCert, c.TLSKey)
 }
 
 // words are a list: what flags say, else a variable with commas, else settings.
@@ -95,7 +93,7 @@ func words(flags []string, variable string, setting []string) []string {
 	return setting
 }
 
-func (c *ListenFlags) completeDrain(p *command.Program, s *settings.Daemon) error {
+func (c *listenFlags) completeDrain(p *command.Program, s *settings.Daemon) error {
 	if c.Drain == nil {
 		d := defaultDrain
 		if s.Drain != nil {
@@ -115,27 +113,8 @@ func (c *ListenFlags) completeDrain(p *command.Program, s *settings.Daemon) erro
 	return nil
 }
 
-// Check refuses what would not be safe, before anything is opened.
-func (c *ListenFlags) Check() error {
-	if (c.TLSCert == "") != (c.TLSKey == "") {
-		return outcome.Invalid("TLS needs both a certificate and its key", "--tls-cert FILE --tls-key FILE")
-	}
-	if c.TLSCert != "" {
-		var err error
-		if c.Cert, err = listen.LoadCertificate(c.TLSCert, c.TLSKey); err != nil {
-			return err
-		}
-	}
-	for _, address := range c.Listen {
-		if err := listen.CheckTCP(address, c.Cert != nil); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// Logger logs to standard error: for people on a terminal, for machines elsewhere.
-func (c *ListenFlags) Logger(p *command.Program) *slog.Logger {
+// logger logs to standard error: for people on a terminal, for machines elsewhere.
+func (c *listenFlags) logger(p *command.Program) *slog.Logger {
 	if c.LogFormat == "text" || c.LogFormat == "" && p.Err.TTY {
 		return slog.New(slog.NewTextHandler(p.Stderr, nil))
 	}

@@ -1,10 +1,10 @@
-package flags
+package command
 
 import "github.com/holdfast-dev/holdfast/internal/shellread"
 
-// CommandLine makes one line of what follows "--": one word is a line as a shell
+// Line makes one line of what follows "--": one word is a line as a shell
 // would get it, several are the words of one command.
-func CommandLine(words []string) string {
+func Line(words []string) string {
 	if len(words) == 1 {
 		return words[0]
 	}

@@ -1,4 +1,4 @@
-package flags
+package daemon
 
 import (
 	"fmt"
@@ -17,7 +17,7 @@ func TestDaemonSettings(t *testing.T) {
 	minute := time.Minute
 	const file = `{"daemon": {"listen": ["127.0.0.1:3"], "drain": "3s", "logFormat": "json", "allowHosts": ["file.example"]}}`
 	for name, tt := range map[string]struct {
-		flags ListenFlags
+		flags listenFlags
 		env   []string
 		file  string
 		want  string
@@ -26,15 +26,15 @@ func TestDaemonSettings(t *testing.T) {
 		"settings":       {file: file, want: "[127.0.0.1:3] 3s json [file.example]"},
 		"variables":      {file: file, env: []string{"LISTEN=127.0.0.1:2, [::1]:2", "DRAIN=2s", "LOG_FORMAT=text"}, want: "[127.0.0.1:2 [::1]:2] 2s text [file.example]"},
 		"empty":          {file: file, env: []string{"LISTEN=", "DRAIN=", "LOG_FORMAT=", "ALLOW_HOST= , "}, want: "[127.0.0.1:3] 3s json [file.example]"},
-		"flags":          {file: file, env: []string{"LISTEN=127.0.0.1:2", "DRAIN=2s"}, flags: ListenFlags{Listen: []string{"127.0.0.1:1"}, Drain: &minute}, want: "[127.0.0.1:1] 1m0s json [file.example]"},
+		"flags":          {file: file, env: []string{"LISTEN=127.0.0.1:2", "DRAIN=2s"}, flags: listenFlags{Listen: []string{"127.0.0.1:1"}, Drain: &minute}, want: "[127.0.0.1:1] 1m0s json [file.example]"},
 		"unknown key":    {file: `{"daemon": {"port": 1}}`, want: `unknown key "daemon.port"`},
 		"no time":        {env: []string{"DRAIN=soon"}, want: `HOLDFAST_DAEMON_DRAIN: "soon" is no time`},
 		"negative":       {env: []string{"DRAIN=-1s"}, want: "must not be negative"},
 		"no format":      {env: []string{"LOG_FORMAT=xml"}, want: `"xml" is no format`},
 		"not loopback":   {env: []string{"LISTEN=0.0.0.0:1"}, want: "can be reached from other machines"},
-		"half of TLS":    {flags: ListenFlags{TLSCert: "/c.pem"}, want: "both a certificate and its key"},
-		"no certificate": {flags: ListenFlags{TLSCert: "/none/c.pem", TLSKey: "/none/k.pem"}, want: "/none/c.pem"},
-		"no address":     {flags: ListenFlags{Listen: []string{"7423"}}, want: `"7423" is no address`},
+		"half of TLS":    {flags: listenFlags{TLSCert: "/c.pem"}, want: "both a certificate and its key"},
+		"no certificate": {flags: listenFlags{TLSCert: "/none/c.pem", TLSKey: "/none/k.pem"}, want: "/none/c.pem"},
+		"no address":     {flags: listenFlags{Listen: []string{"7423"}}, want: `"7423" is no address`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			home := t.TempDir()
@@ -49,7 +49,7 @@ func TestDaemonSettings(t *testing.T) {
 			}
 			p.Fill()
 			c := tt.flags
-			err := c.Complete(p, home)
+			_, err := c.complete(p, home)
 			got := fmt.Sprint(err)
 			if err == nil {
 				got = fmt.Sprintf("%v %s %s %v", c.Listen, c.Drain, c.LogFormat, c.AllowHost)

@@ -1,0 +1,44 @@
+package command
+
+import (
+	"fmt"
+	"path/filepath"
+	"strings"
+)
+
+// Path makes a path that was given on the command line absolute. It is relative to where
+// the program was started, not to --cwd, and need not exist.
+func (p *Program) Path(name string) (string, error) {
+	if filepath.IsAbs(name) {
+		return name, nil
+	}
+	wd, err := p.Getwd()
+	if err != nil {
+		return "", fmt.Errorf("current folder: %w", err)
+	}
+	return filepath.Join(wd, name), nil
+}
+
+// AnyFolder is Path for a folder, without what is not needed in it.
+func (p *Program) AnyFolder(dir string) (string, error) {
+	dir, err := p.Path(dir)
+	if err != nil {
+		return "", err
+	}
+	return filepath.Clean(dir), nil
+}
+
+// SettingsFiles makes the files that --settings names absolute; JSON stays as it is.
+func (p *Program) SettingsFiles(given []string) ([]string, error) {
+	var files []string
+	for _, f := range given {
+		if f != "" && !strings.HasPrefix(strings.TrimSpace(f), "{") {
+			var err error
+			if f, err = p.Path(f); err != nil {
+				return nil, err
+			}
+		}
+		files = append(files, f)
+	}
+	return files, nil
+}

@@ -1,0 +1,161 @@
+package flags
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"math"
+	"os"
+	"strings"
+
+	"github.com/holdfast-dev/holdfast/internal/cli/command"
+	"github.com/holdfast-dev/holdfast/internal/compose"
+	"github.com/holdfast-dev/holdfast/internal/outcome"
+	"github.com/holdfast-dev/holdfast/internal/settings"
+	"github.com/holdfast-dev/holdfast/runspec"
+)
+
+// AgentSpec is what the flags say about a run in cwd, as data.
+func (c *AgentFlags) AgentSpec(p *command.Program, cwd string) (*runspec.Spec, error) {
+	if c.spec == nil {
+		spec, err := c.readSpec(p)
+		if err != nil {
+			return nil, err
+		}
+		c.spec = spec
+	}
+	s := *c.spec
+	s.Cwd = cwd
+	return &s, nil
+}
+
+func (c *AgentFlags) readSpec(p *command.Program) (*runspec.Spec, error) {
+	s := &runspec.Spec{
+		Model:        c.Model,
+		ModelOptions: runspec.ModelOptions{Fallback: c.FallbackModel, BaseURL: c.BaseURL, MaxTokens: c.MaxTokens, Effort: c.Effort},
+		Instructions: runspec.Instructions{System: c.SystemPrompt, AppendSystem: c.AppendSystemPrompt, NoContextFiles: c.NoContextFiles},
+		Permissions:  runspec.Permissions{Mode: c.PermissionMode, Allow: c.AllowedTools, Deny: c.DisallowedTools, OnAsk: c.OnAsk},
+		Sandbox:      runspec.Sandbox{Off: c.NoSandbox},
+		Hooks:        runspec.Hooks{Off: c.NoHooks, Setup: c.setup()},
+		MCP:          runspec.MCP{Strict: c.StrictMCPConfig},
+		Limits:       runspec.Limits{MaxTurns: c.MaxTurns, MaxBudgetUSD: c.MaxBudgetUSD},
+		Compaction:   runspec.Compaction{Off: c.NoCompact, Items: c.CompactItems},
+	}
+	if c.CompactItems < 0 || c.CompactItems > 0 && c.CompactItems < 4 {
+		return nil, outcome.Invalid("--compact-items: less than 4 items cannot be compacted", "leave it out: the model's context is the bound")
+	}
+	if c.Agents != "" {
+		s.Agents = json.RawMessage(c.Agents)
+	}
+	if c.AskTimeout != 0 {
+		s.Permissions.AskTimeout = c.AskTimeout.String()
+	}
+	if math.IsInf(c.MaxBudgetUSD, 1) {
+		s.Limits.MaxBudgetUSD = -1
+	}
+	var err error
+	for _, dir := range c.AddDir {
+		if dir, err = p.Folder(dir); err != nil {
+			return nil, err
+		}
+		s.AddDirs = append(s.AddDirs, dir)
+	}
+	if s.Permissions.Settings, err = p.SettingsFiles(c.Settings); err != nil {
+		return nil, err
+	}
+	if s.MCP.Configs, err = p.SettingsFiles(c.MCPConfig); err != nil {
+		return nil, err
+	}
+	for _, f := range []struct {
+		flag, file string
+		into       *string
+	}{
+		{"--system-prompt-file", c.SystemPromptFile, &s.Instructions.System},
+		{"--append-system-prompt-file", c.AppendSystemPromptFile, &s.Instructions.AppendSystem},
+	} {
+		if f.file == "" {
+			continue
+		}
+		if *f.into, err = readFlagFile(p, f.flag, f.file); err != nil {
+			return nil, err
+		}
+		if strings.TrimSpace(*f.into) == "" {
+			return nil, outcome.Invalid(fmt.Sprintf("%s: %s is empty", f.flag, f.file), "write the prompt into it, or leave out the flag")
+		}
+	}
+	return s, s.ReadPipes()
+}
+
+func readFlagFile(p *command.Program, flag, name string) (string, error) {
+	name, err := p.Path(name)
+	if err != nil {
+		return "", err
+	}
+	b, err := os.ReadFile(name)
+	if err != nil {
+		return "", &outcome.Failure{Message: fmt.Sprintf("%s: %v", flag, err), Result: outcome.Usage, Cause: err}
+	}
+	return string(b), nil
+}
+
+// setup is the trigger of the Setup event.
+func (c *AgentFlags) setup() string {
+	switch {
+	case c.Init:
+		return "init"
+	case c.Maintenance:
+		return "maintenance"
+	}
+	return ""
+}
+
+// References are those of --env-from, by variable.
+func (c *AgentFlags) References() (map[string]string, error) {
+	var from map[string]string
+	for _, pair := range c.EnvFrom {
+		name, ref, ok := strings.Cut(pair, "=")
+		if !ok || name == "" {
+			return nil, outcome.Invalid("--env-from: "+pair+" is not NAME=REFERENCE", "--env-from ANTHROPIC_API_KEY=keyring:SERVICE/USER")
+		}
+		if from == nil {
+			from = map[string]string{}
+		}
+		from[name] = ref
+	}
+	return from, (&runspec.Spec{Environment: runspec.Environment{From: from}}).Check()
+}
+
+// FetchHere adds the variables of --env-from to the program's environment.
+func (c *AgentFlags) FetchHere(ctx context.Context, p *command.Program) error {
+	from, err := c.References()
+	if err != nil {
+		return err
+	}
+	if len(from) == 0 {
+		return nil
+	}
+	e := p.Environment()
+	if err := e.Fetch(ctx, from); err != nil {
+		return err
+	}
+	p.Env, p.CommandEnv = e.Vars, e.Commands
+	return nil
+}
+
+// Composed is what an agent of the flags is composed from.
+func (c *AgentFlags) Composed(p *command.Program, cwd string) (*compose.Request, error) {
+	spec, err := c.AgentSpec(p, cwd)
+	if err != nil {
+		return nil, err
+	}
+	return &compose.Request{Env: p.Environment(), Spec: spec, Cwd: cwd}, nil
+}
+
+// LoadSettings reads what applies in a run, flags included.
+func (c *AgentFlags) LoadSettings(p *command.Program, cwd string) (*settings.Settings, error) {
+	r, err := c.Composed(p, cwd)
+	if err != nil {
+		return nil, err
+	}
+	return compose.Settings(r)
+}
