@@ -277,6 +277,13 @@ var heavy = map[string][]string{
 // imports no other group.
 var sharedByGroups = []string{"command", "dial", "flags", "question", "view"}
 
+// besideFlags are the packages of the project that a file with flags may import: data, words and
+// the command groups themselves. What does the work is in the files beside it.
+var besideFlags = []string{
+	"daemon/api", "runspec", "internal/cli/command", "internal/cli/flags",
+	"internal/outcome", "internal/spelling", "internal/term", "internal/version",
+}
+
 // light names the libraries that any package above floor 0 may import.
 var light = []string{
 	"github.com/oklog/ulid/v2",
@@ -369,6 +376,49 @@ func forbidden(pkg, imp string) string {
 	return "this library is not on the list"
 }
 
+// A file of the command line that knows flags knows no part that does the work.
+func TestFlagsApart(t *testing.T) {
+	withFlags := 0
+	for _, name := range goFiles(t) {
+		if !strings.HasPrefix(name, "internal/cli/") || strings.HasSuffix(name, "_test.go") {
+			continue
+		}
+		f := parse(t, name, 0)
+		if !knowsFlags(t, f) {
+			continue
+		}
+		withFlags++
+		for _, imp := range importsOf(t, f) {
+			own, ours := strings.CutPrefix(imp, module+"/")
+			group, isGroup := strings.CutPrefix(own, "internal/cli/")
+			if imp == module || ours && !slices.Contains(besideFlags, own) && (!isGroup || slices.Contains(sharedByGroups, group)) {
+				t.Errorf("%s has flags and imports %s: move what does the work to another file", name, imp)
+			}
+		}
+	}
+	if withFlags < len(sharedByGroups) {
+		t.Errorf("found %d files with flags", withFlags)
+	}
+}
+
+// knowsFlags reports whether a file declares flags, or imports what does.
+func knowsFlags(t *testing.T, f *ast.File) (found bool) {
+	for _, imp := range importsOf(t, f) {
+		found = found || strings.HasPrefix(imp, "github.com/spf13/") || imp == module+"/internal/cli/flags"
+	}
+	ast.Inspect(f, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.SelectorExpr:
+			x, ok := n.X.(*ast.Ident)
+			return !ok || x.Name != "strings" // strings.Builder is another one
+		case *ast.Ident:
+			found = found || n.Name == "Builder" // command.Builder
+		}
+		return true
+	})
+	return found
+}
+
 // packageImports maps each package of the project to what its files import,
 // whatever their build tags say; test files are left out.
 func packageImports(t *testing.T) map[string][]string {
@@ -379,17 +429,24 @@ func packageImports(t *testing.T) map[string][]string {
 			continue
 		}
 		pkg := path.Dir(f)
-		for _, spec := range parse(t, f, parser.ImportsOnly).Imports {
-			imp, err := strconv.Unquote(spec.Path.Value)
-			if err != nil {
-				t.Fatal(err)
-			}
+		for _, imp := range importsOf(t, parse(t, f, parser.ImportsOnly)) {
 			if !slices.Contains(out[pkg], imp) {
 				out[pkg] = append(out[pkg], imp)
 			}
 		}
 	}
 	return out
+}
+
+func importsOf(t *testing.T, f *ast.File) (list []string) {
+	for _, spec := range f.Imports {
+		imp, err := strconv.Unquote(spec.Path.Value)
+		if err != nil {
+			t.Fatal(err)
+		}
+		list = append(list, imp)
+	}
+	return list
 }
 
 // goFiles lists the project's Go files. Folders named testdata and those that

@@ -75,7 +75,7 @@ func TestCorpus(t *testing.T) {
 			"xx-008": corpus.Plays(`{"given": {"state":"client reconnects with last seq 17"}, "when": ["subscribe"], "expect": {"same events as a client that never left, byte for byte":true}}`, by(testReplayIsTheSame)),
 		},
 		map[string]string{
-			"cd-srv-041": "internal/cli/flags: what settings and flags say is read there",
+			"cd-srv-041": "internal/cli/daemon: what settings and flags say is read there",
 			"cd-srv-042": "settings: a field that there is not is refused there",
 			"cd-srv-043": "internal/listen: what a killed daemon left is known to be left over, and removed",
 		})

@@ -1,9 +1,6 @@
-// Package approvals is `holdfast approvals`: list the questions of runs that wait for an
-// answer, and answer them.
 package approvals
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -26,33 +23,10 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// Command makes `holdfast approvals`.
-func Command(p *command.Program) *command.Command {
-	return p.Group("approvals", "List and answer the questions that wait.",
-		p.Command(&listCmd{}, "list", "List the questions that wait for an answer, oldest first.", "ls"),
-		p.Command(&showCmd{}, "show", "Show a question with everything it would do."),
-		p.Command(&allowCmd{}, "allow", "Answer yes; the run goes on, or can be resumed."),
-		p.Command(&denyCmd{}, "deny", "Answer no."),
-	)
-}
-
 // questionDoc is a question in JSON, with its answer when it has one.
 type questionDoc struct {
 	approval.Question
 	Answer *approval.Answer `json:"answer,omitempty"`
-}
-
-// listCmd is `holdfast approvals list`.
-type listCmd struct {
-	Session string
-	command.StoreFlags
-	command.JSONFlag
-}
-
-func (c *listCmd) Declare(b *command.Builder) {
-	b.Flag(&c.Session, "session", "", "SESSION", "Only of this session and its sub-agents.")
-	b.Include(&c.StoreFlags)
-	b.Include(&c.JSONFlag)
 }
 
 func (c *listCmd) Run(ctx context.Context, p *command.Program) error {
@@ -95,15 +69,6 @@ func (c *listCmd) Run(ctx context.Context, p *command.Program) error {
 	return nil
 }
 
-// approvalArg names one question.
-type approvalArg struct {
-	ID string
-}
-
-func (c *approvalArg) Declare(b *command.Builder) {
-	b.Arg(&c.ID, "id", "The question's id, or the beginning of it.")
-}
-
 // with opens the store, finds the question and calls do.
 func (a approvalArg) with(ctx context.Context, p *command.Program, url string, do func(*session.Sessions, questionDoc) error) error {
 	sessions, closeStore, err := p.OpenStore(ctx, url)
@@ -122,19 +87,6 @@ func (a approvalArg) with(ctx context.Context, p *command.Program, url string, d
 		return err
 	}
 	return do(sessions, questionDoc{q, ans})
-}
-
-// showCmd is `holdfast approvals show`.
-type showCmd struct {
-	approvalArg
-	command.StoreFlags
-	command.JSONFlag
-}
-
-func (c *showCmd) Declare(b *command.Builder) {
-	b.Include(&c.approvalArg)
-	b.Include(&c.StoreFlags)
-	b.Include(&c.JSONFlag)
 }
 
 func (c *showCmd) Run(ctx context.Context, p *command.Program) error {
@@ -174,22 +126,6 @@ func allowLine(q approval.Question) string {
 	return line.String()
 }
 
-// answerFlags are shared by allow and deny.
-type answerFlags struct {
-	ForSession bool
-	Scope      string
-	Message    string
-	By         string
-}
-
-func (c *answerFlags) Declare(b *command.Builder) {
-	b.Heading = "Answer"
-	b.Flag(&c.ForSession, "for-session", "", "", "For the session, not only once.")
-	b.Flag(&c.Scope, "scope", "", "RULE", "With --for-session: what it covers, as a rule; default exactly this request.")
-	b.Flag(&c.Message, "message", "m", "TEXT", "Why; a no tells the model.")
-	b.Flag(&c.By, "by", "", "NAME", "Who answers; default $USER.")
-}
-
 func (f *answerFlags) answer(p *command.Program, id string, once, always approval.Decision) (approval.Answer, error) {
 	message, err := p.Environment().Masked(f.Message)
 	if err != nil {
@@ -197,7 +133,7 @@ func (f *answerFlags) answer(p *command.Program, id string, once, always approva
 	}
 	a := approval.Answer{
 		Question: id, Decision: once, Scope: f.Scope, Message: message, Via: "cli",
-		By: cmp.Or(f.By, p.Getenv("USER"), p.Getenv("LOGNAME"), "person"), At: p.Now(),
+		By: p.DecidedBy(f.By), At: p.Now(),
 	}
 	if f.ForSession {
 		a.Decision = always
@@ -205,29 +141,6 @@ func (f *answerFlags) answer(p *command.Program, id string, once, always approva
 		return a, outcome.Invalid("--scope says what a decision for the session covers", "add --for-session")
 	}
 	return a, nil
-}
-
-// allowCmd is `holdfast approvals allow`.
-type allowCmd struct {
-	approvalArg
-	answerFlags
-	Mode   string
-	Answer []string
-	Field  []string
-	command.StoreFlags
-	command.JSONFlag
-}
-
-func (c *allowCmd) Declare(b *command.Builder) {
-	b.Include(&c.approvalArg)
-	b.Include(&c.answerFlags)
-	b.Heading = "Answer"
-	b.Flag(&c.Mode, "mode", "", "MODE", "Of a plan: the mode in which it is carried out, default or acceptEdits.", "default", "acceptEdits")
-	b.Flag(&c.Answer, "answer", "", "N=TEXT", "Of questions to you: the answer to the Nth, the label of an option or other words; may be repeated.")
-	b.Flag(&c.Field, "field", "", "NAME=VALUE", "Of what an MCP server asks: a field and its value; may be repeated. What is not named is what is proposed.")
-	b.Heading = ""
-	b.Include(&c.StoreFlags)
-	b.Include(&c.JSONFlag)
 }
 
 func (c *allowCmd) Run(ctx context.Context, p *command.Program) error {
@@ -282,25 +195,6 @@ func (c *allowCmd) input(q approval.Question) (json.RawMessage, error) {
 		return nil, outcome.Invalid(err.Error(), allowLine(q))
 	}
 	return in, nil
-}
-
-// denyCmd is `holdfast approvals deny`.
-type denyCmd struct {
-	approvalArg
-	answerFlags
-	Stop bool
-	command.StoreFlags
-	command.JSONFlag
-}
-
-func (c *denyCmd) Declare(b *command.Builder) {
-	b.Include(&c.approvalArg)
-	b.Include(&c.answerFlags)
-	b.Heading = "Answer"
-	b.Flag(&c.Stop, "stop", "", "", "End the turn as well.")
-	b.Heading = ""
-	b.Include(&c.StoreFlags)
-	b.Include(&c.JSONFlag)
 }
 
 func (c *denyCmd) Run(ctx context.Context, p *command.Program) error {

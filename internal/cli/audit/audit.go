@@ -1,4 +1,3 @@
-// Package audit is `holdfast audit`: show, verify, export and sign the audit trail.
 package audit
 
 import (
@@ -13,42 +12,6 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/outcome"
 	"github.com/holdfast-dev/holdfast/session"
 )
-
-// Command makes `holdfast audit`.
-func Command(p *command.Program) *command.Command {
-	return p.Group("audit", "Show, verify and export the audit trail.",
-		p.Command(&showCmd{}, "show", "Show who let what happen in a session, and what came of it."),
-		p.Command(&verifyCmd{}, "verify", "Prove that nothing was changed, or say where the first bad record is."),
-		p.Command(&exportCmd{}, "export", "Write evidence as jsonl, csv, ocsf, cloudevents or html."),
-		p.Command(&checkpointCmd{}, "checkpoint", "Sign what the trail holds and print it, to be kept elsewhere."),
-	)
-}
-
-// accessFlag says which log is meant.
-type accessFlag struct {
-	Access bool
-}
-
-func (c *accessFlag) Declare(b *command.Builder) {
-	b.Flag(&c.Access, "access", "", "", "The log of this home's daemon instead of a session: logins, tokens that were made and revoked, refused credentials.")
-}
-
-// auditFilter picks entries.
-type auditFilter struct {
-	Kind  []string
-	Tool  string
-	Actor string
-	Since string
-	Until string
-}
-
-func (c *auditFilter) Declare(b *command.Builder) {
-	b.Words(&c.Kind, "kind", "", "KIND", "Only entries of this kind: session, run, decision, effect, approval, policy, hook, redaction or access; may be repeated.")
-	b.Flag(&c.Tool, "tool", "", "TOOL", "Only entries about this tool.")
-	b.Flag(&c.Actor, "actor", "", "NAME", "Only what this one decided or did: a name, or person, rule, mode, hook, nobody …")
-	b.Flag(&c.Since, "since", "", "TIME", "Only entries from then on: 2026-11-20, 2026-11-20T15:04:05Z, or 2h, 3d ago.")
-	b.Flag(&c.Until, "until", "", "TIME", "Only entries before then.")
-}
 
 func (f *auditFilter) options(now time.Time) (*audit.ReadOptions, error) {
 	o := &audit.ReadOptions{Kinds: f.Kind, Tool: f.Tool, Actor: f.Actor}

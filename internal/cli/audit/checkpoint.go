@@ -9,24 +9,6 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/term"
 )
 
-// checkpointCmd is `holdfast audit checkpoint`.
-type checkpointCmd struct {
-	accessFlag
-	command.StoreFlags
-}
-
-func (c *checkpointCmd) Declare(b *command.Builder) {
-	b.Include(&c.accessFlag)
-	b.Include(&c.StoreFlags)
-}
-
-// Help says more than one line.
-func (c *checkpointCmd) Help() string {
-	return `The checkpoint is a signed note: how many leaves the trail has, and the hash that stands
-for all of them. Whoever keeps it where the account that runs agents cannot write can prove
-later that nothing from before was changed: holdfast audit verify --checkpoint FILE.`
-}
-
 func (c *checkpointCmd) Run(_ context.Context, p *command.Program) error {
 	dir, err := c.dir(p)
 	if err != nil {

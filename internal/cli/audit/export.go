@@ -16,40 +16,6 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// exportCmd is `holdfast audit export`.
-type exportCmd struct {
-	Session string
-	All     bool
-	Format  string
-	Output  string
-	auditFilter
-	accessFlag
-	command.StoreFlags
-	command.JSONFlag
-}
-
-func (c *exportCmd) Declare(b *command.Builder) {
-	b.Optional(&c.Session, "session", "An id, a title, or the beginning of an id; default the newest session.")
-	b.Flag(&c.All, "all", "a", "", "Every session of the store, the oldest first, and the log of logins and tokens.")
-	c.Format = "jsonl"
-	b.Flag(&c.Format, "format", "", "FORMAT", "jsonl: canonical JSON, one entry per line; csv; ocsf: Open Cybersecurity Schema Framework 1.3; cloudevents: CloudEvents 1.0; html: one page.", "jsonl", "csv", "ocsf", "cloudevents", "html")
-	b.Flag(&c.Output, "output", "o", "FILE", "Write to this file, which appears when it is whole; default standard output.")
-	b.Include(&c.auditFilter)
-	b.Include(&c.accessFlag)
-	b.Include(&c.StoreFlags)
-	b.Include(&c.JSONFlag)
-}
-
-// Help says more than one line.
-func (c *exportCmd) Help() string {
-	return `Every entry has the digest of the one before it, so an export of a whole session can be
-checked by itself. A record that was changed ends the export: nothing is exported that is
-no evidence.
-
-  holdfast audit export --format html -o audit.html
-  holdfast audit export --all --format ocsf | gzip >events.gz`
-}
-
 func (c *exportCmd) Run(ctx context.Context, p *command.Program) error {
 	if c.All && (c.Session != "" || c.Access) {
 		return outcome.Invalid("name a session, or say --all or --access", "")

@@ -18,35 +18,6 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// showCmd is `holdfast audit show`.
-type showCmd struct {
-	Session string
-	auditFilter
-	accessFlag
-	command.StoreFlags
-	command.JSONFlag
-}
-
-func (c *showCmd) Declare(b *command.Builder) {
-	b.Optional(&c.Session, "session", "An id, a title, or the beginning of an id; default the newest session.")
-	b.Include(&c.auditFilter)
-	b.Include(&c.accessFlag)
-	b.Include(&c.StoreFlags)
-	b.Include(&c.JSONFlag)
-}
-
-// Help says more than one line.
-func (c *showCmd) Help() string {
-	return `Each line is a piece of evidence: a decision with who made it, a call with what came of
-it, a question and its answer, a change of the policy, hooks that ran. A person, a rule, a
-mode, a hook or nobody is who decided; with --json it stands there with file and line, the
-digests of what was asked, the files that changed, and the chain of the evidence.
-
-  holdfast audit show
-  holdfast audit show --kind decision --actor person --since 1d
-  holdfast audit show --access`
-}
-
 func (c *showCmd) Run(ctx context.Context, p *command.Program) error {
 	o, err := c.options(p.Now())
 	if err != nil {

@@ -17,38 +17,6 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// verifyCmd is `holdfast audit verify`.
-type verifyCmd struct {
-	Session    string
-	Checkpoint string
-	Key        string
-	accessFlag
-	command.StoreFlags
-	command.JSONFlag
-}
-
-func (c *verifyCmd) Declare(b *command.Builder) {
-	b.Flag(&c.Session, "session", "", "SESSION", "This one only; default every session of the store.")
-	b.Flag(&c.Checkpoint, "checkpoint", "", "FILE", "A checkpoint that was kept elsewhere; the trail must go on from it. - is standard input.")
-	b.Flag(&c.Key, "key", "", "KEY", "The verifier key that checkpoints must be signed with, or a file with it; default the trail's own.")
-	b.Include(&c.accessFlag)
-	b.Include(&c.StoreFlags)
-	b.Include(&c.JSONFlag)
-}
-
-// Help says more than one line.
-func (c *verifyCmd) Help() string {
-	return `Every record is compared with its digest and the one before it, every log with the audit
-trail, and that with its signed checkpoints; so is the log of logins and tokens. So a changed, removed, added or swapped record
-is found, also when the digests were made anew, and an end that was cut off. The first bad
-record of each session is printed, and the exit code is 8; --json has them all.
-
-A checkpoint that was kept elsewhere finds also what somebody did who holds the trail's key:
-
-  holdfast audit checkpoint >checkpoint-$(date +%F)
-  holdfast audit verify --checkpoint checkpoint-2026-11-20`
-}
-
 func (c *verifyCmd) Run(ctx context.Context, p *command.Program) error {
 	o, err := c.options(ctx, p)
 	if err != nil {

@@ -6,6 +6,9 @@
 //
 //	p.Group("things", "List things.", p.Command(&listCmd{}, "list", "List things."))
 //
+// A group has its commands with Declare and Help in command.go. Run is in another file: no file
+// that knows flags imports what does the work.
+//
 // It knows no command: those are in the packages of the command groups.
 package command
 

@@ -15,32 +15,6 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/settings"
 )
 
-// listenFlags say where the daemon is and who reaches it. What a flag does not say, a
-// variable HOLDFAST_DAEMON_… does, and then the block "daemon" of the user's settings
-// and the administrator's; an empty variable says nothing.
-type listenFlags struct {
-	Listen      []string
-	TLSCert     string
-	TLSKey      string
-	AllowHost   []string
-	AllowOrigin []string
-	Drain       *time.Duration
-	StoreWait   *time.Duration
-	LogFormat   string
-}
-
-func (c *listenFlags) Declare(b *command.Builder) {
-	b.Heading = "Reach"
-	b.Flag(&c.Listen, "listen", "", "HOST:PORT", "Serve TCP as well, to clients with a token or a login; more than once for more. Beyond this machine it needs TLS. Default $HOLDFAST_DAEMON_LISTEN.")
-	b.Path(&c.TLSCert, "tls-cert", "", "FILE", "Speak TLS on TCP with this certificate and its chain (PEM). Default $HOLDFAST_DAEMON_TLS_CERT.")
-	b.Path(&c.TLSKey, "tls-key", "", "FILE", "The certificate's key (PEM). Default $HOLDFAST_DAEMON_TLS_KEY.")
-	b.Flag(&c.AllowHost, "allow-host", "", "HOST[:PORT]", "A name under which TCP clients call the daemon, beside its addresses. Default $HOLDFAST_DAEMON_ALLOW_HOST.")
-	b.Flag(&c.AllowOrigin, "allow-origin", "", "ORIGIN", "Another origin whose pages may reach the daemon: https://console.example.org. Default $HOLDFAST_DAEMON_ALLOW_ORIGIN.")
-	b.Flag(&c.Drain, "drain", "", "TIME", "How long what runs may take to end when the daemon ends; default $HOLDFAST_DAEMON_DRAIN, else 30s.")
-	b.Flag(&c.StoreWait, "store-wait", "", "TIME", "How long runs wait for a store that is away or full before they are interrupted; default $HOLDFAST_STORE_WAIT, else 5m.")
-	b.Flag(&c.LogFormat, "log-format", "", "FORMAT", "text or json; default $HOLDFAST_DAEMON_LOG_FORMAT, else text on a terminal and json elsewhere.", "text", "json")
-}
-
 const defaultDrain = 30 * time.Second
 
 // complete fills in what flags do not say, and checks all of it. The certificate is nil without TLS.

@@ -11,23 +11,6 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/outcome"
 )
 
-// openCmd is `holdfast daemon open`.
-type openCmd struct {
-	Browser bool
-	command.JSONFlag
-}
-
-func (c *openCmd) Declare(b *command.Builder) {
-	b.Flag(&c.Browser, "browser", "", "", "Open it in the browser as well.")
-	b.Include(&c.JSONFlag)
-}
-
-// Help says more than one line.
-func (c *openCmd) Help() string {
-	return `The link works once, within three minutes, and logs in whoever opens it with all rights
-over this daemon. The code stands behind the # and is sent to nobody but the daemon.`
-}
-
 // startDaemon is how to start a daemon that browsers reach.
 const startDaemon = "holdfast daemon --listen 127.0.0.1:7423"
 

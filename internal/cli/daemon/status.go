@@ -14,13 +14,6 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/term"
 )
 
-// statusCmd is `holdfast daemon status`.
-type statusCmd struct{ command.JSONFlag }
-
-func (c *statusCmd) Declare(b *command.Builder) {
-	b.Include(&c.JSONFlag)
-}
-
 type statusDoc struct {
 	Running bool `json:"running"`
 	*listen.Info
@@ -99,18 +92,6 @@ func (d *statusDoc) tell(p *command.Program) {
 	}
 	p.Out.Line("  runs     %d", d.Runs)
 	p.Out.Line("  clients  %d", d.Clients)
-}
-
-// stopCmd is `holdfast daemon stop`.
-type stopCmd struct {
-	Now     bool
-	Timeout time.Duration
-}
-
-func (c *stopCmd) Declare(b *command.Builder) {
-	b.Flag(&c.Now, "now", "", "", "At once: what runs is interrupted as by a crash, and can be continued.")
-	c.Timeout = 90 * time.Second
-	b.Flag(&c.Timeout, "timeout", "", "TIME", "How long to wait for its end.")
 }
 
 // stopPause is how often the daemon's lock is looked at.

@@ -14,30 +14,6 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/term"
 )
 
-func newDaemonTokenCmd(p *command.Program) *command.Command {
-	return p.Group("token", "Make, list and revoke the tokens of programs.",
-		p.Command(&tokenCreateCmd{}, "create", "Make a token; its secret is printed this once."),
-		p.Command(&tokenListCmd{}, "list", "List the tokens, newest first.", "ls"),
-		p.Command(&tokenRevokeCmd{}, "revoke", "Take a token back; its connections end.", "rm"),
-	)
-}
-
-// tokenCreateCmd is `holdfast daemon token create`.
-type tokenCreateCmd struct {
-	Name    string
-	Scope   []string
-	Expires string
-	command.JSONFlag
-}
-
-func (c *tokenCreateCmd) Declare(b *command.Builder) {
-	b.Arg(&c.Name, "name", "Who or what it is for; answers are on record with it.")
-	b.Words(&c.Scope, "scope", "s", "SCOPE", "What it may: read, run, approve, admin; commas, or more than once.")
-	b.Flag(&c.Expires, "expires", "", "TIME", "When it ends: 12h, 30d; default never.")
-	b.Include(&c.JSONFlag)
-	b.Require("scope")
-}
-
 type madeToken struct {
 	api.Token
 	Secret string `json:"secret"`
@@ -108,13 +84,6 @@ func until(at *time.Time) string {
 	return " until " + at.Local().Format("2006-01-02 15:04")
 }
 
-// tokenListCmd is `holdfast daemon token list`.
-type tokenListCmd struct{ command.JSONFlag }
-
-func (c *tokenListCmd) Declare(b *command.Builder) {
-	b.Include(&c.JSONFlag)
-}
-
 func (c *tokenListCmd) Run(_ context.Context, p *command.Program) error {
 	a, done, err := authOfHome(p)
 	if err != nil {
@@ -154,15 +123,6 @@ func tokenState(t api.Token, now time.Time) string {
 		return used + ", expired"
 	}
 	return used + "," + until(t.Expires)
-}
-
-// tokenRevokeCmd is `holdfast daemon token revoke`.
-type tokenRevokeCmd struct {
-	ID []string
-}
-
-func (c *tokenRevokeCmd) Declare(b *command.Builder) {
-	b.Arg(&c.ID, "id", "The token's id, from the list.")
 }
 
 func (c *tokenRevokeCmd) Run(ctx context.Context, p *command.Program) error {

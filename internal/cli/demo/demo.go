@@ -1,4 +1,3 @@
-// Package demo is `holdfast demo`: an agent repairs a small project and survives a kill -9.
 package demo
 
 import (
@@ -18,20 +17,6 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/term"
 	"github.com/holdfast-dev/holdfast/session"
 )
-
-// Command makes `holdfast demo`.
-func Command(p *command.Program) *command.Command {
-	return p.Command(&demoCmd{}, "demo", "Watch an agent repair a small project and survive a kill -9; needs no key.")
-}
-
-// demoCmd is `holdfast demo`.
-type demoCmd struct {
-	Rm bool
-}
-
-func (c *demoCmd) Declare(b *command.Builder) {
-	b.Flag(&c.Rm, "rm", "", "", "Remove the demo's folder at the end.")
-}
 
 const demoSession = "demo"
 

@@ -14,8 +14,7 @@ import (
 	"github.com/holdfast-dev/holdfast/runspec"
 )
 
-// AgentFlags say what an agent is made of: the flags of run, or what a client of the
-// daemon asks for.
+// AgentFlags say what an agent is made of: the flags of run, some of which mcp serve has.
 type AgentFlags struct {
 	Model         string
 	FallbackModel string

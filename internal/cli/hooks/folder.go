@@ -12,35 +12,6 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/term"
 )
 
-// TrustCommand makes `holdfast trust`.
-func TrustCommand(p *command.Program) *command.Command {
-	return p.Command(&trustCmd{}, "trust", "Trust the settings that a folder brings along.")
-}
-
-// trustCmd is `holdfast trust`.
-type trustCmd struct {
-	Dir    string
-	List   bool
-	Revoke bool
-	command.JSONFlag
-}
-
-func (c *trustCmd) Declare(b *command.Builder) {
-	b.Optional(&c.Dir, "dir", "The folder, or one inside it; default the current one.")
-	b.Flag(&c.List, "list", "", "", "List the folders that are trusted.")
-	b.Flag(&c.Revoke, "revoke", "", "", "Trust the folder no longer.")
-	b.Include(&c.JSONFlag)
-	b.Exclusive("list", "revoke")
-}
-
-// Help says more than one line.
-func (c *trustCmd) Help() string {
-	return `What a folder's .holdfast/settings.json and settings.local.json forbid and ask holds at
-once. What they allow counts when you trust the folder, with just what they say now:
-when they change, they need your trust again. Its hooks run from then on, each until it
-or a file that it names changes.`
-}
-
 type trustDoc struct {
 	Folder string     `json:"folder"`
 	Digest string     `json:"digest,omitempty"`

@@ -1,5 +1,3 @@
-// Package hooks is `holdfast hooks` and `holdfast trust`: list, test and replay hooks, and
-// trust what a folder brings along.
 package hooks
 
 import (
@@ -10,29 +8,10 @@ import (
 
 	"github.com/holdfast-dev/holdfast/hook"
 	"github.com/holdfast-dev/holdfast/internal/cli/command"
-	"github.com/holdfast-dev/holdfast/internal/cli/flags"
 	"github.com/holdfast-dev/holdfast/internal/settings"
 	"github.com/holdfast-dev/holdfast/internal/term"
 	"github.com/holdfast-dev/holdfast/policy"
 )
-
-// Command makes `holdfast hooks`.
-func Command(p *command.Program) *command.Command {
-	return p.Group("hooks", "List, trust, test and replay hooks.",
-		p.Command(&listCmd{}, "list", "List the hooks that settings name, and which of them run.", "ls"),
-		p.Command(&trustHooksCmd{}, "trust", "Trust the hooks that a folder brings along, as they are now."),
-		p.Command(&testCmd{}, "test", "Fire one event and say what its hooks answer."),
-		p.Command(&replayCmd{}, "replay", "Ask today's hooks about the prompts and calls of a past session."),
-	)
-}
-
-// hooksFlags say which settings name the hooks.
-type hooksFlags struct{ flags.SettingsFlags }
-
-func (c *hooksFlags) Declare(b *command.Builder) {
-	b.Flag(&c.CWD, "cwd", "", "FOLDER", "The folder the session would work in; default the current one.")
-	b.Flag(&c.Settings, "settings", "", "FILE|JSON", "More settings, stronger than those of the folder and the user; may be repeated.")
-}
 
 // hookDoc is a hook in JSON.
 type hookDoc struct {
@@ -78,24 +57,6 @@ func onFailure(d *hook.Definition, strict bool) string {
 		return "block"
 	}
 	return "continue"
-}
-
-// listCmd is `holdfast hooks list`.
-type listCmd struct {
-	hooksFlags
-	command.JSONFlag
-}
-
-func (c *listCmd) Declare(b *command.Builder) {
-	b.Include(&c.hooksFlags)
-	b.Include(&c.JSONFlag)
-}
-
-// Help says more than one line.
-func (c *listCmd) Help() string {
-	return `In the order in which they run. Hooks of a folder run when they are trusted as they are
-now: "untrusted" was never trusted here, "modified" has changed since, or a file that it
-names has.`
 }
 
 func (c *listCmd) Run(_ context.Context, p *command.Program) error {

@@ -13,27 +13,6 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/term"
 )
 
-// trustHooksCmd is `holdfast hooks trust`.
-type trustHooksCmd struct {
-	Dir string
-	Yes bool
-	command.JSONFlag
-}
-
-func (c *trustHooksCmd) Declare(b *command.Builder) {
-	b.Optional(&c.Dir, "dir", "The folder, or one inside it; default the current one.")
-	b.Flag(&c.Yes, "yes", "y", "", "Do not ask.")
-	b.Include(&c.JSONFlag)
-}
-
-// Help says more than one line.
-func (c *trustHooksCmd) Help() string {
-	return `Shows what would run, and asks. A hook is trusted with its whole text and with the files
-of the folder that its command names: when one of them changes, that hook needs trust
-again, and the others do not. What else the folder's settings say is not trusted by
-this; holdfast trust does both.`
-}
-
 func (c *trustHooksCmd) Run(ctx context.Context, p *command.Program) error {
 	list, err := p.Trust()
 	if err != nil {

@@ -1,5 +1,3 @@
-// Package instructions is `holdfast context` and `holdfast skills`: list what agents are told
-// in a folder.
 package instructions
 
 import (
@@ -10,33 +8,6 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/compose/tools"
 	"github.com/holdfast-dev/holdfast/internal/instructions"
 )
-
-// ContextCommand makes `holdfast context`.
-func ContextCommand(p *command.Program) *command.Command {
-	return p.Command(&contextCmd{}, "context", "List the instruction files that agents are given here.")
-}
-
-// contextCmd is `holdfast context`.
-type contextCmd struct {
-	CWD            string
-	NoContextFiles bool
-	Text           bool
-	command.JSONFlag
-}
-
-func (c *contextCmd) Declare(b *command.Builder) {
-	b.Flag(&c.CWD, "cwd", "", "FOLDER", "Of a session in this folder; default the current one.")
-	b.Flag(&c.NoContextFiles, "no-context-files", "", "", "As run has it: only what the administrator wants read.")
-	b.Flag(&c.Text, "text", "", "", "Print what the model would be told, as it is.")
-	b.Include(&c.JSONFlag)
-}
-
-// Help says more than one line.
-func (c *contextCmd) Help() string {
-	return `AGENTS.md, CLAUDE.md and their kin, from the general to the particular: of the administrator,
-of yours, and of the folders from the repository's down to the current one, with what they
-include. What is left out is told with the reason.`
-}
 
 type contextDoc struct {
 	Files   []instructions.File `json:"files"`

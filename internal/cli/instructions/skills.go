@@ -11,23 +11,6 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/tool/skills"
 )
 
-// SkillsCommand makes `holdfast skills`.
-func SkillsCommand(p *command.Program) *command.Command {
-	return p.Group("skills", "List skills and commands.",
-		p.Command(&skillsListCmd{}, "list", "List skills and commands, and what is wrong with those that are not offered.", "ls"),
-	)
-}
-
-type skillsListCmd struct {
-	CWD string
-	command.JSONFlag
-}
-
-func (c *skillsListCmd) Declare(b *command.Builder) {
-	b.Flag(&c.CWD, "cwd", "", "FOLDER", "Of a session in this folder; default the current one.")
-	b.Include(&c.JSONFlag)
-}
-
 type skillsDoc struct {
 	Skills   []*skills.Skill  `json:"skills"`
 	Shadowed []*skills.Skill  `json:"shadowed"`

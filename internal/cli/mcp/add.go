@@ -18,73 +18,6 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/term"
 )
 
-// mcpScopeFlags say where a server is written down.
-type mcpScopeFlags struct {
-	Scope string
-	CWD   string
-	command.JSONFlag
-}
-
-func (c *mcpScopeFlags) Declare(b *command.Builder) {
-	b.Flag(&c.Scope, "scope", "s", "SCOPE", "local (yours, in this project; the default), project (.mcp.json, for all who work on it) or user (yours, everywhere).", "local", "project", "user")
-	b.Flag(&c.CWD, "cwd", "", "FOLDER", "The project is that of this folder; default the current one.")
-	b.Include(&c.JSONFlag)
-}
-
-// addCmd is `holdfast mcp add`.
-type addCmd struct {
-	Name    string
-	Target  string
-	Args    []string
-	Type    string
-	Env     []string
-	Header  []string
-	Client  string
-	Port    int
-	Replace bool
-	mcpScopeFlags
-}
-
-func (c *addCmd) Declare(b *command.Builder) {
-	b.Arg(&c.Name, "name", "What it is called: its tools are mcp__NAME__TOOL.")
-	b.Arg(&c.Target, "command-or-url", "The program, or the address.")
-	b.Verbatim = true
-	b.Optional(&c.Args, "args", "Arguments of the program; -- in front of all of it keeps their flags from being ours.")
-	b.Flag(&c.Type, "transport", "t", "TYPE", "stdio, http or sse; default stdio for a program and http for an address.", "stdio", "http", "sse")
-	b.Flag(&c.Env, "env", "e", "NAME=VALUE", "A variable of the program's environment; may be repeated. ${NAME} is read from yours when it starts.")
-	b.Flag(&c.Header, "header", "H", "'NAME: VALUE'", "A header of every request; may be repeated.")
-	b.Flag(&c.Client, "client-id", "", "ID", "OAuth: what the server knows us by; default we register.")
-	b.Flag(&c.Port, "callback-port", "", "PORT", "OAuth: where the browser comes back to; default any.")
-	b.Flag(&c.Replace, "replace", "", "", "Replace one of that name.")
-	b.Include(&c.mcpScopeFlags)
-}
-
-// Help says more than one line.
-func (c *addCmd) Help() string {
-	return `What you write down yourself in this way you have approved by it.
-
-  holdfast mcp add files -- mcp-server-filesystem .
-  holdfast mcp add -t http -H 'Authorization: Bearer ${TOKEN}' issues https://mcp.example.com/mcp
-
-Programs run in the sandbox. What fetches itself when it starts, as with npx -y, needs
-its host in sandbox.network.allowedDomains and a cache that it may write.`
-}
-
-// addJSONCmd is `holdfast mcp add-json`.
-type addJSONCmd struct {
-	Name    string
-	Def     string
-	Replace bool
-	mcpScopeFlags
-}
-
-func (c *addJSONCmd) Declare(b *command.Builder) {
-	b.Arg(&c.Name, "name", "What it is called.")
-	b.Arg(&c.Def, "json", "Its definition, as in .mcp.json.")
-	b.Flag(&c.Replace, "replace", "", "", "Replace one of that name.")
-	b.Include(&c.mcpScopeFlags)
-}
-
 func (c *addJSONCmd) Run(_ context.Context, p *command.Program) error {
 	return c.write(p, c.Name, json.RawMessage(c.Def), c.Replace)
 }
@@ -253,22 +186,6 @@ func trusted(s *settings.Settings) bool {
 		some = some || s.Brings(l)
 	}
 	return some
-}
-
-// removeCmd is `holdfast mcp remove`.
-type removeCmd struct {
-	Name string
-	mcpScopeFlags
-}
-
-func (c *removeCmd) Declare(b *command.Builder) {
-	b.Arg(&c.Name, "name", "The server.")
-	b.Include(&c.mcpScopeFlags)
-}
-
-// Help says more than one line.
-func (c *removeCmd) Help() string {
-	return `Without --scope it is taken out of where it is written down.`
 }
 
 func (c *removeCmd) Run(_ context.Context, p *command.Program) error {

@@ -13,51 +13,6 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/term"
 )
 
-// mcpNames are servers that are decided about.
-type mcpNames struct {
-	Names []string
-	CWD   string
-	command.JSONFlag
-}
-
-func (c *mcpNames) Declare(b *command.Builder) {
-	b.Arg(&c.Names, "name", "The servers.")
-	b.Flag(&c.CWD, "cwd", "", "FOLDER", "The folder that brings them along; default the current one.")
-	b.Include(&c.JSONFlag)
-}
-
-// approveCmd is `holdfast mcp approve`.
-type approveCmd struct {
-	mcpNames
-	Yes bool
-}
-
-func (c *approveCmd) Declare(b *command.Builder) {
-	b.Include(&c.mcpNames)
-	b.Flag(&c.Yes, "yes", "y", "", "Do not ask.")
-}
-
-// Help says more than one line.
-func (c *approveCmd) Help() string {
-	return `Shows what would be started or reached, and asks. A server is approved with its whole
-definition, as it is written: command line or address, environment, headers. When that
-changes it needs approval again. Servers of your own settings need none.`
-}
-
-// rejectCmd is `holdfast mcp reject`.
-type rejectCmd struct{ mcpNames }
-
-func (c *rejectCmd) Declare(b *command.Builder) {
-	b.Include(&c.mcpNames)
-}
-
-// revokeCmd is `holdfast mcp revoke`.
-type revokeCmd struct{ mcpNames }
-
-func (c *revokeCmd) Declare(b *command.Builder) {
-	b.Include(&c.mcpNames)
-}
-
 func (c *approveCmd) Run(ctx context.Context, p *command.Program) error {
 	return c.decide(ctx, p, true, c.Yes)
 }

@@ -107,37 +107,6 @@ func checkAll(ctx context.Context, p *command.Program, s *settings.Settings, lis
 	return checks, nil
 }
 
-// loginCmd is `holdfast mcp login`.
-type loginCmd struct {
-	Name    string
-	Browser bool
-	mcpFlags
-}
-
-func (c *loginCmd) Declare(b *command.Builder) {
-	b.Arg(&c.Name, "name", "The server.")
-	b.Flag(&c.Browser, "browser", "", "", "Open the page in the browser as well.")
-	b.Include(&c.mcpFlags)
-}
-
-// Help says more than one line.
-func (c *loginCmd) Help() string {
-	return `Prints a page to open: there the server asks whether we may act for you, and the browser
-brings the answer back to this machine. What it grants is kept in $HOLDFAST_HOME/mcp, for you
-alone, and renewed without you as long as the server allows.`
-}
-
-// logoutCmd is `holdfast mcp logout`.
-type logoutCmd struct {
-	Name string
-	mcpFlags
-}
-
-func (c *logoutCmd) Declare(b *command.Builder) {
-	b.Arg(&c.Name, "name", "The server.")
-	b.Include(&c.mcpFlags)
-}
-
 // one is a client of one server, which needs to be approved and reached by an address, and
 // what it calls the server.
 func (f *mcpFlags) one(p *command.Program, key string) (c *mcp.Client, name string, done func(), err error) {

@@ -1,4 +1,3 @@
-// Package mcp is `holdfast mcp`: manage the MCP servers that agents use, or serve as one.
 package mcp
 
 import (
@@ -8,7 +7,6 @@ import (
 	"slices"
 
 	"github.com/holdfast-dev/holdfast/internal/cli/command"
-	"github.com/holdfast-dev/holdfast/internal/cli/flags"
 	"github.com/holdfast-dev/holdfast/internal/cli/question"
 	"github.com/holdfast-dev/holdfast/internal/compose/tools"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
@@ -16,36 +14,6 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/term"
 	"github.com/holdfast-dev/holdfast/policy"
 )
-
-// Command makes `holdfast mcp`.
-func Command(p *command.Program) *command.Command {
-	cmd := p.Command(&serveCmd{}, "mcp", "Manage MCP servers, or serve as one.") // mcp alone is mcp serve
-	command.AddCommands(cmd,
-		p.Command(&serveCmd{}, "serve", "Offer guarded tools to an MCP client, over standard input and output or HTTP."),
-		p.Command(&listCmd{}, "list", "List the MCP servers that runs use, and which of them nobody has approved.", "ls"),
-		p.Command(&getCmd{}, "get", "Show one server, and with --check its tools."),
-		p.Command(&addCmd{}, "add", "Write a server down: a program, or an address."),
-		p.Command(&addJSONCmd{}, "add-json", "Write a server down, as its definition in JSON."),
-		p.Command(&removeCmd{}, "remove", "Take a server out again.", "rm"),
-		p.Command(&approveCmd{}, "approve", "Let servers that a folder brings along be started, each as it is now."),
-		p.Command(&rejectCmd{}, "reject", "Say no to servers that a folder brings along; runs do not ask about them any more."),
-		p.Command(&revokeCmd{}, "revoke", "Take back what was decided about servers."),
-		p.Command(&loginCmd{}, "login", "Log in to a server by OAuth."),
-		p.Command(&logoutCmd{}, "logout", "Forget the login to a server."),
-	)
-	return cmd
-}
-
-// mcpFlags say whose servers are meant.
-type mcpFlags struct {
-	CWD string
-	flags.MCPConfigFlags
-}
-
-func (c *mcpFlags) Declare(b *command.Builder) {
-	b.Flag(&c.CWD, "cwd", "", "FOLDER", "The folder that a run would work in; default the current one.")
-	b.Include(&c.MCPConfigFlags)
-}
 
 func (f *mcpFlags) load(p *command.Program) (*settings.Settings, error) {
 	dir, err := p.Folder(f.CWD)
@@ -116,28 +84,6 @@ func newServerDoc(srv *settings.MCPServer) serverDoc {
 	}
 }
 
-// listCmd is `holdfast mcp list`.
-type listCmd struct {
-	mcpFlags
-	Check bool
-	command.JSONFlag
-}
-
-func (c *listCmd) Declare(b *command.Builder) {
-	b.Include(&c.mcpFlags)
-	b.Flag(&c.Check, "check", "", "", "Start those that are approved, and say whether they answer and with which tools.")
-	b.Include(&c.JSONFlag)
-}
-
-// Help says more than one line.
-func (c *listCmd) Help() string {
-	return `Where two servers have one name, the stronger place counts: --mcp-config, then the
-project's .holdfast/settings.local.json, settings.json and .mcp.json, then your own
-settings. The administrator's servers are above all. What a folder brings along is
-"pending" until you approve it, and "changed" when it is something else since. KIND/NAME
-is a server of the sub-agents of that kind.`
-}
-
 func (c *listCmd) Run(ctx context.Context, p *command.Program) error {
 	s, err := c.load(p)
 	if err != nil {
@@ -182,21 +128,6 @@ func (c *listCmd) Run(ctx context.Context, p *command.Program) error {
 	}
 	p.ServerNotices(s.Project, list)
 	return nil
-}
-
-// getCmd is `holdfast mcp get`.
-type getCmd struct {
-	Name string
-	mcpFlags
-	Check bool
-	command.JSONFlag
-}
-
-func (c *getCmd) Declare(b *command.Builder) {
-	b.Arg(&c.Name, "name", "The server.")
-	b.Include(&c.mcpFlags)
-	b.Flag(&c.Check, "check", "", "", "Start it, and say whether it answers and with which tools.")
-	b.Include(&c.JSONFlag)
 }
 
 func (c *getCmd) Run(ctx context.Context, p *command.Program) error {

@@ -10,7 +10,6 @@ import (
 	"strconv"
 
 	"github.com/holdfast-dev/holdfast/internal/cli/command"
-	"github.com/holdfast-dev/holdfast/internal/cli/flags"
 	"github.com/holdfast-dev/holdfast/internal/jsonlines"
 	"github.com/holdfast-dev/holdfast/internal/jsontree"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
@@ -18,31 +17,6 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/term"
 	"github.com/holdfast-dev/holdfast/policy"
 )
-
-// checkCmd is `holdfast policy check`.
-type checkCmd struct {
-	Batch string
-	flags.SettingsFlags
-	command.JSONFlag
-}
-
-func (c *checkCmd) Declare(b *command.Builder) {
-	b.Flag(&c.Batch, "batch", "", "FILE", "The calls, one JSON object per line: {id, tool, input, cwd, mode}; - is standard input.")
-	b.Include(&c.SettingsFlags)
-	b.Include(&c.JSONFlag)
-	b.Require("batch")
-}
-
-// Help says more than one line.
-func (c *checkCmd) Help() string {
-	return `For each line one is printed: {id, verdict, reason, by, trace}. cwd and mode may be
-left out. A line that makes no sense is denied, and the exit code is then 2.
-
-With --settings, those files alone judge: no other layer, and no trust. Without, the
-settings of the current folder do.
-
-  holdfast policy check --settings policy.json --batch calls.jsonl`
-}
 
 func (c *checkCmd) Run(ctx context.Context, p *command.Program) error {
 	s, err := c.Load(p, len(c.Settings) > 0)

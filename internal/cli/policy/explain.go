@@ -7,33 +7,9 @@ import (
 	"strings"
 
 	"github.com/holdfast-dev/holdfast/internal/cli/command"
-	"github.com/holdfast-dev/holdfast/internal/cli/flags"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
 	"github.com/holdfast-dev/holdfast/internal/policycheck"
 )
-
-// explainCmd is `holdfast policy explain`.
-type explainCmd struct {
-	Call []string
-	flags.SettingsFlags
-	command.JSONFlag
-}
-
-func (c *explainCmd) Declare(b *command.Builder) {
-	b.Optional(&c.Call, "call", "A tool and its input, as JSON or its main field alone; or, behind --, a command.")
-	b.Include(&c.SettingsFlags)
-	b.Include(&c.JSONFlag)
-}
-
-// Help says more than one line.
-func (c *explainCmd) Help() string {
-	return `The answer is printed with what each link of the chain said, in order, and the exit
-code is 0 for allow, 3 for deny and 4 for ask. Nothing is run, and no file is opened.
-
-  holdfast policy explain -- git push --force
-  holdfast policy explain Read ~/.ssh/id_ed25519
-  holdfast policy explain Edit '{"file_path": "src/a.go"}' --permission-mode acceptEdits`
-}
 
 func (c *explainCmd) Run(ctx context.Context, p *command.Program) error {
 	call, err := c.call(p.Args)

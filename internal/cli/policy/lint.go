@@ -11,29 +11,6 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/term"
 )
 
-// lintCmd is `holdfast policy lint`.
-type lintCmd struct {
-	Files []string
-	CWD   string
-	command.JSONFlag
-}
-
-func (c *lintCmd) Declare(b *command.Builder) {
-	b.Optional(&c.Files, "files", "Settings files, each for itself; default all that apply in this folder.")
-	b.Flag(&c.CWD, "cwd", "", "FOLDER", "The folder whose settings are looked at; default the current one.")
-	b.Include(&c.JSONFlag)
-}
-
-// Help says more than one line.
-func (c *lintCmd) Help() string {
-	return `Each problem is printed with file, line and column. The exit code is 1 when one of
-them keeps the settings from being used, and 0 when there are only warnings: rules
-that can never match, shadow each other or name a tool that there is not.
-
-  holdfast policy lint
-  holdfast policy lint .holdfast/settings.json`
-}
-
 func (c *lintCmd) Run(_ context.Context, p *command.Program) error {
 	cwd, err := p.Folder(c.CWD)
 	if err != nil {

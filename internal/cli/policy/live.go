@@ -6,7 +6,6 @@ import (
 	"fmt"
 
 	"github.com/holdfast-dev/holdfast/internal/cli/command"
-	"github.com/holdfast-dev/holdfast/internal/cli/flags"
 	"github.com/holdfast-dev/holdfast/internal/cli/view"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
 	"github.com/holdfast-dev/holdfast/internal/policylog"
@@ -14,30 +13,6 @@ import (
 	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/session"
 )
-
-// modeCmd is `holdfast policy mode`.
-type modeCmd struct {
-	flags.SessionArg
-	Mode string
-	By   string
-	command.StoreFlags
-	command.JSONFlag
-}
-
-func (c *modeCmd) Declare(b *command.Builder) {
-	b.Include(&c.SessionArg)
-	b.Arg(&c.Mode, "mode", "The mode; holdfast run --help lists them.")
-	b.Flag(&c.By, "by", "", "NAME", "Who changes it; default $USER.")
-	b.Include(&c.StoreFlags)
-	b.Include(&c.JSONFlag)
-}
-
-// Help says more than one line.
-func (c *modeCmd) Help() string {
-	return `The change is a record of the session's log. A run that is under way follows from its
-next decision on; a session that is resumed later goes on in the mode, unless that is
-plan or bypassPermissions.`
-}
 
 func (c *modeCmd) Run(ctx context.Context, p *command.Program) error {
 	mode := policy.Mode(c.Mode)
@@ -76,23 +51,6 @@ func allowMode(p *command.Program, m session.Meta, mode policy.Mode) error {
 		return err
 	}
 	return s.CheckMode(mode)
-}
-
-// grantsCmd is `holdfast policy grants`.
-type grantsCmd struct {
-	flags.SessionArg
-	Revoke string
-	By     string
-	command.StoreFlags
-	command.JSONFlag
-}
-
-func (c *grantsCmd) Declare(b *command.Builder) {
-	b.Include(&c.SessionArg)
-	b.Flag(&c.Revoke, "revoke", "", "GRANT", "Take this grant back, by its id or the beginning of it.")
-	b.Flag(&c.By, "by", "", "NAME", "Who revokes; default $USER.")
-	b.Include(&c.StoreFlags)
-	b.Include(&c.JSONFlag)
 }
 
 type grantsDoc struct {

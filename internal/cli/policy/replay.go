@@ -9,7 +9,6 @@ import (
 
 	"github.com/holdfast-dev/holdfast/approval"
 	"github.com/holdfast-dev/holdfast/internal/cli/command"
-	"github.com/holdfast-dev/holdfast/internal/cli/flags"
 	"github.com/holdfast-dev/holdfast/internal/cli/view"
 	"github.com/holdfast-dev/holdfast/internal/compose/tools"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
@@ -21,32 +20,6 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 	"github.com/holdfast-dev/holdfast/transcript"
 )
-
-// replayCmd is `holdfast policy replay`.
-type replayCmd struct {
-	flags.SessionArg
-	All            bool
-	PermissionMode string
-	Settings       []string
-	command.StoreFlags
-	command.JSONFlag
-}
-
-func (c *replayCmd) Declare(b *command.Builder) {
-	b.Include(&c.SessionArg)
-	b.Flag(&c.All, "all", "a", "", "Every call, not only those that would be judged otherwise.")
-	b.Flag(&c.PermissionMode, "permission-mode", "", "MODE", "Judge in this mode; default the one that was in force at each call.")
-	b.Flag(&c.Settings, "settings", "", "FILE|JSON", "More settings, stronger than those of the session's folder and the user; may be repeated.")
-	b.Include(&c.StoreFlags)
-	b.Include(&c.JSONFlag)
-}
-
-// Help says more than one line.
-func (c *replayCmd) Help() string {
-	return `Every tool call of the session is judged again by the settings of its folder as they
-are now, with what people granted during its run; nothing is run. A call that a person
-was asked about counts as asked, whatever the answer was.`
-}
 
 // replayDoc is one call then and now, in JSON.
 type replayDoc struct {

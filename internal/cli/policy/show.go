@@ -6,26 +6,12 @@ import (
 	"strings"
 
 	"github.com/holdfast-dev/holdfast/internal/cli/command"
-	"github.com/holdfast-dev/holdfast/internal/cli/flags"
 	"github.com/holdfast-dev/holdfast/internal/cli/view"
 	"github.com/holdfast-dev/holdfast/internal/policycheck"
 	"github.com/holdfast-dev/holdfast/internal/settings"
 	"github.com/holdfast-dev/holdfast/internal/term"
 	"github.com/holdfast-dev/holdfast/policy"
 )
-
-// showCmd is `holdfast policy show`.
-type showCmd struct {
-	Tool []string
-	flags.SettingsFlags
-	command.JSONFlag
-}
-
-func (c *showCmd) Declare(b *command.Builder) {
-	b.Optional(&c.Tool, "tool", "Only the chains of these tools.")
-	b.Include(&c.SettingsFlags)
-	b.Include(&c.JSONFlag)
-}
 
 func (c *showCmd) Run(_ context.Context, p *command.Program) error {
 	s, err := c.Load(p, false)

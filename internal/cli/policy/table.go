@@ -8,46 +8,17 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/ast"
 	"github.com/goccy/go-yaml/parser"
 
-	"github.com/goccy/go-yaml"
-
 	"github.com/holdfast-dev/holdfast/internal/cli/command"
-	"github.com/holdfast-dev/holdfast/internal/cli/flags"
 	"github.com/holdfast-dev/holdfast/internal/cli/view"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
 	"github.com/holdfast-dev/holdfast/internal/policycheck"
 	"github.com/holdfast-dev/holdfast/internal/term"
 	"github.com/holdfast-dev/holdfast/policy"
 )
-
-// testCmd is `holdfast policy test`.
-type testCmd struct {
-	Files []string
-	flags.SettingsFlags
-	command.JSONFlag
-}
-
-func (c *testCmd) Declare(b *command.Builder) {
-	b.Arg(&c.Files, "files", "Tables of calls, in YAML or JSON.")
-	b.Include(&c.SettingsFlags)
-	b.Include(&c.JSONFlag)
-}
-
-// Help says more than one line.
-func (c *testCmd) Help() string {
-	return `A table is a list of calls with what is to become of them:
-
-  - {command: git status, expect: allow}
-  - {command: git push --force, expect: deny, by: rules}
-  - {tool: Edit, path: src/a.go, mode: acceptEdits, expect: allow}
-  - {tool: WebFetch, input: {url: "https://example.org"}, mode: silent, expect: deny}
-
-name, cwd and mode may be added. by is a link of the chain, or the rule that decided.
-The exit code is 1 when a call is judged otherwise. With --settings, those files alone
-judge; without, the settings of the folder do.`
-}
 
 // tableCase is one line of a table.
 type tableCase struct {

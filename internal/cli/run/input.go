@@ -2,7 +2,6 @@ package run
 
 import (
 	"context"
-	_ "embed"
 	"errors"
 	"fmt"
 	"io"

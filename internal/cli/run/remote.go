@@ -21,6 +21,7 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/compose/tools"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
 	"github.com/holdfast-dev/holdfast/internal/settings"
+	"github.com/holdfast-dev/holdfast/internal/workspace"
 	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/runspec"
 	"github.com/holdfast-dev/holdfast/session"
@@ -64,7 +65,7 @@ type target struct {
 var errHere = errors.New("the run happens in this process")
 
 // target finds the session that is meant, or an id for a new one.
-func (c *Cmd) target(ctx context.Context, p *command.Program, d *client.Client, cwd string, input bool) (*target, error) {
+func (c *Cmd) target(ctx context.Context, p *command.Program, d *client.Client, cwd string, in *compose.Space, input bool) (*target, error) {
 	t := &target{}
 	if c.goesOn() {
 		sessions, closeStore, err := p.OpenStore(ctx, c.Store)
@@ -72,7 +73,7 @@ func (c *Cmd) target(ctx context.Context, p *command.Program, d *client.Client, 
 			return nil, err
 		}
 		defer closeStore()
-		if t.meta, err = c.goingOn(ctx, sessions, cwd); err != nil {
+		if t.meta, err = c.goingOn(ctx, sessions, cwd, in); err != nil {
 			return nil, err
 		}
 	}
@@ -104,8 +105,13 @@ func (c *Cmd) target(ctx context.Context, p *command.Program, d *client.Client, 
 
 // goingOn is the session that the run goes on with; nil when the one that is named is
 // to be made.
-func (c *Cmd) goingOn(ctx context.Context, sessions *session.Sessions, cwd string) (*session.Meta, error) {
-	o, err := c.session(ctx, sessions, cwd)
+func (c *Cmd) goingOn(ctx context.Context, sessions *session.Sessions, cwd string, in *compose.Space) (*session.Meta, error) {
+	var space *workspace.Settings
+	if in != nil {
+		space = in.Settings
+	}
+	s := c.sessionSpec()
+	o, err := compose.Choose(ctx, sessions, &s, cwd, space)
 	if err != nil {
 		return nil, err
 	}
@@ -149,7 +155,7 @@ func (c *Cmd) runThere(ctx context.Context, p *command.Program, d *client.Client
 	if mask, err := rules.Masker(); err == nil {
 		c.Name, _ = mask.Text(c.Name)
 	}
-	t, err := c.target(ctx, p, d, cwd, len(input) > 0)
+	t, err := c.target(ctx, p, d, cwd, in, len(input) > 0)
 	if err != nil {
 		return outcome.Of(err), err
 	}

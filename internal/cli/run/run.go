@@ -1,8 +1,3 @@
-// Package run is `holdfast run`: flags become a runspec.Spec, and the run is composed here or
-// started in the daemon.
-//
-//	flags ─► Cmd.Spec ─┬─► runtime ─► agent ─► events ─┬─► drive ─► view.View
-//	                   └─► daemon/client.Run ► events ─┘
 package run
 
 import (
@@ -29,11 +24,6 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 	"github.com/holdfast-dev/holdfast/transcript"
 )
-
-// Command makes `holdfast run`.
-func Command(p *command.Program) *command.Command {
-	return p.Command(&Cmd{}, "run", "Give an agent a prompt and run it until it is done.")
-}
 
 func (c *Cmd) Run(ctx context.Context, p *command.Program) error {
 	usual := debug.SetGCPercent(command.OpeningGC)
@@ -225,10 +215,4 @@ func (c *Cmd) sessionSpec() runspec.Session {
 		ID: c.SessionID, Resume: c.Resume, Continue: c.Continue, Fork: c.ForkSession, WithGrants: c.WithGrants, At: c.At, Title: c.Name,
 		Takeover: c.Takeover, NoPersist: c.NoPersist,
 	}
-}
-
-// session says which session the agent goes on with.
-func (c *Cmd) session(ctx context.Context, sessions *session.Sessions, cwd string) (session.RestoreOptions, error) {
-	s := c.sessionSpec()
-	return compose.Choose(ctx, sessions, &s, cwd, c.space)
 }

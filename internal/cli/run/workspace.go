@@ -82,7 +82,6 @@ func (c *Cmd) enter(ctx context.Context, p *command.Program) (*compose.Space, er
 		in.Close()
 		return nil, err
 	}
-	c.space = in.Settings
 	return in, nil
 }
 

@@ -13,27 +13,6 @@ import (
 	"github.com/holdfast-dev/holdfast/sandbox"
 )
 
-// checkCmd is `holdfast sandbox check`.
-type checkCmd struct {
-	Settings string
-	CWD      string
-	Read     string
-	Write    string
-	Batch    string
-	Command  []string
-	command.JSONFlag
-}
-
-func (c *checkCmd) Declare(b *command.Builder) {
-	b.Flag(&c.Settings, "settings", "", "FILE|JSON", "Judge by these settings alone: a settings file, or its sandbox block. Default: those of the folder and the user.")
-	b.Flag(&c.CWD, "cwd", "", "FOLDER", "Where the command would start, and what paths are relative to; it need not exist. Default the current one.")
-	b.Flag(&c.Read, "read", "", "PATH", "May this path be read?")
-	b.Flag(&c.Write, "write", "", "PATH", "May this path be written?")
-	b.Flag(&c.Batch, "batch", "", "FILE", "Answer a line of JSON for each line of JSON: {id, settings, cwd, command} or {id, settings, cwd, path, op}. - is standard input.")
-	b.Optional(&c.Command, "command", "May this run? One argument is a line as a shell gets it; several are the words of one command. Put -- before it.")
-	b.Include(&c.JSONFlag)
-}
-
 type checkDoc struct {
 	Decision string `json:"decision"` // allow or deny
 	Reason   string `json:"reason,omitempty"`

@@ -11,25 +11,6 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/outcome"
 )
 
-// execCmd is `holdfast sandbox exec`. The program runs it by package
-// confine before this package has started; here are its help and its errors.
-type execCmd struct{ confine.Flags }
-
-func (c *execCmd) Declare(b *command.Builder) {
-	b.Flag(&c.Settings, "settings", "", "FILE|JSON", "Hold to these settings alone: a settings file, or its sandbox block. Default: those of the folder and the user.")
-	b.Flag(&c.Write, "write", "", "PATH", "Only this tree may be written, and /tmp; may be repeated. Default: the current folder.")
-	b.Flag(&c.Read, "read", "", "PATH", "Only this tree may be read, and what programs need to start; may be repeated. Default: everything but secrets.")
-	b.Flag(&c.Deny, "deny", "", "PATH", "This tree may not be read or written; may be repeated.")
-	b.Flag(&c.AllowDomain, "allow-domain", "", "HOST", "This host may be reached, by the proxy: api.example.com, *.example.com; may be repeated. Default: none.")
-	b.Flag(&c.Env, "env", "", "NAME[=VALUE]", "The command gets this variable, too; may be repeated.")
-	b.Flag(&c.KeepEnv, "keep-env", "", "", "The command gets the whole environment, with keys and tokens.")
-	b.Flag(&c.CWD, "cwd", "", "FOLDER", "Where the command starts; default the current folder.")
-	b.Flag(&c.JSONReport, "json-report", "", "FILE|FD", "Write how it ended and what was refused there, as JSON: a file, or the number of an open descriptor.")
-	b.Flag(&c.Quiet, "quiet", "", "", "Do not report what was refused.")
-	b.Verbatim, b.Refused = true, execFailure
-	b.Arg(&c.Command, "command", "The program and its arguments. Put -- before it.")
-}
-
 func (c *execCmd) Run(ctx context.Context, p *command.Program) error {
 	args, _ := confine.Asked(p.Args)
 	flags, err := confine.Parse(args)

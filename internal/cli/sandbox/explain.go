@@ -9,19 +9,6 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/term"
 )
 
-// explainCmd is `holdfast sandbox explain`.
-type explainCmd struct {
-	CWD     string
-	Command []string
-	command.JSONFlag
-}
-
-func (c *explainCmd) Declare(b *command.Builder) {
-	b.Flag(&c.CWD, "cwd", "", "FOLDER", "Where the command would start; it need not exist. Default the current one.")
-	b.Arg(&c.Command, "command", "One argument is a line as a shell gets it; several are the words of one command. Put -- before it.")
-	b.Include(&c.JSONFlag)
-}
-
 type explainDoc struct {
 	Line     string       `json:"line"`
 	Static   bool         `json:"static"` // everything that it runs by itself is known

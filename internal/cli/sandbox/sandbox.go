@@ -1,4 +1,3 @@
-// Package sandbox is `holdfast sandbox`: check and explain commands, and run them confined.
 package sandbox
 
 import (
@@ -15,15 +14,6 @@ import (
 	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/sandbox"
 )
-
-// Command makes `holdfast sandbox`.
-func Command(p *command.Program) *command.Command {
-	return p.Group("sandbox", "Run commands in the sandbox; check paths and commands against its settings.",
-		p.Command(&checkCmd{}, "check", "Say whether the sandbox settings let a path or a command pass; exit code 3 when not."),
-		p.Command(&execCmd{}, "exec", "Run a command in the kernel sandbox; its exit status, streams and signals stay its own."),
-		p.Command(&explainCmd{}, "explain", "Show what a command line would run and touch, as the checker reads it."),
-	)
-}
 
 // box is the sandbox settings of one file or layer, compiled.
 type box struct {

@@ -6,7 +6,6 @@ import (
 	"fmt"
 
 	"github.com/holdfast-dev/holdfast/internal/cli/command"
-	"github.com/holdfast-dev/holdfast/internal/cli/flags"
 	"github.com/holdfast-dev/holdfast/internal/cli/question"
 	"github.com/holdfast-dev/holdfast/internal/compose/env"
 	"github.com/holdfast-dev/holdfast/internal/compose/stores"
@@ -15,21 +14,6 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/term"
 	"github.com/holdfast-dev/holdfast/session"
 )
-
-// renameCmd is `holdfast sessions rename`.
-type renameCmd struct {
-	flags.SessionArg
-	Title string
-	command.StoreFlags
-	command.JSONFlag
-}
-
-func (c *renameCmd) Declare(b *command.Builder) {
-	b.Include(&c.SessionArg)
-	b.Arg(&c.Title, "title", "The new title; an empty one clears it.")
-	b.Include(&c.StoreFlags)
-	b.Include(&c.JSONFlag)
-}
 
 func (c *renameCmd) Run(ctx context.Context, p *command.Program) error {
 	return c.With(ctx, p, c.Store, func(s *session.Sessions, m session.Meta) error {
@@ -44,21 +28,6 @@ func (c *renameCmd) Run(ctx context.Context, p *command.Program) error {
 	})
 }
 
-// tagCmd is `holdfast sessions tag`.
-type tagCmd struct {
-	flags.SessionArg
-	Tag string
-	command.StoreFlags
-	command.JSONFlag
-}
-
-func (c *tagCmd) Declare(b *command.Builder) {
-	b.Include(&c.SessionArg)
-	b.Arg(&c.Tag, "tag", "The tag; an empty one clears it.")
-	b.Include(&c.StoreFlags)
-	b.Include(&c.JSONFlag)
-}
-
 func (c *tagCmd) Run(ctx context.Context, p *command.Program) error {
 	return c.With(ctx, p, c.Store, func(s *session.Sessions, m session.Meta) error {
 		tag, err := p.Environment().Masked(c.Tag)
@@ -70,22 +39,6 @@ func (c *tagCmd) Run(ctx context.Context, p *command.Program) error {
 		}
 		return printChanged(ctx, p, s, m.ID, c.JSON, fmt.Sprintf("session %s is now tagged %q", m.ID, tag))
 	})
-}
-
-// relocateCmd is `holdfast sessions relocate`.
-type relocateCmd struct {
-	flags.SessionArg
-	CWD string
-	command.StoreFlags
-	command.JSONFlag
-}
-
-func (c *relocateCmd) Declare(b *command.Builder) {
-	b.Include(&c.SessionArg)
-	b.Flag(&c.CWD, "cwd", "", "FOLDER", "Where its folder is now.")
-	b.Include(&c.StoreFlags)
-	b.Include(&c.JSONFlag)
-	b.Require("cwd")
 }
 
 func (c *relocateCmd) Run(ctx context.Context, p *command.Program) error {
@@ -103,33 +56,6 @@ func (c *relocateCmd) Run(ctx context.Context, p *command.Program) error {
 		}
 		return printChanged(ctx, p, s, m.ID, c.JSON, fmt.Sprintf("session %s is now at home in %s", m.ID, cwd))
 	})
-}
-
-// forkCmd is `holdfast sessions fork`.
-type forkCmd struct {
-	flags.SessionArg
-	At    string
-	UpTo  *int
-	First *int
-	ID    string
-	Name  string
-
-	WithGrants bool
-	command.StoreFlags
-	command.JSONFlag
-}
-
-func (c *forkCmd) Declare(b *command.Builder) {
-	b.Include(&c.SessionArg)
-	b.Flag(&c.At, "at", "", "ITEM", "Keep the transcript up to this item.")
-	b.Flag(&c.UpTo, "up-to", "", "N", "Keep the transcript up to and with the item at index N, counted from 0.")
-	b.Flag(&c.First, "first", "", "N", "Keep the first N items of the transcript.")
-	b.Flag(&c.ID, "id", "", "ID", "The fork's id; default a new one.")
-	b.Flag(&c.Name, "name", "", "TITLE", "The fork's title.")
-	b.Flag(&c.WithGrants, "with-grants", "", "", "Begin with what was decided in the session: mode, grants, denials, changes of policy.")
-	b.Include(&c.StoreFlags)
-	b.Include(&c.JSONFlag)
-	b.Exclusive("at", "up-to", "first")
 }
 
 func (c *forkCmd) Run(ctx context.Context, p *command.Program) error {
@@ -158,21 +84,6 @@ func (c *forkCmd) leftBehind(ctx context.Context, p *command.Program, s *session
 		p.Err.Line("%s", text)
 	}
 	return err
-}
-
-// deleteCmd is `holdfast sessions delete`.
-type deleteCmd struct {
-	flags.SessionArg
-	Yes bool
-	command.StoreFlags
-	command.JSONFlag
-}
-
-func (c *deleteCmd) Declare(b *command.Builder) {
-	b.Include(&c.SessionArg)
-	b.Flag(&c.Yes, "yes", "y", "", "Do not ask.")
-	b.Include(&c.StoreFlags)
-	b.Include(&c.JSONFlag)
 }
 
 func (c *deleteCmd) Run(ctx context.Context, p *command.Program) error {

@@ -7,31 +7,12 @@ import (
 	"io"
 
 	"github.com/holdfast-dev/holdfast/internal/cli/command"
-	"github.com/holdfast-dev/holdfast/internal/cli/flags"
 	"github.com/holdfast-dev/holdfast/internal/compose/stores"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
 	"github.com/holdfast-dev/holdfast/internal/session/convert"
 	"github.com/holdfast-dev/holdfast/internal/term"
 	"github.com/holdfast-dev/holdfast/session"
 )
-
-// exportCmd is `holdfast sessions export`.
-type exportCmd struct {
-	flags.SessionArg
-	Format string
-	Output string
-	command.StoreFlags
-	command.JSONFlag
-}
-
-func (c *exportCmd) Declare(b *command.Builder) {
-	b.Include(&c.SessionArg)
-	c.Format = "jsonl"
-	b.Flag(&c.Format, "format", "", "FORMAT", "jsonl: every record, one per line; text, markdown, html: the transcript for people; claude, codex, open-agent-sdk: for these programs.", "jsonl", "text", "markdown", "html", "claude", "codex", "open-agent-sdk")
-	b.Flag(&c.Output, "output", "o", "FILE", "Write to this file, or into this folder under the name that the format wants; default standard output.")
-	b.Include(&c.StoreFlags)
-	b.Include(&c.JSONFlag)
-}
 
 func (c *exportCmd) Run(ctx context.Context, p *command.Program) error {
 	format := convert.Format(c.Format)

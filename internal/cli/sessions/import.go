@@ -17,30 +17,6 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/term"
 )
 
-// importCmd is `holdfast sessions import`.
-type importCmd struct {
-	Paths   []string
-	Format  string
-	Project string
-	Trusted bool
-	NoMask  bool
-	DryRun  bool
-	command.StoreFlags
-	command.JSONFlag
-}
-
-func (c *importCmd) Declare(b *command.Builder) {
-	b.Arg(&c.Paths, "path", "Files, or folders such as ~/.claude and ~/.codex/sessions.")
-	c.Format = "auto"
-	b.Flag(&c.Format, "format", "", "FORMAT", "What the files are: open-agent-sdk, claude, codex or jsonl, our own; auto looks at each of them.", "auto", "open-agent-sdk", "claude", "codex", "jsonl")
-	b.Flag(&c.Project, "project", "", "FOLDER", "Count the sessions to this folder's project, wherever they ran.")
-	b.Flag(&c.Trusted, "trusted", "", "", "Take in our own records (jsonl) also when they hold grants, a mode or answers that would count again.")
-	b.Flag(&c.NoMask, "no-mask", "", "", "Keep keys and tokens that are in the files.")
-	b.Flag(&c.DryRun, "dry-run", "", "", "Only read the files and say what would be imported.")
-	b.Include(&c.StoreFlags)
-	b.Include(&c.JSONFlag)
-}
-
 // importSum is what became of all files.
 type importSum struct {
 	Sources   int   `json:"sources"`

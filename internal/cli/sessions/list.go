@@ -13,36 +13,6 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// listCmd is `holdfast sessions list`.
-type listCmd struct {
-	All    bool
-	CWD    string
-	Space  string
-	Tag    string
-	Parent string
-	Agents bool
-	Trash  bool
-	Limit  int
-	Cursor string
-	command.StoreFlags
-	command.JSONFlag
-}
-
-func (c *listCmd) Declare(b *command.Builder) {
-	b.Flag(&c.All, "all", "a", "", "Sessions of all projects.")
-	b.Flag(&c.CWD, "cwd", "", "FOLDER", "The project of this folder; default the current one.")
-	b.Flag(&c.Space, "workspace", "w", "SLUG", "Those of this workspace.")
-	b.Flag(&c.Tag, "tag", "", "TAG", "Only sessions with this tag.")
-	b.Flag(&c.Parent, "parent", "", "ID", "Only forks of this session.")
-	b.Flag(&c.Agents, "agents", "", "", "Also those of sub-agents, which 'sessions show' of the one they work for names.")
-	b.Flag(&c.Trash, "trash", "", "", "Sessions that are in the trash.")
-	c.Limit = 50
-	b.Flag(&c.Limit, "limit", "n", "N", "At most this many; default 50, 0 for all.")
-	b.Flag(&c.Cursor, "cursor", "", "CURSOR", "Go on where a list ended.")
-	b.Include(&c.StoreFlags)
-	b.Include(&c.JSONFlag)
-}
-
 type listDoc struct {
 	Sessions []listedDoc `json:"sessions"`
 	Next     string      `json:"next,omitempty"`

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/holdfast-dev/holdfast/internal/cli/command"
-	"github.com/holdfast-dev/holdfast/internal/cli/flags"
 	"github.com/holdfast-dev/holdfast/internal/cli/question"
 	"github.com/holdfast-dev/holdfast/internal/compose/stores"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
@@ -15,45 +14,6 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/session/prune"
 	"github.com/holdfast-dev/holdfast/internal/term"
 )
-
-// pruneCmd is `holdfast sessions prune`.
-type pruneCmd struct {
-	OlderThan  string
-	All        bool
-	CWD        string
-	Tag        string
-	KeepTagged bool
-	EmptyTrash bool
-	DryRun     bool
-	Yes        bool
-	command.StoreFlags
-	command.JSONFlag
-}
-
-func (c *pruneCmd) Declare(b *command.Builder) {
-	b.Flag(&c.OlderThan, "older-than", "", "TIME", "What nobody changed for so long (30d, 12h), or since a day; default cleanupPeriodDays of your settings.")
-	b.Flag(&c.All, "all", "a", "", "Sessions of all projects.")
-	b.Flag(&c.CWD, "cwd", "", "FOLDER", "The project of this folder; default the current one.")
-	b.Flag(&c.Tag, "tag", "", "TAG", "Only sessions with this tag.")
-	b.Flag(&c.KeepTagged, "keep-tagged", "", "", "Keep sessions that have a tag.")
-	b.Flag(&c.EmptyTrash, "empty-trash", "", "", "Delete for good what has been in the trash for so long.")
-	b.Flag(&c.DryRun, "dry-run", "n", "", "Only say what would be done.")
-	b.Flag(&c.Yes, "yes", "y", "", "Do not ask before deleting.")
-	b.Include(&c.StoreFlags)
-	b.Include(&c.JSONFlag)
-}
-
-// Help says more than one line.
-func (c *pruneCmd) Help() string {
-	return `Old sessions go to the trash, where nothing is lost: sessions list --trash shows them, and
-sessions restore brings one back. With --empty-trash, what has been there for long is
-deleted. What runs, or waits for an answer, stays. Nothing is pruned by itself, unless
-cleanupPeriodDays in your settings.json says so to the daemon.
-
-  holdfast sessions prune --older-than 90d --dry-run
-  holdfast sessions prune --older-than 90d --all --keep-tagged
-  holdfast sessions prune --older-than 30d --all --empty-trash`
-}
 
 type prunedDoc struct {
 	Session string    `json:"session"`
@@ -195,19 +155,6 @@ func (c *pruneCmd) verb() string {
 		return "deleted"
 	}
 	return "trashed"
-}
-
-// restoreCmd is `holdfast sessions restore`.
-type restoreCmd struct {
-	flags.SessionArg
-	command.StoreFlags
-	command.JSONFlag
-}
-
-func (c *restoreCmd) Declare(b *command.Builder) {
-	b.Include(&c.SessionArg)
-	b.Include(&c.StoreFlags)
-	b.Include(&c.JSONFlag)
 }
 
 func (c *restoreCmd) Run(ctx context.Context, p *command.Program) error {

@@ -11,7 +11,6 @@ import (
 
 	"github.com/holdfast-dev/holdfast/audit/secret"
 	"github.com/holdfast-dev/holdfast/internal/cli/command"
-	"github.com/holdfast-dev/holdfast/internal/cli/flags"
 	"github.com/holdfast-dev/holdfast/internal/cli/question"
 	"github.com/holdfast-dev/holdfast/internal/compose/stores"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
@@ -19,31 +18,6 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/term"
 	"github.com/holdfast-dev/holdfast/session"
 )
-
-// redactCmd is `holdfast sessions redact`.
-type redactCmd struct {
-	flags.SessionArg
-	Seq     []string
-	Match   string
-	Secrets bool
-	Reason  string
-	DryRun  bool
-	Yes     bool
-	command.StoreFlags
-	command.JSONFlag
-}
-
-func (c *redactCmd) Declare(b *command.Builder) {
-	b.Include(&c.SessionArg)
-	b.Words(&c.Seq, "seq", "", "N[-M]", "Erase these records whole; sessions show --records has the numbers.")
-	b.Flag(&c.Match, "match", "", "REGEXP", "Erase what this regular expression finds in any text of the session.")
-	b.Flag(&c.Secrets, "secrets", "", "", "Mask keys, tokens and private keys.")
-	b.Flag(&c.Reason, "reason", "", "TEXT", "Why; it is kept in the log.")
-	b.Flag(&c.DryRun, "dry-run", "", "", "Only show what would be erased.")
-	b.Flag(&c.Yes, "yes", "y", "", "Do not ask.")
-	b.Include(&c.StoreFlags)
-	b.Include(&c.JSONFlag)
-}
 
 type redactDoc struct {
 	Session string             `json:"session"`
@@ -65,16 +39,6 @@ type leftDoc struct {
 	Seq     int64        `json:"seq,omitempty"`
 	Kind    session.Kind `json:"kind,omitempty"`
 	Why     string       `json:"why"`
-}
-
-// Help says more than one line.
-func (c *redactCmd) Help() string {
-	return `--match and --secrets look at all that shares or repeats the session's text: what it was forked
-from, its forks, who works for its run, long outputs, the index. What is left is told with the reason.
-When it is cut short, the same command does the rest. docs/erasure.md has the list of places.
-
-  holdfast sessions redact --match 'rose ?bud' --dry-run SESSION
-  holdfast sessions redact --seq 12-14 SESSION`
 }
 
 func (c *redactCmd) Run(ctx context.Context, p *command.Program) error {

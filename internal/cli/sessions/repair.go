@@ -11,35 +11,6 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// repairCmd is `holdfast sessions repair`.
-type repairCmd struct {
-	Session string
-	All     bool
-	Salvage bool
-	DryRun  bool
-	command.StoreFlags
-	command.JSONFlag
-}
-
-func (c *repairCmd) Declare(b *command.Builder) {
-	b.Optional(&c.Session, "session", "An id, a title, or the beginning of an id.")
-	b.Flag(&c.All, "all", "a", "", "Every session of the store.")
-	b.Flag(&c.Salvage, "salvage", "", "", "Make a new session of what can be read of one that is damaged in the middle; the damaged one stays.")
-	b.Flag(&c.DryRun, "dry-run", "n", "", "Only say what is wrong.")
-	b.Include(&c.StoreFlags)
-	b.Include(&c.JSONFlag)
-}
-
-// Help says more than one line.
-func (c *repairCmd) Help() string {
-	return `What a crash left behind the last record is put aside and told. What lists show is computed
-anew from the log where it differs. A log that is damaged in the middle is never changed:
---salvage makes a new session of what can be read.
-
-  holdfast sessions repair --all --dry-run
-  holdfast sessions repair 01J3 --salvage`
-}
-
 type repairDoc struct {
 	Session  string     `json:"session"`
 	OK       bool       `json:"ok"` // nothing was wrong, or what could be done was done

@@ -11,7 +11,6 @@ import (
 
 	"github.com/holdfast-dev/holdfast/internal/checkpoint"
 	"github.com/holdfast-dev/holdfast/internal/cli/command"
-	"github.com/holdfast-dev/holdfast/internal/cli/flags"
 	"github.com/holdfast-dev/holdfast/internal/cli/question"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
 	"github.com/holdfast-dev/holdfast/internal/rewind"
@@ -19,40 +18,14 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// rewindCmd is `holdfast sessions rewind`.
-type rewindCmd struct {
-	flags.SessionArg
-	rewind.Request
-	DryRun bool
-	Yes    bool
-	command.StoreFlags
-	command.JSONFlag
-}
-
-func (c *rewindCmd) Declare(b *command.Builder) {
-	b.Include(&c.SessionArg)
-	b.Flag(&c.To, "to", "", "POINT", "Back to right after this record (its number), item (its id) or turn (its id, or turn:3; turn:0 is before the first).")
-	b.Flag(&c.ToRewrite, "to-rewrite", "", "N", "Back to the transcript before the rewrite in record N, such as a compaction; last is the newest. sessions show --rewrites lists them.")
-	b.Flag(&c.Files, "files", "", "", "Only the files, unless --transcript is given, too.")
-	b.Flag(&c.Transcript, "transcript", "", "", "Only the transcript, unless --files is given, too.")
-	b.Flag(&c.Fork, "fork", "", "", "Leave the transcript as it is, and go on from there in a new session.")
-	b.Flag(&c.WithGrants, "with-grants", "", "", "With --fork: begin with what was decided in the session: mode, grants, denials, changes of policy.")
-	b.Flag(&c.AddDirs, "add-dir", "", "FOLDER", "Another folder in which files are put back; may be repeated.")
-	b.Flag(&c.Except, "except", "", "FILE", "Leave this file as it is; may be repeated.")
-	b.Flag(&c.Force, "force", "", "", "Put back also files that others have changed since, and those that decide what other programs do.")
-	b.Flag(&c.DryRun, "dry-run", "", "", "Only show what would be done.")
-	b.Flag(&c.Yes, "yes", "y", "", "Do not ask.")
-	b.Include(&c.StoreFlags)
-	b.Include(&c.JSONFlag)
-}
-
 func (c *rewindCmd) Run(ctx context.Context, p *command.Program) error {
-	c.By = cmp.Or(p.Getenv("USER"), "person")
-	if err := c.Check(c.Session); err != nil {
+	r := &rewind.Request{Rewind: c.Rewind, AddDirs: c.AddDirs, By: cmp.Or(p.Getenv("USER"), "person")}
+	if err := r.Check(c.Session); err != nil {
 		return err
 	}
+	c.Rewind = r.Rewind // what was left out is filled in
 	return c.With(ctx, p, c.Store, func(s *session.Sessions, m session.Meta) error {
-		plan, closeFolders, err := rewind.Plan(ctx, p.Environment(), s, m, &c.Request)
+		plan, closeFolders, err := rewind.Plan(ctx, p.Environment(), s, m, r)
 		if err != nil {
 			return err
 		}
@@ -60,7 +33,7 @@ func (c *rewindCmd) Run(ctx context.Context, p *command.Program) error {
 		if !c.JSON {
 			c.show(p, m, plan)
 		}
-		if err := c.CheckExcept(plan, m); err != nil {
+		if err := r.CheckExcept(plan, m); err != nil {
 			return err
 		}
 		if err := plan.Ready(); err != nil {

@@ -13,52 +13,6 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// searchCmd is `holdfast sessions search`.
-type searchCmd struct {
-	Words      []string
-	Tool       string
-	Role       string
-	Since      string
-	Until      string
-	Session    string
-	All        bool
-	CWD        string
-	Trash      bool
-	Limit      int
-	Cursor     string
-	PlainIndex bool
-	command.StoreFlags
-	command.JSONFlag
-}
-
-func (c *searchCmd) Declare(b *command.Builder) {
-	b.Arg(&c.Words, "words", `All of them must be in one item; "a phrase" stands together, dep* is the beginning of a word.`)
-	b.Flag(&c.Tool, "tool", "", "TOOL", "Only in uses and results of this tool.")
-	b.Flag(&c.Role, "role", "", "ROLE", "Only in items of user, assistant or tool.", "user", "assistant", "tool")
-	b.Flag(&c.Since, "since", "", "TIME", "Only from then on: 2026-11-20, 2026-11-20T15:04:05Z, or 2h, 7d ago.")
-	b.Flag(&c.Until, "until", "", "TIME", "Only before then.")
-	b.Flag(&c.Session, "session", "s", "SESSION", "Only in this session.")
-	b.Flag(&c.All, "all", "a", "", "Sessions of all projects.")
-	b.Flag(&c.CWD, "cwd", "", "FOLDER", "The project of this folder; default the current one.")
-	b.Flag(&c.Trash, "trash", "", "", "In the trash, too.")
-	c.Limit = 20
-	b.Flag(&c.Limit, "limit", "n", "N", "At most this many; default 20.")
-	b.Flag(&c.Cursor, "cursor", "", "CURSOR", "Go on where a search ended.")
-	b.Flag(&c.PlainIndex, "plain-index", "", "", "Search an encrypted store, too: the index that is made for that holds its words as they are.")
-	b.Include(&c.StoreFlags)
-	b.Include(&c.JSONFlag)
-}
-
-// Help says more than one line.
-func (c *searchCmd) Help() string {
-	return `Case and accents do not count, and nothing but quotes and a * at the end of a word has a
-meaning. Hits come newest first, with the number of the record:
-holdfast sessions show --records SESSION shows what is around it.
-
-  holdfast sessions search "no such file" --tool Bash --since 7d
-  holdfast sessions search --all 'deploy*' staging`
-}
-
 func (c *searchCmd) Run(ctx context.Context, p *command.Program) error {
 	if c.Limit < 1 {
 		return outcome.Invalid("--limit must be at least 1", "")

@@ -1,4 +1,3 @@
-// Package sessions is `holdfast sessions`: list, read, change and check sessions.
 package sessions
 
 import (
@@ -13,29 +12,6 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/term"
 	"github.com/holdfast-dev/holdfast/session"
 )
-
-// Command makes `holdfast sessions`.
-func Command(p *command.Program) *command.Command {
-	return p.Group("sessions", "List, read, change and check sessions.",
-		p.Command(&listCmd{}, "list", "List the sessions of this project, newest first.", "ls"),
-		p.Command(&searchCmd{}, "search", "Find words in what was said in the sessions of this project.", "find"),
-		p.Command(&showCmd{}, "show", "Print a session as people read it, or its records."),
-		p.Command(&renameCmd{}, "rename", "Give a session a title."),
-		p.Command(&tagCmd{}, "tag", "Give a session a tag; an empty one clears it."),
-		p.Command(&forkCmd{}, "fork", "Branch off a session; nothing is copied."),
-		p.Command(&rewindCmd{}, "rewind", "Take a session's files and transcript back to an earlier point; says first what it will change."),
-		p.Command(&deleteCmd{}, "delete", "Delete a session; what forks of it need stays.", "rm"),
-		p.Command(&pruneCmd{}, "prune", "Put old sessions into the trash, or delete what is in it."),
-		p.Command(&restoreCmd{}, "restore", "Take a session out of the trash."),
-		p.Command(&exportCmd{}, "export", "Write a session as records, for people, or for another program."),
-		p.Command(&importCmd{}, "import", "Import sessions of Claude Code, Codex, the Open Agent SDK, or exported ones."),
-		p.Command(&verifyCmd{}, "verify", "Check logs record by record."),
-		p.Command(&repairCmd{}, "repair", "Repair what a crash or a disk has damaged, without losing anything."),
-		p.Command(&redactCmd{}, "redact", "Erase content of a session for good, and keep the proof of what was there."),
-		p.Command(&compactCmd{}, "compact", "Have a model summarize the older part of a session; the log keeps what was there before."),
-		p.Command(&relocateCmd{}, "relocate", "Say where the folder of a session is now."),
-	)
-}
 
 // printChanged prints what a command did to a session: its meta afterwards as JSON,
 // or a sentence.

@@ -11,7 +11,6 @@ import (
 	"strings"
 
 	"github.com/holdfast-dev/holdfast/internal/cli/command"
-	"github.com/holdfast-dev/holdfast/internal/cli/flags"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
 	"github.com/holdfast-dev/holdfast/internal/record"
 	"github.com/holdfast-dev/holdfast/internal/term"
@@ -19,32 +18,6 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 	"github.com/holdfast-dev/holdfast/transcript"
 )
-
-// showCmd is `holdfast sessions show`.
-type showCmd struct {
-	flags.SessionArg
-	Records  bool
-	Rewrites bool
-	Before   bool
-	At       int64
-	Tail     int
-	Full     bool
-	command.StoreFlags
-	command.JSONFlag
-}
-
-func (c *showCmd) Declare(b *command.Builder) {
-	b.Include(&c.SessionArg)
-	b.Flag(&c.Records, "records", "", "", "The records of the log instead of the transcript.")
-	b.Flag(&c.Rewrites, "rewrites", "", "", "How the transcript was rewritten: compacted, cut, mended.")
-	b.Flag(&c.Before, "before-compaction", "", "", "The transcript as it was before the newest compaction.")
-	b.Flag(&c.At, "at", "", "N", "The transcript as it was right after record N.")
-	b.Flag(&c.Tail, "tail", "n", "N", "Only the last N items or records.")
-	b.Flag(&c.Full, "full", "", "", "Do not shorten long tool results.")
-	b.Include(&c.StoreFlags)
-	b.Include(&c.JSONFlag)
-	b.Exclusive("records", "rewrites", "before-compaction", "at")
-}
 
 type showDoc struct {
 	Session session.Meta      `json:"session"`

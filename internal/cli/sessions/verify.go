@@ -8,21 +8,6 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// verifyCmd is `holdfast sessions verify`.
-type verifyCmd struct {
-	Session string
-	All     bool
-	command.StoreFlags
-	command.JSONFlag
-}
-
-func (c *verifyCmd) Declare(b *command.Builder) {
-	b.Optional(&c.Session, "session", "An id, a title, or the beginning of an id.")
-	b.Flag(&c.All, "all", "a", "", "Every session of the store.")
-	b.Include(&c.StoreFlags)
-	b.Include(&c.JSONFlag)
-}
-
 type verifyDoc struct {
 	Session     string     `json:"session"`
 	OK          bool       `json:"ok"`

@@ -16,27 +16,6 @@ import (
 	"github.com/holdfast-dev/holdfast/session/encrypted"
 )
 
-// keyCmd is `holdfast store key`.
-type keyCmd struct {
-	File     string
-	Keychain string
-}
-
-func (c *keyCmd) Declare(b *command.Builder) {
-	b.Optional(&c.File, "file", "Where to write it; there must be no such file.")
-	b.Flag(&c.Keychain, "keychain", "", "NAME", "Put it into the system's keychain under this name instead.")
-}
-
-// Help says more than one line.
-func (c *keyCmd) Help() string {
-	return `Who has the key reads everything in the store, and nobody can without: keep a copy of it
-elsewhere. It is an age identity (age-encryption.org); age-keygen makes the same.
-
-  holdfast store key ~/.holdfast/store.key
-  export HOLDFAST_STORE_KEY=~/.holdfast/store.key
-  holdfast run --store encrypted+sqlite:private.db PROMPT`
-}
-
 func (c *keyCmd) Run(_ context.Context, p *command.Program) error {
 	switch {
 	case (c.File == "") == (c.Keychain == ""):

@@ -1,5 +1,3 @@
-// Package store is `holdfast store`: copy sessions from one store to another, and make keys
-// for encrypted ones.
 package store
 
 import (
@@ -12,39 +10,6 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/term"
 	"github.com/holdfast-dev/holdfast/session"
 )
-
-// Command makes `holdfast store`.
-func Command(p *command.Program) *command.Command {
-	return p.Group("store", "Copy sessions from one store to another; make keys for encrypted ones.",
-		p.Command(&copyCmd{}, "copy", "Copy all sessions of a store into another one, and compare them."),
-		p.Command(&keyCmd{}, "key", "Make a key for encrypted stores."),
-	)
-}
-
-// copyCmd is `holdfast store copy`.
-type copyCmd struct {
-	From   string
-	To     string
-	DryRun bool
-	command.JSONFlag
-}
-
-func (c *copyCmd) Declare(b *command.Builder) {
-	b.Arg(&c.From, "from", "The store to copy from: a URL as --store takes it.")
-	b.Arg(&c.To, "to", "The store to copy to. What it has besides stays.")
-	b.Flag(&c.DryRun, "dry-run", "n", "", "Only say what would be copied.")
-	b.Include(&c.JSONFlag)
-}
-
-// Help says more than one line.
-func (c *copyCmd) Help() string {
-	return `Every session is copied record by record, with the same ids, times and digests, and then
-read again and compared. A second copy copies only what is new, and one that was interrupted
-goes on where it stopped. What was erased is erased in the copy, too.
-
-  holdfast store copy sqlite:sessions.db postgres://db/holdfast
-  holdfast store copy file:old encrypted+file:new`
-}
 
 type copiedDoc struct {
 	Sessions int       `json:"sessions"`

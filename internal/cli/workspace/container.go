@@ -9,17 +9,6 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/workspace"
 )
 
-// startCmd is `holdfast workspace start`.
-type startCmd struct {
-	slugArg
-	command.JSONFlag
-}
-
-func (c *startCmd) Declare(b *command.Builder) {
-	b.Include(&c.slugArg)
-	b.Include(&c.JSONFlag)
-}
-
 func (c *startCmd) Run(ctx context.Context, p *command.Program) error {
 	return c.with(p, func(w *workspace.Workspaces) error {
 		p.Err.Progress().Show("starting " + term.Escape(c.Slug))
@@ -38,25 +27,6 @@ func (c *startCmd) Run(ctx context.Context, p *command.Program) error {
 		}
 		return tellSpace(ctx, p, w, c.Slug, c.JSON, "workspace %s runs in %s (%s)%s", c.Slug, made.Name, term.Elapsed(p.Now().Sub(began)), more)
 	})
-}
-
-// stopCmd is `holdfast workspace stop`.
-type stopCmd struct {
-	Slug string
-	All  bool
-	command.JSONFlag
-}
-
-func (c *stopCmd) Declare(b *command.Builder) {
-	b.Optional(&c.Slug, "slug", "The workspace's name.")
-	b.Flag(&c.All, "all", "a", "", "The containers of all workspaces.")
-	b.Include(&c.JSONFlag)
-}
-
-// Help says more than one line.
-func (c *stopCmd) Help() string {
-	return `What runs in the container ends, also an agent in the middle of a turn; what it has said is saved.
-The container is kept, and started again when it is needed.`
 }
 
 func (c *stopCmd) Run(ctx context.Context, p *command.Program) error {

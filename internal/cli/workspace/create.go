@@ -13,40 +13,6 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/workspace"
 )
 
-// workspaceFlags are what a person decides about a workspace. What is not given stays
-// as it is, or is the default.
-type workspaceFlags struct {
-	Project     *string
-	Image       *string
-	Agent       *string
-	Command     []string
-	Model       *string
-	Memory      *string
-	CPUs        *float64
-	PIDs        *int64
-	Disk        *string
-	Network     *string
-	AllowDomain []string
-	Mount       []string
-	Credential  []string
-}
-
-func (c *workspaceFlags) Declare(b *command.Builder) {
-	b.Flag(&c.Project, "project", "", "FOLDER", "The folder that is /work inside; an empty text makes one that belongs to the workspace.")
-	b.Flag(&c.Image, "image", "", "NAME", "What the container is made of; default what workspace image build makes.")
-	b.Flag(&c.Agent, "agent", "", "KIND", "Who works there: holdfast, claude, codex or acp.", "holdfast", "claude", "codex", "acp")
-	b.Flag(&c.Command, "command", "", "WORD", "What starts the agent instead of its own program: a program and its arguments, one flag for each.")
-	b.Flag(&c.Model, "model", "", "NAME", "The agent's name of its model.")
-	b.Flag(&c.Memory, "memory", "", "SIZE", "What all of the container may use: 512m, 2g; default 2g.")
-	b.Flag(&c.CPUs, "cpus", "", "N", "Processors; default 2.")
-	b.Flag(&c.PIDs, "pids", "", "N", "Processes and threads; default 512.")
-	b.Flag(&c.Disk, "disk", "", "SIZE", "What the home may hold, or none; default 20g. Looked at before each turn.")
-	b.Flag(&c.Network, "network", "", "MODE", "none, or proxy: the domains that are allowed, through a proxy. Default none.", "none", "proxy")
-	b.Flag(&c.AllowDomain, "allow-domain", "", "DOMAIN", "Let this domain through, and set --network proxy; may be repeated.")
-	b.Flag(&c.Mount, "mount", "", "HOST:AT[:ro]", "Another folder or file of this machine; may be repeated.")
-	b.Flag(&c.Credential, "credential", "", "NAME", "A variable of your environment whose value an agent gets when it starts, and nobody keeps; may be repeated.")
-}
-
 // apply changes settings to what the flags say. Lists are replaced as a whole.
 func (f *workspaceFlags) apply(p *command.Program, s *workspace.Settings) error {
 	if err := f.places(p, s); err != nil {
@@ -168,29 +134,6 @@ func (f *workspaceFlags) mount(p *command.Program, text string) (workspace.Mount
 	return m, nil
 }
 
-// createCmd is `holdfast workspace create`.
-type createCmd struct {
-	slugArg
-	workspaceFlags
-	command.JSONFlag
-}
-
-func (c *createCmd) Declare(b *command.Builder) {
-	b.Include(&c.slugArg)
-	b.Include(&c.workspaceFlags)
-	b.Include(&c.JSONFlag)
-}
-
-// Help says more than one line.
-func (c *createCmd) Help() string {
-	return `The container is made when it is needed first. Without --project the workspace gets a folder
-of its own, which is deleted with it; another folder stays.
-
-  holdfast workspace create blog --project ~/src/blog --agent claude \
-      --credential ANTHROPIC_API_KEY --allow-domain api.anthropic.com
-  holdfast run --workspace blog "what is here?"`
-}
-
 func (c *createCmd) Run(ctx context.Context, p *command.Program) error {
 	return c.with(p, func(w *workspace.Workspaces) error {
 		s := workspace.Settings{Slug: c.Slug}
@@ -210,27 +153,6 @@ func (c *createCmd) Run(ctx context.Context, p *command.Program) error {
 		work := cmp.Or(made.Project, w.ProjectFolder(made)+", a folder of its own")
 		return tellSpace(ctx, p, w, c.Slug, c.JSON, "workspace %s is made for %s; go on: holdfast run --workspace %s PROMPT", made.Slug, work, made.Slug)
 	})
-}
-
-// setCmd is `holdfast workspace set`.
-type setCmd struct {
-	slugArg
-	workspaceFlags
-	Clear []string
-	command.JSONFlag
-}
-
-func (c *setCmd) Declare(b *command.Builder) {
-	b.Include(&c.slugArg)
-	b.Include(&c.workspaceFlags)
-	b.Flag(&c.Clear, "clear", "", "WHAT", "Empty a setting: image, command, model, domains, mounts or credentials; may be repeated.", "image", "command", "model", "domains", "mounts", "credentials")
-	b.Include(&c.JSONFlag)
-}
-
-// Help says more than one line.
-func (c *setCmd) Help() string {
-	return `What is not given stays; a list that is given replaces the one before. A container that runs
-is made anew when nobody works in it any more.`
 }
 
 func (c *setCmd) Run(ctx context.Context, p *command.Program) error {

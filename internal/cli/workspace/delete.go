@@ -13,30 +13,6 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// deleteCmd is `holdfast workspace delete`.
-type deleteCmd struct {
-	slugArg
-	Yes      bool
-	NoEngine bool
-	command.StoreFlags
-	command.JSONFlag
-}
-
-func (c *deleteCmd) Declare(b *command.Builder) {
-	b.Include(&c.slugArg)
-	b.Flag(&c.Yes, "yes", "y", "", "Do not ask.")
-	b.Flag(&c.NoEngine, "no-engine", "", "", "Leave out the container: for when its engine is gone for good.")
-	b.Include(&c.StoreFlags)
-	b.Include(&c.JSONFlag)
-}
-
-// Help says more than one line.
-func (c *deleteCmd) Help() string {
-	return `What goes: the container, the home of its agents with what they remember, and a project folder
-that belongs to the workspace. What stays: a project of yours, and all sessions. A link is removed
-and never followed. What ends early can be deleted again.`
-}
-
 type deletedDoc struct {
 	Deleted  string   `json:"deleted"`
 	Entries  int64    `json:"entries"`

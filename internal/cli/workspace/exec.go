@@ -16,34 +16,6 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/workspace"
 )
 
-// execCmd is `holdfast workspace exec`.
-type execCmd struct {
-	slugArg
-	Dir     string
-	Env     []string
-	NoTTY   bool
-	Command []string
-}
-
-func (c *execCmd) Declare(b *command.Builder) {
-	b.Include(&c.slugArg)
-	b.Flag(&c.Dir, "dir", "", "FOLDER", "The folder inside to run in; default /work.")
-	b.Flag(&c.Env, "env", "e", "NAME=VALUE", "A variable for the command; may be repeated.")
-	b.Flag(&c.NoTTY, "no-tty", "T", "", "Give the command no terminal, also when there is one here.")
-	b.Verbatim = true
-	b.Arg(&c.Command, "command", "What to run, and its arguments.")
-}
-
-// Help says more than one line.
-func (c *execCmd) Help() string {
-	return `The container is started when it does not run. The command runs as agents do: as the same user,
-with the same limits and rights. Its exit code is this command's. Without a shell in the image
-there is none here either.
-
-  holdfast workspace exec blog -- git status
-  holdfast workspace exec blog bash`
-}
-
 func (c *execCmd) Run(ctx context.Context, p *command.Program) error {
 	command := c.Command
 	if len(command) > 0 && command[0] == "--" {

@@ -13,50 +13,6 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/workspace/image"
 )
 
-func newWorkspaceImageCmd(p *command.Program) *command.Command {
-	return p.Group("image", "Build and list the images that containers are made of.",
-		p.Command(&imageBuildCmd{}, "build", "Build an image; nothing is pulled."),
-		p.Command(&imageListCmd{}, "list", "List the images that were built.", "ls"),
-	)
-}
-
-// imageBuildCmd is `holdfast workspace image build`.
-type imageBuildCmd struct {
-	Variant      string
-	With         []string
-	Base         string
-	Tag          string
-	Binary       string
-	Certificates string
-	Suite        string
-	Mirror       string
-	Fresh        bool
-	command.JSONFlag
-}
-
-func (c *imageBuildCmd) Declare(b *command.Builder) {
-	c.Variant = "scratch"
-	b.Flag(&c.Variant, "variant", "", "NAME", "scratch: this program alone, without a shell; or debian. Default scratch.", "scratch", "debian")
-	b.Words(&c.With, "with", "", "AGENT", "For debian: claude, codex, each with @VERSION or in the version that was tested; npm gets them.")
-	b.Flag(&c.Base, "base", "", "IMAGE", "For debian: an image that the engine has; default what debootstrap makes, which needs root.")
-	b.Flag(&c.Tag, "tag", "", "NAME", "The image's name; default holdfast/workspace:VARIANT, and the image of workspaces that name none.")
-	b.Flag(&c.Binary, "binary", "", "FILE", "A static holdfast for Linux; default this program.")
-	b.Flag(&c.Certificates, "certificates", "", "FILE", "Certificate authorities to trust inside, as PEM.")
-	b.Flag(&c.Suite, "suite", "", "NAME", "Debian's, for debootstrap; default bookworm.")
-	b.Flag(&c.Mirror, "mirror", "", "URL", "Where debootstrap gets packages; default what apt uses.")
-	b.Flag(&c.Fresh, "fresh", "", "", "Build anew what is there.")
-	b.Include(&c.JSONFlag)
-}
-
-// Help says more than one line.
-func (c *imageBuildCmd) Help() string {
-	return `An image that was built of the same input is taken as it is.
-
-  holdfast workspace image build                                 this program, no shell: 2 s
-  holdfast workspace image build --variant debian --with claude  a Debian with Claude Code
-  holdfast workspace image build --variant debian --base debian:12`
-}
-
 func (c *imageBuildCmd) Run(ctx context.Context, p *command.Program) error {
 	s := image.Spec{
 		Variant: c.Variant, With: c.With, Base: c.Base, Tag: c.Tag, Binary: c.Binary, Certificates: c.Certificates,
@@ -105,13 +61,6 @@ func (c *imageBuildCmd) teller(p *command.Program) func(image.Progress) {
 			p.Err.Line("%s", term.Escape(term.OneLine(g.String())))
 		}
 	}
-}
-
-// imageListCmd is `holdfast workspace image list`.
-type imageListCmd struct{ command.JSONFlag }
-
-func (c *imageListCmd) Declare(b *command.Builder) {
-	b.Include(&c.JSONFlag)
 }
 
 func (c *imageListCmd) Run(ctx context.Context, p *command.Program) error {

@@ -14,17 +14,6 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// listCmd is `holdfast workspace list`.
-type listCmd struct {
-	Names bool
-	command.JSONFlag
-}
-
-func (c *listCmd) Declare(b *command.Builder) {
-	b.Flag(&c.Names, "names", "", "", "Print the names alone; no engine is asked.")
-	b.Include(&c.JSONFlag)
-}
-
 type workspaceListDoc struct {
 	Workspaces []workspace.Overview `json:"workspaces"`
 }
@@ -110,19 +99,6 @@ func rootText(err error) string {
 	return err.Error()
 }
 
-// showCmd is `holdfast workspace show`.
-type showCmd struct {
-	slugArg
-	command.StoreFlags
-	command.JSONFlag
-}
-
-func (c *showCmd) Declare(b *command.Builder) {
-	b.Include(&c.slugArg)
-	b.Include(&c.StoreFlags)
-	b.Include(&c.JSONFlag)
-}
-
 func (c *showCmd) Run(ctx context.Context, p *command.Program) error {
 	return c.with(p, func(w *workspace.Workspaces) error {
 		o, err := w.Overview(ctx, c.Slug)
@@ -200,17 +176,6 @@ func (c *showCmd) sessions(ctx context.Context, p *command.Program, o *workspace
 		p.Out.Line("%s more: holdfast sessions list --workspace %s", p.Out.Dim(term.Column("", 12)), o.Slug)
 	}
 	return nil
-}
-
-// duCmd is `holdfast workspace du`.
-type duCmd struct {
-	Slug string
-	command.JSONFlag
-}
-
-func (c *duCmd) Declare(b *command.Builder) {
-	b.Optional(&c.Slug, "slug", "One workspace; default all.")
-	b.Include(&c.JSONFlag)
 }
 
 type usageDoc struct {

@@ -1,4 +1,3 @@
-// Package workspace is `holdfast workspace`: manage persistent agent containers.
 package workspace
 
 import (
@@ -10,31 +9,6 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/term"
 	"github.com/holdfast-dev/holdfast/internal/workspace"
 )
-
-// Command makes `holdfast workspace`.
-func Command(p *command.Program) *command.Command {
-	return p.Group("workspace", "Create, list, change and delete workspaces: persistent agent containers.",
-		p.Command(&createCmd{}, "create", "Make a workspace: a project, a home and a container for agents."),
-		p.Command(&listCmd{}, "list", "List the workspaces and how their containers are.", "ls"),
-		p.Command(&showCmd{}, "show", "Print the settings of a workspace, and how its container is."),
-		p.Command(&setCmd{}, "set", "Change the settings of a workspace."),
-		p.Command(&startCmd{}, "start", "Make or start the container of a workspace."),
-		p.Command(&stopCmd{}, "stop", "Stop the container of a workspace; it is kept."),
-		p.Command(&execCmd{}, "exec", "Run a command in the container of a workspace."),
-		p.Command(&duCmd{}, "du", "Say how much of the disk workspaces use."),
-		newWorkspaceImageCmd(p),
-		p.Command(&deleteCmd{}, "delete", "Delete a workspace with its container and its home; sessions stay.", "rm"),
-	)
-}
-
-// slugArg names one workspace on the command line.
-type slugArg struct {
-	Slug string
-}
-
-func (c *slugArg) Declare(b *command.Builder) {
-	b.Arg(&c.Slug, "slug", "The workspace's name: a to z, 0 to 9 and dashes.")
-}
 
 // with checks the name and calls do.
 func (a slugArg) with(p *command.Program, do func(*workspace.Workspaces) error) error {

@@ -1,10 +1,19 @@
+// Package run is `holdfast run`: flags become a runspec.Spec, and the run is composed here or
+// started in the daemon.
+//
+//	flags ─► Cmd.Spec ─┬─► runtime ─► agent ─► events ─┬─► drive ─► view.View
+//	                   └─► daemon/client.Run ► events ─┘
 package run
 
 import (
 	"github.com/holdfast-dev/holdfast/internal/cli/command"
 	"github.com/holdfast-dev/holdfast/internal/cli/flags"
-	"github.com/holdfast-dev/holdfast/internal/workspace"
 )
+
+// Command makes `holdfast run`.
+func Command(p *command.Program) *command.Command {
+	return p.Command(&Cmd{}, "run", "Give an agent a prompt and run it until it is done.")
+}
 
 // Cmd is `holdfast run`.
 type Cmd struct {
@@ -27,7 +36,6 @@ type Cmd struct {
 	Worktree worktreeFlag
 
 	WorkspaceFlags
-	space *workspace.Settings // that the run happens in; nil: on this machine
 
 	OutputFormat           string
 	IncludePartialMessages bool
@@ -60,4 +68,18 @@ func (c *Cmd) Declare(b *command.Builder) {
 	b.Flag(&c.IncludePartialMessages, "include-partial-messages", "", "", "With stream-json: stream_event lines while the model writes.")
 	b.Flag(&c.Quiet, "quiet", "q", "", "Print the answer and errors only.")
 	b.Flag(&c.Verbose, "verbose", "v", "", "Print thinking and what tools returned, too.")
+}
+
+// WorkspaceFlags are the flags of a run in a workspace.
+type WorkspaceFlags struct {
+	Workspace string
+	Agent     string
+	Ephemeral bool
+}
+
+func (c *WorkspaceFlags) Declare(b *command.Builder) {
+	b.Heading = "Workspace"
+	b.Flag(&c.Workspace, "workspace", "w", "SLUG", "Work in the container of this workspace.")
+	b.Flag(&c.Agent, "agent", "", "KIND", "With --workspace: another agent than its settings name.", "holdfast", "claude", "codex", "acp")
+	b.Flag(&c.Ephemeral, "ephemeral", "", "", "With --workspace: in a container for this run alone, whose home is thrown away; the session stays.")
 }

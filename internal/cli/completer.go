@@ -1,0 +1,89 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"os"
+	"strings"
+
+	"github.com/holdfast-dev/holdfast/approval"
+	"github.com/holdfast-dev/holdfast/internal/cli/command"
+	"github.com/holdfast-dev/holdfast/internal/cli/question"
+	"github.com/holdfast-dev/holdfast/internal/compose/stores"
+	"github.com/holdfast-dev/holdfast/internal/term"
+	"github.com/holdfast-dev/holdfast/internal/workspace"
+	"github.com/holdfast-dev/holdfast/policy"
+	"github.com/holdfast-dev/holdfast/session"
+)
+
+// completer finds the words that complete what was typed.
+type completer struct{ p *command.Program }
+
+// slugs are the names of the workspaces. Completion has nobody to report an error to.
+func (c completer) slugs(ctx context.Context) (words []string) {
+	_ = command.WithSpaces(c.p, func(w *workspace.Workspaces) error {
+		list, err := w.List(ctx)
+		for _, l := range list {
+			words = append(words, l.Slug)
+		}
+		return err
+	})
+	return words
+}
+
+// sessions are the newest sessions, with their titles. A store that would have to be
+// created or asked over a network is left alone.
+func (c completer) sessions(ctx context.Context, store string) (words []string) {
+	c.withStore(ctx, store, func(s *session.Sessions) {
+		page, err := s.List(ctx, session.Query{Limit: 50, Unowned: true})
+		if err != nil {
+			return
+		}
+		for _, m := range page.Sessions {
+			words = append(words, described(m.ID, cmp.Or(m.Title, m.FirstPrompt)))
+		}
+	})
+	return words
+}
+
+// approvals are the questions that wait for an answer.
+func (c completer) approvals(ctx context.Context, store string) (words []string) {
+	c.withStore(ctx, store, func(s *session.Sessions) {
+		open, err := approval.Pending(ctx, s, "")
+		if err != nil {
+			return
+		}
+		for _, q := range open {
+			words = append(words, described(q.ID, q.Tool+" "+question.Subject(q)))
+		}
+	})
+	return words
+}
+
+// withStore opens the store that the command line names, if it is there already.
+func (c completer) withStore(ctx context.Context, url string, use func(*session.Sessions)) {
+	ref, err := stores.Parse(c.p.Environment(), url)
+	if err != nil || !ref.IsLocal() {
+		return
+	}
+	if _, err := os.Stat(strings.TrimPrefix(ref.URL, ref.Scheme+":")); err != nil {
+		return
+	}
+	sessions, closeStore, err := c.p.OpenStore(ctx, url)
+	if err != nil {
+		return
+	}
+	defer closeStore()
+	use(sessions)
+}
+
+// described is a word with its meaning, as cobra's completion scripts want them.
+func described(word, meaning string) string { return word + "\t" + term.Fit(meaning, 60) }
+
+func modeNames() []string {
+	var names []string
+	for _, m := range policy.Modes() {
+		names = append(names, string(m))
+	}
+	return names
+}

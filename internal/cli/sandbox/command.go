@@ -1,0 +1,70 @@
+// Package sandbox is `holdfast sandbox`: check and explain commands, and run them confined.
+package sandbox
+
+import "github.com/holdfast-dev/holdfast/internal/cli/command"
+
+// Command makes `holdfast sandbox`.
+func Command(p *command.Program) *command.Command {
+	return p.Group("sandbox", "Run commands in the sandbox; check paths and commands against its settings.",
+		p.Command(&checkCmd{}, "check", "Say whether the sandbox settings let a path or a command pass; exit code 3 when not."),
+		p.Command(&execCmd{}, "exec", "Run a command in the kernel sandbox; its exit status, streams and signals stay its own."),
+		p.Command(&explainCmd{}, "explain", "Show what a command line would run and touch, as the checker reads it."),
+	)
+}
+
+// checkCmd is `holdfast sandbox check`.
+type checkCmd struct {
+	Settings string
+	CWD      string
+	Read     string
+	Write    string
+	Batch    string
+	Command  []string
+	command.JSONFlag
+}
+
+func (c *checkCmd) Declare(b *command.Builder) {
+	b.Flag(&c.Settings, "settings", "", "FILE|JSON", "Judge by these settings alone: a settings file, or its sandbox block. Default: those of the folder and the user.")
+	b.Flag(&c.CWD, "cwd", "", "FOLDER", "Where the command would start, and what paths are relative to; it need not exist. Default the current one.")
+	b.Flag(&c.Read, "read", "", "PATH", "May this path be read?")
+	b.Flag(&c.Write, "write", "", "PATH", "May this path be written?")
+	b.Flag(&c.Batch, "batch", "", "FILE", "Answer a line of JSON for each line of JSON: {id, settings, cwd, command} or {id, settings, cwd, path, op}. - is standard input.")
+	b.Optional(&c.Command, "command", "May this run? One argument is a line as a shell gets it; several are the words of one command. Put -- before it.")
+	b.Include(&c.JSONFlag)
+}
+
+// execCmd is `holdfast sandbox exec`. Package confine reads its flags and runs it before this
+// package has started; here are its help and its errors.
+type execCmd struct {
+	text  string
+	words []string
+	is    bool
+}
+
+func (c *execCmd) Declare(b *command.Builder) {
+	b.Flag(&c.text, "settings", "", "FILE|JSON", "Hold to these settings alone: a settings file, or its sandbox block. Default: those of the folder and the user.")
+	b.Flag(&c.words, "write", "", "PATH", "Only this tree may be written, and /tmp; may be repeated. Default: the current folder.")
+	b.Flag(&c.words, "read", "", "PATH", "Only this tree may be read, and what programs need to start; may be repeated. Default: everything but secrets.")
+	b.Flag(&c.words, "deny", "", "PATH", "This tree may not be read or written; may be repeated.")
+	b.Flag(&c.words, "allow-domain", "", "HOST", "This host may be reached, by the proxy: api.example.com, *.example.com; may be repeated. Default: none.")
+	b.Flag(&c.words, "env", "", "NAME[=VALUE]", "The command gets this variable, too; may be repeated.")
+	b.Flag(&c.is, "keep-env", "", "", "The command gets the whole environment, with keys and tokens.")
+	b.Flag(&c.text, "cwd", "", "FOLDER", "Where the command starts; default the current folder.")
+	b.Flag(&c.text, "json-report", "", "FILE|FD", "Write how it ended and what was refused there, as JSON: a file, or the number of an open descriptor.")
+	b.Flag(&c.is, "quiet", "", "", "Do not report what was refused.")
+	b.Verbatim, b.Refused = true, execFailure
+	b.Arg(&c.words, "command", "The program and its arguments. Put -- before it.")
+}
+
+// explainCmd is `holdfast sandbox explain`.
+type explainCmd struct {
+	CWD     string
+	Command []string
+	command.JSONFlag
+}
+
+func (c *explainCmd) Declare(b *command.Builder) {
+	b.Flag(&c.CWD, "cwd", "", "FOLDER", "Where the command would start; it need not exist. Default the current one.")
+	b.Arg(&c.Command, "command", "One argument is a line as a shell gets it; several are the words of one command. Put -- before it.")
+	b.Include(&c.JSONFlag)
+}
