@@ -56,7 +56,6 @@ func (c *showCmd) Declare(b *command.Builder) {
 	b.Include(&c.JSONFlag)
 }
 
-// Help says more than one line.
 func (c *showCmd) Help() string {
 	return `Each line is a piece of evidence: a decision with who made it, a call with what came of
 it, a question and its answer, a change of the policy, hooks that ran. A person, a rule, a
@@ -87,7 +86,6 @@ func (c *verifyCmd) Declare(b *command.Builder) {
 	b.Include(&c.JSONFlag)
 }
 
-// Help says more than one line.
 func (c *verifyCmd) Help() string {
 	return `Every record is compared with its digest and the one before it, every log with the audit
 trail, and that with its signed checkpoints; so is the log of logins and tokens. So a changed, removed, added or swapped record
@@ -124,7 +122,6 @@ func (c *exportCmd) Declare(b *command.Builder) {
 	b.Include(&c.JSONFlag)
 }
 
-// Help says more than one line.
 func (c *exportCmd) Help() string {
 	return `Every entry has the digest of the one before it, so an export of a whole session can be
 checked by itself. A record that was changed ends the export: nothing is exported that is
@@ -145,7 +142,6 @@ func (c *checkpointCmd) Declare(b *command.Builder) {
 	b.Include(&c.StoreFlags)
 }
 
-// Help says more than one line.
 func (c *checkpointCmd) Help() string {
 	return `The checkpoint is a signed note: how many leaves the trail has, and the hash that stands
 for all of them. Whoever keeps it where the account that runs agents cannot write can prove

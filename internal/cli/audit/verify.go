@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"strings"
 
 	"github.com/holdfast-dev/holdfast/internal/audit"
@@ -104,12 +103,9 @@ func readNote(ctx context.Context, p *command.Program, name string) ([]byte, err
 	if name == "-" {
 		return io.ReadAll(io.LimitReader(p.Input(ctx), limit))
 	}
-	if !filepath.IsAbs(name) {
-		wd, err := p.Getwd()
-		if err != nil {
-			return nil, err
-		}
-		name = filepath.Join(wd, name)
+	name, err := p.Path(name)
+	if err != nil {
+		return nil, err
 	}
 	f, err := os.Open(name)
 	if err != nil {

@@ -11,8 +11,12 @@ func (p *Program) SettingsOptions(cwd string, files []string) (*settings.Options
 	return p.Environment().SettingsOptions(cwd, files)
 }
 
-// LoadSettings loads the settings of a session that works in cwd.
-func (p *Program) LoadSettings(cwd string, files []string) (*settings.Settings, error) {
+// LoadSettings loads the settings of a session that works in cwd, and those that --settings names.
+func (p *Program) LoadSettings(cwd string, given []string) (*settings.Settings, error) {
+	files, err := p.SettingsFiles(given)
+	if err != nil {
+		return nil, err
+	}
 	return p.Environment().Settings(cwd, files)
 }
 

@@ -101,7 +101,6 @@ func (c *openCmd) Declare(b *command.Builder) {
 	b.Include(&c.JSONFlag)
 }
 
-// Help says more than one line.
 func (c *openCmd) Help() string {
 	return `The link works once, within three minutes, and logs in whoever opens it with all rights
 over this daemon. The code stands behind the # and is sent to nobody but the daemon.`
@@ -151,7 +150,6 @@ func (c *unitCmd) Declare(b *command.Builder) {
 	b.Flag(&c.Resume, "resume", "", "", "The daemon goes on by itself with runs that an earlier one left in the middle; --resume=false leaves them interrupted.")
 }
 
-// Help says more than one line.
 func (c *unitCmd) Help() string {
 	return `  holdfast daemon unit > ~/.config/systemd/user/holdfast.service
   holdfast daemon unit --socket > ~/.config/systemd/user/holdfast.socket

@@ -1,12 +1,21 @@
 package daemon
 
 import (
+	"cmp"
 	"context"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"time"
 
 	"github.com/holdfast-dev/holdfast/internal/cli/command"
 	"github.com/holdfast-dev/holdfast/internal/compose/env"
+	"github.com/holdfast-dev/holdfast/internal/compose/stores"
 	"github.com/holdfast-dev/holdfast/internal/daemon/process"
 	"github.com/holdfast-dev/holdfast/internal/listen"
+	"github.com/holdfast-dev/holdfast/internal/outcome"
+	"github.com/holdfast-dev/holdfast/internal/settings"
 )
 
 func (c *runCmd) Run(ctx context.Context, p *command.Program) error {
@@ -32,4 +41,84 @@ func (c *runCmd) Run(ctx context.Context, p *command.Program) error {
 		Listen: c.Listen, Certificate: cert, AllowedHosts: c.AllowHost, AllowedOrigins: c.AllowOrigin,
 		Drain: *c.Drain, StoreWait: *c.StoreWait, Resume: c.Resume, StopWorkspaces: c.StopWorkspaces,
 	})
+}
+
+const defaultDrain = 30 * time.Second
+
+// complete fills in what flags do not say, and checks all of it. The certificate is nil without TLS.
+func (c *listenFlags) complete(p *command.Program, home string) (*listen.Certificate, error) {
+	s, err := settings.LoadDaemon(&settings.Options{Home: home, User: p.UserHome(), Managed: p.Managed})
+	if err != nil {
+		return nil, err
+	}
+	word := func(flag *string, name, setting string) {
+		*flag = cmp.Or(*flag, cmp.Or(p.Getenv("HOLDFAST_DAEMON_"+name), setting))
+	}
+	c.Listen = words(c.Listen, p.Getenv("HOLDFAST_DAEMON_LISTEN"), s.Listen)
+	c.AllowHost = words(c.AllowHost, p.Getenv("HOLDFAST_DAEMON_ALLOW_HOST"), s.AllowHosts)
+	c.AllowOrigin = words(c.AllowOrigin, p.Getenv("HOLDFAST_DAEMON_ALLOW_ORIGIN"), s.AllowOrigins)
+	word(&c.TLSCert, "TLS_CERT", s.TLSCert)
+	word(&c.TLSKey, "TLS_KEY", s.TLSKey)
+	word(&c.LogFormat, "LOG_FORMAT", s.LogFormat)
+	if !slices.Contains([]string{"", "text", "json"}, c.LogFormat) {
+		return nil, outcome.Invalid(fmt.Sprintf("%q is no format of a log", c.LogFormat), "text or json")
+	}
+	if err := c.completeDrain(p, s); err != nil {
+		return nil, err
+	}
+	if c.StoreWait == nil {
+		d, err := stores.Wait(p.Environment(), s.StoreWait)
+		if err != nil {
+			return nil, err
+		}
+		c.StoreWait = &d
+	} else if *c.StoreWait < 0 {
+		return nil, outcome.Invalid("the time to wait for the store must not be negative", "0 does not wait")
+	}
+	return listen.Check(c.Listen, c.TLSCert, c.TLSKey)
+}
+
+// words are a list: what flags say, else a variable with commas, else settings.
+func words(flags []string, variable string, setting []string) []string {
+	if len(flags) > 0 {
+		return flags
+	}
+	var list []string
+	for w := range strings.SplitSeq(variable, ",") {
+		if w = strings.TrimSpace(w); w != "" {
+			list = append(list, w)
+		}
+	}
+	if len(list) > 0 {
+		return list
+	}
+	return setting
+}
+
+func (c *listenFlags) completeDrain(p *command.Program, s *settings.Daemon) error {
+	if c.Drain == nil {
+		d := defaultDrain
+		if s.Drain != nil {
+			d = *s.Drain
+		}
+		if v := p.Getenv("HOLDFAST_DAEMON_DRAIN"); v != "" {
+			var err error
+			if d, err = time.ParseDuration(v); err != nil {
+				return outcome.Invalid(fmt.Sprintf("HOLDFAST_DAEMON_DRAIN: %q is no time", v), "write 30s or 2m")
+			}
+		}
+		c.Drain = &d
+	}
+	if *c.Drain < 0 {
+		return outcome.Invalid("the time to drain must not be negative", "0 interrupts what runs at once")
+	}
+	return nil
+}
+
+// logger logs to standard error: for people on a terminal, for machines elsewhere.
+func (c *listenFlags) logger(p *command.Program) *slog.Logger {
+	if c.LogFormat == "text" || c.LogFormat == "" && p.Err.TTY {
+		return slog.New(slog.NewTextHandler(p.Stderr, nil))
+	}
+	return slog.New(slog.NewJSONHandler(p.Stderr, nil))
 }

@@ -7,16 +7,8 @@ import (
 	"github.com/holdfast-dev/holdfast/policy"
 )
 
-// Load reads the settings of the folder, and those named by the flags.
+// Load reads the settings of the folder, and those named by the flags; alone, only those.
 func (f *SettingsFlags) Load(p *command.Program, alone bool) (*settings.Settings, error) {
-	o, err := f.options(p, alone)
-	if err != nil {
-		return nil, err
-	}
-	return settings.Load(o)
-}
-
-func (f *SettingsFlags) options(p *command.Program, alone bool) (*settings.Options, error) {
 	if err := checkMode(f.PermissionMode); err != nil {
 		return nil, err
 	}
@@ -35,7 +27,7 @@ func (f *SettingsFlags) options(p *command.Program, alone bool) (*settings.Optio
 		}
 	}
 	o.Flags.Mode = policy.Mode(f.PermissionMode)
-	return o, nil
+	return settings.Load(o)
 }
 
 // Check refuses what makes no sense.

@@ -41,7 +41,6 @@ func (c *listCmd) Declare(b *command.Builder) {
 	b.Include(&c.JSONFlag)
 }
 
-// Help says more than one line.
 func (c *listCmd) Help() string {
 	return `In the order in which they run. Hooks of a folder run when they are trusted as they are
 now: "untrusted" was never trusted here, "modified" has changed since, or a file that it
@@ -61,7 +60,6 @@ func (c *trustHooksCmd) Declare(b *command.Builder) {
 	b.Include(&c.JSONFlag)
 }
 
-// Help says more than one line.
 func (c *trustHooksCmd) Help() string {
 	return `Shows what would run, and asks. A hook is trusted with its whole text and with the files
 of the folder that its command names: when one of them changes, that hook needs trust
@@ -86,7 +84,6 @@ func (c *testCmd) Declare(b *command.Builder) {
 	b.Include(&c.JSONFlag)
 }
 
-// Help says more than one line.
 func (c *testCmd) Help() string {
 	return `The hooks that match really run, as they would in a session, and nothing is done about
 what they answer. Hooks that are not trusted do not run here either. The exit code is 0,
@@ -117,7 +114,6 @@ func (c *replayCmd) Declare(b *command.Builder) {
 	b.Include(&c.JSONFlag)
 }
 
-// Help says more than one line.
 func (c *replayCmd) Help() string {
 	return `The hooks of the session's folder as they are now are told of every prompt
 (UserPromptSubmit) and every tool call (PreToolUse) of its log. No tool and no model is
@@ -141,7 +137,6 @@ func (c *trustCmd) Declare(b *command.Builder) {
 	b.Exclusive("list", "revoke")
 }
 
-// Help says more than one line.
 func (c *trustCmd) Help() string {
 	return `What a folder's .holdfast/settings.json and settings.local.json forbid and ask holds at
 once. What they allow counts when you trust the folder, with just what they say now:

@@ -32,12 +32,8 @@ type replayedDoc struct {
 }
 
 func (c *replayCmd) Run(ctx context.Context, p *command.Program) error {
-	files, err := p.SettingsFiles(c.Settings)
-	if err != nil {
-		return err
-	}
 	return c.With(ctx, p, c.Store, func(s *session.Sessions, m session.Meta) error {
-		today, err := p.LoadSettings(m.CWD, files)
+		today, err := p.LoadSettings(m.CWD, c.Settings)
 		if err != nil {
 			return err
 		}

@@ -31,7 +31,6 @@ func (c *contextCmd) Declare(b *command.Builder) {
 	b.Include(&c.JSONFlag)
 }
 
-// Help says more than one line.
 func (c *contextCmd) Help() string {
 	return `AGENTS.md, CLAUDE.md and their kin, from the general to the particular: of the administrator,
 of yours, and of the folders from the repository's down to the current one, with what they

@@ -57,7 +57,6 @@ func (c *serveCmd) Declare(b *command.Builder) {
 	b.Include(&c.StoreFlags)
 }
 
-// Help says more than one line.
 func (c *serveCmd) Help() string {
 	return `Offers Read, Write, Edit, Bash, Glob and Grep, and SessionList, SessionSearch and SessionShow
 to read what earlier sessions said. Each call is judged, confined and recorded as a
@@ -98,7 +97,6 @@ func (c *listCmd) Declare(b *command.Builder) {
 	b.Include(&c.JSONFlag)
 }
 
-// Help says more than one line.
 func (c *listCmd) Help() string {
 	return `Where two servers have one name, the stronger place counts: --mcp-config, then the
 project's .holdfast/settings.local.json, settings.json and .mcp.json, then your own
@@ -163,7 +161,6 @@ func (c *addCmd) Declare(b *command.Builder) {
 	b.Include(&c.mcpScopeFlags)
 }
 
-// Help says more than one line.
 func (c *addCmd) Help() string {
 	return `What you write down yourself in this way you have approved by it.
 
@@ -200,7 +197,6 @@ func (c *removeCmd) Declare(b *command.Builder) {
 	b.Include(&c.mcpScopeFlags)
 }
 
-// Help says more than one line.
 func (c *removeCmd) Help() string {
 	return `Without --scope it is taken out of where it is written down.`
 }
@@ -229,7 +225,6 @@ func (c *approveCmd) Declare(b *command.Builder) {
 	b.Flag(&c.Yes, "yes", "y", "", "Do not ask.")
 }
 
-// Help says more than one line.
 func (c *approveCmd) Help() string {
 	return `Shows what would be started or reached, and asks. A server is approved with its whole
 definition, as it is written: command line or address, environment, headers. When that
@@ -263,7 +258,6 @@ func (c *loginCmd) Declare(b *command.Builder) {
 	b.Include(&c.mcpFlags)
 }
 
-// Help says more than one line.
 func (c *loginCmd) Help() string {
 	return `Prints a page to open: there the server asks whether we may act for you, and the browser
 brings the answer back to this machine. What it grants is kept in $HOLDFAST_HOME/mcp, for you

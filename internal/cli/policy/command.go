@@ -46,7 +46,6 @@ func (c *explainCmd) Declare(b *command.Builder) {
 	b.Include(&c.JSONFlag)
 }
 
-// Help says more than one line.
 func (c *explainCmd) Help() string {
 	return `The answer is printed with what each link of the chain said, in order, and the exit
 code is 0 for allow, 3 for deny and 4 for ask. Nothing is run, and no file is opened.
@@ -69,7 +68,6 @@ func (c *testCmd) Declare(b *command.Builder) {
 	b.Include(&c.JSONFlag)
 }
 
-// Help says more than one line.
 func (c *testCmd) Help() string {
 	return `A table is a list of calls with what is to become of them:
 
@@ -96,7 +94,6 @@ func (c *lintCmd) Declare(b *command.Builder) {
 	b.Include(&c.JSONFlag)
 }
 
-// Help says more than one line.
 func (c *lintCmd) Help() string {
 	return `Each problem is printed with file, line and column. The exit code is 1 when one of
 them keeps the settings from being used, and 0 when there are only warnings: rules
@@ -120,7 +117,6 @@ func (c *checkCmd) Declare(b *command.Builder) {
 	b.Require("batch")
 }
 
-// Help says more than one line.
 func (c *checkCmd) Help() string {
 	return `For each line one is printed: {id, verdict, reason, by, trace}. cwd and mode may be
 left out. A line that makes no sense is denied, and the exit code is then 2.
@@ -150,7 +146,6 @@ func (c *replayCmd) Declare(b *command.Builder) {
 	b.Include(&c.JSONFlag)
 }
 
-// Help says more than one line.
 func (c *replayCmd) Help() string {
 	return `Every tool call of the session is judged again by the settings of its folder as they
 are now, with what people granted during its run; nothing is run. A call that a person
@@ -174,7 +169,6 @@ func (c *modeCmd) Declare(b *command.Builder) {
 	b.Include(&c.JSONFlag)
 }
 
-// Help says more than one line.
 func (c *modeCmd) Help() string {
 	return `The change is a record of the session's log. A run that is under way follows from its
 next decision on; a session that is resumed later goes on in the mode, unless that is

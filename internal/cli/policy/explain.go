@@ -7,8 +7,10 @@ import (
 	"strings"
 
 	"github.com/holdfast-dev/holdfast/internal/cli/command"
+	"github.com/holdfast-dev/holdfast/internal/compose/tools"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
 	"github.com/holdfast-dev/holdfast/internal/policycheck"
+	"github.com/holdfast-dev/holdfast/internal/settings"
 )
 
 func (c *explainCmd) Run(ctx context.Context, p *command.Program) error {
@@ -70,4 +72,9 @@ func (c *explainCmd) call(args []string) (policycheck.Call, error) {
 		return bad(err.Error())
 	}
 	return call, nil
+}
+
+// judgeOf judges tool calls by settings in this program's environment.
+func judgeOf(p *command.Program, s *settings.Settings) *policycheck.Judge {
+	return policycheck.New(s, p.UserHome(), p.Getenv(tools.EnvSearchURL))
 }

@@ -37,6 +37,14 @@ func (c *Cmd) Run(ctx context.Context, p *command.Program) error {
 	return command.End(code)
 }
 
+func (c *Cmd) view(p *command.Program) view.View {
+	switch c.OutputFormat {
+	case "json", "stream-json":
+		return &view.Stream{Program: p, All: c.OutputFormat == "stream-json", Partial: c.IncludePartialMessages, Began: p.Now()}
+	}
+	return &view.Text{Program: p, Quiet: c.Quiet, Verbose: c.Verbose}
+}
+
 // start sets the agent up, runs it, and says how it ended. It calls settle when the
 // model has answered.
 func (c *Cmd) start(ctx context.Context, p *command.Program, view view.View, settle func()) (outcome.Outcome, error) {

@@ -2,9 +2,15 @@ package run
 
 import (
 	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
 
 	"github.com/holdfast-dev/holdfast/internal/cli/command"
+	"github.com/holdfast-dev/holdfast/internal/outcome"
 	"github.com/holdfast-dev/holdfast/runspec"
+	"github.com/holdfast-dev/holdfast/session"
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
@@ -35,4 +41,55 @@ func (c *Cmd) Spec(p *command.Program, cwd string, input []transcript.Part) (run
 		return s, err
 	}
 	return s, s.Resolve(wd)
+}
+
+// check refuses flags that contradict each other.
+func (c *Cmd) check() error {
+	given := func(on bool, name string) []string {
+		if on {
+			return []string{name}
+		}
+		return nil
+	}
+	which := slices.Concat(
+		given(c.Continue, "--continue"), given(c.Resume != "", "--resume"), given(c.SessionID != "", "--session-id"))
+	if len(which) > 1 {
+		return outcome.Invalid(fmt.Sprintf("%s cannot be used together", strings.Join(which, " and ")), "holdfast run --help")
+	}
+	const name = "name the session with -c, -r or --session-id"
+	switch {
+	case c.At != "" && len(which) == 0:
+		return outcome.Invalid("--at needs a session", name)
+	case c.ForkSession && len(which) == 0:
+		return outcome.Invalid("--fork-session needs a session", name)
+	case c.WithGrants && !c.ForkSession:
+		return outcome.Invalid("--with-grants is for a fork", "add --fork-session")
+	case c.Takeover && len(which) == 0:
+		return outcome.Invalid("--takeover needs a session", name)
+	case c.NoPersist && (c.ForkSession || c.At != "" || c.Takeover || c.Name != ""):
+		return outcome.Invalid("--no-session-persistence cannot be used with --fork-session, --at, --takeover or --name", "")
+	case c.SystemPrompt != "" && c.SystemPromptFile != "":
+		return outcome.Invalid("--system-prompt and --system-prompt-file cannot be used together", "")
+	case c.AppendSystemPrompt != "" && c.AppendSystemPromptFile != "":
+		return outcome.Invalid("--append-system-prompt and --append-system-prompt-file cannot be used together", "")
+	case c.IncludePartialMessages && c.OutputFormat != "stream-json":
+		return outcome.Invalid("--include-partial-messages needs --output-format stream-json", "")
+	case c.Quiet && c.Verbose:
+		return outcome.Invalid("--quiet and --verbose cannot be used together", "")
+	case c.Workspace != "" && len(c.MCPConfig) > 0:
+		return outcome.Invalid("--mcp-config cannot be used with --workspace: MCP servers are not started for a container", "")
+	case c.MaxTurns < 0:
+		return outcome.Invalid("--max-turns must not be negative", "")
+	case c.MaxTokens < 0:
+		return outcome.Invalid("--max-tokens must not be negative", "")
+	case c.MaxBudgetUSD < 0 || math.IsNaN(c.MaxBudgetUSD):
+		return outcome.Invalid("--max-budget-usd must not be negative", "")
+	}
+	if err := c.PermissionFlags.Check(); err != nil {
+		return err
+	}
+	if c.SessionID != "" {
+		return session.CheckID(c.SessionID)
+	}
+	return nil
 }

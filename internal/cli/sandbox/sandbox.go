@@ -2,7 +2,6 @@ package sandbox
 
 import (
 	"encoding/json"
-	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -53,15 +52,10 @@ func boxesOf(s *settings.Settings) []box {
 func givenBoxes(p *command.Program, given, cwd string) ([]box, error) {
 	source, file, dir := []byte(given), "--settings", cwd
 	if !strings.HasPrefix(strings.TrimSpace(given), "{") {
-		file = given
-		if !filepath.IsAbs(file) {
-			wd, err := p.Getwd()
-			if err != nil {
-				return nil, fmt.Errorf("current folder: %w", err)
-			}
-			file = filepath.Join(wd, file)
-		}
 		var err error
+		if file, err = p.Path(given); err != nil {
+			return nil, err
+		}
 		if source, err = os.ReadFile(file); err != nil {
 			return nil, outcome.Invalid(err.Error(), "give a settings file, or JSON")
 		}

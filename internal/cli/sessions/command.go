@@ -96,7 +96,6 @@ func (c *searchCmd) Declare(b *command.Builder) {
 	b.Include(&c.JSONFlag)
 }
 
-// Help says more than one line.
 func (c *searchCmd) Help() string {
 	return `Case and accents do not count, and nothing but quotes and a * at the end of a word has a
 meaning. Hits come newest first, with the number of the record:
@@ -259,7 +258,6 @@ func (c *pruneCmd) Declare(b *command.Builder) {
 	b.Include(&c.JSONFlag)
 }
 
-// Help says more than one line.
 func (c *pruneCmd) Help() string {
 	return `Old sessions go to the trash, where nothing is lost: sessions list --trash shows them, and
 sessions restore brings one back. With --empty-trash, what has been there for long is
@@ -360,7 +358,6 @@ func (c *repairCmd) Declare(b *command.Builder) {
 	b.Include(&c.JSONFlag)
 }
 
-// Help says more than one line.
 func (c *repairCmd) Help() string {
 	return `What a crash left behind the last record is put aside and told. What lists show is computed
 anew from the log where it differs. A log that is damaged in the middle is never changed:
@@ -395,7 +392,6 @@ func (c *redactCmd) Declare(b *command.Builder) {
 	b.Include(&c.JSONFlag)
 }
 
-// Help says more than one line.
 func (c *redactCmd) Help() string {
 	return `--match and --secrets look at all that shares or repeats the session's text: what it was forked
 from, its forks, who works for its run, long outputs, the index. What is left is told with the reason.

@@ -121,12 +121,9 @@ func (c *importCmd) find(p *command.Program) (*convert.Found, error) {
 		if rest, ok := strings.CutPrefix(path, "~/"); ok {
 			path = filepath.Join(p.Getenv("HOME"), rest)
 		}
-		if !filepath.IsAbs(path) {
-			wd, err := p.Getwd()
-			if err != nil {
-				return nil, err
-			}
-			path = filepath.Join(wd, path)
+		path, err := p.Path(path)
+		if err != nil {
+			return nil, err
 		}
 		found, err := convert.Find(path, convert.Format(c.Format))
 		if errors.Is(err, os.ErrNotExist) {

@@ -27,7 +27,6 @@ func (c *copyCmd) Declare(b *command.Builder) {
 	b.Include(&c.JSONFlag)
 }
 
-// Help says more than one line.
 func (c *copyCmd) Help() string {
 	return `Every session is copied record by record, with the same ids, times and digests, and then
 read again and compared. A second copy copies only what is new, and one that was interrupted
@@ -48,7 +47,6 @@ func (c *keyCmd) Declare(b *command.Builder) {
 	b.Flag(&c.Keychain, "keychain", "", "NAME", "Put it into the system's keychain under this name instead.")
 }
 
-// Help says more than one line.
 func (c *keyCmd) Help() string {
 	return `Who has the key reads everything in the store, and nobody can without: keep a copy of it
 elsewhere. It is an age identity (age-encryption.org); age-keygen makes the same.

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
 
 	ident "filippo.io/age"
 
@@ -27,13 +26,9 @@ func (c *keyCmd) Run(_ context.Context, p *command.Program) error {
 		p.Err.Line("the key is in the keychain; use it: export HOLDFAST_STORE_KEY=%s", term.Quote("keychain:"+c.Keychain))
 		return nil
 	}
-	wd, err := p.Getwd()
+	path, err := p.Path(c.File)
 	if err != nil {
 		return err
-	}
-	path := c.File
-	if !filepath.IsAbs(path) {
-		path = filepath.Join(wd, path)
 	}
 	id, err := ident.GenerateX25519Identity()
 	if err != nil {

@@ -82,7 +82,6 @@ func (c *createCmd) Declare(b *command.Builder) {
 	b.Include(&c.JSONFlag)
 }
 
-// Help says more than one line.
 func (c *createCmd) Help() string {
 	return `The container is made when it is needed first. Without --project the workspace gets a folder
 of its own, which is deleted with it; another folder stays.
@@ -131,7 +130,6 @@ func (c *setCmd) Declare(b *command.Builder) {
 	b.Include(&c.JSONFlag)
 }
 
-// Help says more than one line.
 func (c *setCmd) Help() string {
 	return `What is not given stays; a list that is given replaces the one before. A container that runs
 is made anew when nobody works in it any more.`
@@ -161,7 +159,6 @@ func (c *stopCmd) Declare(b *command.Builder) {
 	b.Include(&c.JSONFlag)
 }
 
-// Help says more than one line.
 func (c *stopCmd) Help() string {
 	return `What runs in the container ends, also an agent in the middle of a turn; what it has said is saved.
 The container is kept, and started again when it is needed.`
@@ -185,7 +182,6 @@ func (c *execCmd) Declare(b *command.Builder) {
 	b.Arg(&c.Command, "command", "What to run, and its arguments.")
 }
 
-// Help says more than one line.
 func (c *execCmd) Help() string {
 	return `The container is started when it does not run. The command runs as agents do: as the same user,
 with the same limits and rights. Its exit code is this command's. Without a shell in the image
@@ -234,7 +230,6 @@ func (c *imageBuildCmd) Declare(b *command.Builder) {
 	b.Include(&c.JSONFlag)
 }
 
-// Help says more than one line.
 func (c *imageBuildCmd) Help() string {
 	return `An image that was built of the same input is taken as it is.
 
@@ -267,7 +262,6 @@ func (c *deleteCmd) Declare(b *command.Builder) {
 	b.Include(&c.JSONFlag)
 }
 
-// Help says more than one line.
 func (c *deleteCmd) Help() string {
 	return `What goes: the container, the home of its agents with what they remember, and a project folder
 that belongs to the workspace. What stays: a project of yours, and all sessions. A link is removed

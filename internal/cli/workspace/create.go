@@ -118,13 +118,10 @@ func (f *workspaceFlags) mount(p *command.Program, text string) (workspace.Mount
 	if i <= 0 || i == len(rest)-1 {
 		return workspace.Mount{}, outcome.Invalid(fmt.Sprintf("--mount %q is not HOST:AT", text), "such as --mount ./data:/mnt/data:ro")
 	}
-	m := workspace.Mount{Host: rest[:i], At: rest[i+1:], ReadOnly: readOnly}
-	if !filepath.IsAbs(m.Host) {
-		wd, err := p.Getwd()
-		if err != nil {
-			return m, err
-		}
-		m.Host = filepath.Join(wd, m.Host)
+	m := workspace.Mount{At: rest[i+1:], ReadOnly: readOnly}
+	var err error
+	if m.Host, err = p.Path(rest[:i]); err != nil {
+		return m, err
 	}
 	host, err := filepath.EvalSymlinks(m.Host)
 	if err != nil {

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"path/filepath"
 	"strings"
 
 	"github.com/holdfast-dev/holdfast/internal/cli/command"
@@ -19,14 +18,13 @@ func (c *imageBuildCmd) Run(ctx context.Context, p *command.Program) error {
 		Suite: c.Suite, Mirror: c.Mirror, Fresh: c.Fresh,
 	}
 	for _, file := range []*string{&s.Binary, &s.Certificates} {
-		if *file == "" || filepath.IsAbs(*file) {
+		if *file == "" {
 			continue
 		}
-		wd, err := p.Getwd()
-		if err != nil {
+		var err error
+		if *file, err = p.Path(*file); err != nil {
 			return err
 		}
-		*file = filepath.Join(wd, *file)
 	}
 	return command.WithSpaces(p, func(w *workspace.Workspaces) error {
 		began := p.Now()
