@@ -317,7 +317,7 @@ func (a *Agent) settle(ctx context.Context, k *backJob) error {
 	c.detached, c.result, c.took = false, k.result, k.took
 	entries := a.reviewBehind(ctx, &c)
 	entries = append(entries, a.opt.Background.ended(ctx, k)...)
-	ended, err := c.ended()
+	ended, err := endEntry(c.ended())
 	if err != nil {
 		return err
 	}

@@ -14,7 +14,6 @@ import (
 
 	"github.com/holdfast-dev/holdfast/agent"
 	"github.com/holdfast-dev/holdfast/approval"
-	"github.com/holdfast-dev/holdfast/event"
 	"github.com/holdfast-dev/holdfast/internal/record"
 	"github.com/holdfast-dev/holdfast/session"
 	"github.com/holdfast-dev/holdfast/session/memory"
@@ -211,8 +210,8 @@ func TestDetachAndEndAtOnce(t *testing.T) {
 			t.Errorf("c%d has %d results", i, n)
 		}
 	}
-	if _, notes := answersOf(items, ""); len(notes) != told[event.ToolDetached](all) {
-		t.Errorf("%d notifications of %d calls that went on", len(notes), told[event.ToolDetached](all))
+	if _, notes := answersOf(items, ""); len(notes) != detached(all) {
+		t.Errorf("%d notifications of %d calls that went on", len(notes), detached(all))
 	}
 }
 

@@ -248,15 +248,8 @@ func (r Retry) delay(attempt int, asked time.Duration, rnd float64) time.Duratio
 // stream makes one attempt and passes the deltas on. What it cost is the turn's to record.
 func (l *loop) stream(ctx context.Context, m model.Model, req *model.Request) (transcript.Item, error) {
 	answer, paid, err := l.a.attempt(ctx, m, req, false, func(ev model.Event) {
-		switch ev := ev.(type) {
-		case model.TextDelta:
-			l.tell(event.TextDelta{Text: ev.Text})
-		case model.ThinkingDelta:
-			l.tell(event.ThinkingDelta{Text: ev.Text})
-		case model.ToolInputDelta:
-			l.tell(event.ToolInputDelta{Use: ev.UseID, Tool: ev.Name, JSON: ev.JSON})
-		case model.Notice:
-			l.tell(event.Notice{Text: ev.Text})
+		if e, ok := ev.(event.Event); ok {
+			l.tell(e)
 		}
 	})
 	l.turn.paid = paid

@@ -77,7 +77,7 @@ func ExampleAgent_Run() {
 		}
 		switch e := e.(type) {
 		case event.ToolFinished:
-			fmt.Println(e.Tool, "said:", e.Result.Content[0].(transcript.Text).Text)
+			fmt.Println(e.Tool, "said:", e.Content[0].(transcript.Text).Text)
 		case event.Result:
 			fmt.Println(e.Text)
 		}

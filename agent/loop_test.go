@@ -40,7 +40,7 @@ func TestToolRoundThenAnswer(t *testing.T) {
 		case event.ToolStarted:
 			told = append(told, "started "+e.Tool)
 		case event.ToolFinished:
-			told = append(told, "finished "+e.Result.Content[0].(transcript.Text).Text)
+			told = append(told, "finished "+e.Content[0].(transcript.Text).Text)
 		case event.TurnFinished:
 			told = append(told, "end "+string(e.Reason))
 		case event.Result:

@@ -195,13 +195,15 @@ func startEntries(c *call, d policy.Decision, run *tool.Call) ([]entry, error) {
 	if err != nil {
 		return nil, err
 	}
-	started, err := session.NewDraft(record.KindToolStarted, record.ToolStarted{Use: c.use.ID, Tool: c.use.Name})
+	s := event.ToolStarted{Use: c.use.ID, Tool: c.use.Name}
+	started, err := session.NewDraft(record.KindToolStarted, s)
 	if err != nil {
 		return nil, err
 	}
+	s.Input = run.Input
 	return append(c.hooks.takeEntries(),
 		entry{draft: decided, event: event.Decided{Decision: d}},
-		entry{draft: started, event: event.ToolStarted{Use: c.use.ID, Tool: c.use.Name, Input: run.Input}},
+		entry{draft: started, event: s},
 	), nil
 }
 
@@ -333,13 +335,11 @@ func (l *loop) abandonBy(ctx context.Context, text string, why event.Reason, cau
 	}
 	var entries []entry
 	for _, c := range r.ready {
-		d, err := session.NewDraft(record.KindToolFinished, record.ToolFinished{
-			Use: c.use.ID, Tool: c.use.Name, IsError: true, Outcome: record.OutcomeNotRun,
-		})
+		ended, err := endEntry(event.ToolFinished{Use: c.use.ID, Tool: c.use.Name, IsError: true, Outcome: record.OutcomeNotRun})
 		if err != nil {
 			return Step{}, false, err
 		}
-		entries = append(entries, entry{draft: d})
+		entries = append(entries, ended)
 	}
 	r.ready = nil
 	for r.at < len(r.calls) {
@@ -385,25 +385,31 @@ func (l *loop) finishReady(ctx context.Context) ([]entry, error) {
 		if err != nil {
 			return nil, err
 		}
-		ended, err := c.ended()
-		if err != nil {
-			return nil, err
+		if !c.detached {
+			ended, err := endEntry(c.ended())
+			if err != nil {
+				return nil, err
+			}
+			entries = append(entries, ended)
 		}
-		entries = append(entries, ended, itemEntry(e, nil))
+		result := itemEntry(e, nil)
+		result.then = c.placed
+		entries = append(entries, result)
 		r.at++
 	}
 	r.ready = nil
 	return entries, nil
 }
 
-// ended is the record of a call's end, or tells that it goes on in the background.
-func (c *call) ended() (entry, error) {
-	if c.detached {
-		return entry{event: event.ToolDetached{Use: c.use.ID, Tool: c.use.Name}, then: c.placed}, nil
+func (c *call) ended() event.ToolFinished {
+	r := &c.result
+	return event.ToolFinished{
+		Use: c.use.ID, Tool: c.use.Name, Content: r.Content, IsError: r.IsError, Millis: c.took.Milliseconds(),
+		ExitCode: r.ExitCode, Notes: r.Notes, Changes: r.Changes, Seen: r.Seen, Cwd: r.Cwd,
 	}
-	d, err := session.NewDraft(record.KindToolFinished, record.ToolFinished{
-		Use: c.use.ID, Tool: c.use.Name, IsError: c.result.IsError,
-		Millis: c.took.Milliseconds(), ExitCode: c.result.ExitCode, Notes: c.result.Notes, Changes: c.result.Changes, Seen: c.result.Seen, Cwd: c.result.Cwd,
-	})
-	return entry{draft: d, event: event.ToolFinished{Use: c.use.ID, Tool: c.use.Name, Result: c.result, Took: c.took}}, err
+}
+
+func endEntry(e event.ToolFinished) (entry, error) {
+	d, err := session.NewDraft(record.KindToolFinished, e)
+	return entry{draft: d, event: e}, err
 }

@@ -1,14 +1,13 @@
 package event
 
 import (
-	"encoding/json"
 	"time"
 
 	"github.com/holdfast-dev/holdfast/approval"
 	"github.com/holdfast-dev/holdfast/internal/record"
+	"github.com/holdfast-dev/holdfast/model"
 	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/session"
-	"github.com/holdfast-dev/holdfast/tool"
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
@@ -32,7 +31,7 @@ type Entry struct {
 func Provisional(e Event) bool {
 	switch e := e.(type) {
 	case TurnStarted, ItemAppended, Decided, ApprovalAsked, ApprovalResolved, PolicyChanged, ToolStarted, ToolFinished,
-		ToolDetached, HookRan, TurnFinished:
+		HookRan, TurnFinished:
 		return false
 	case SubagentEvent:
 		return e.Event == nil || Provisional(e.Event)
@@ -61,22 +60,14 @@ type TurnStarted struct {
 	Turn string `json:"turn"`
 }
 
-// TextDelta is a piece of an answer's text that is still coming.
-type TextDelta struct {
-	Text string `json:"text"`
-}
-
-// ThinkingDelta is a piece of the model's thinking that is still coming.
-type ThinkingDelta struct {
-	Text string `json:"text"`
-}
-
-// ToolInputDelta is a piece of the input of the tool call Use that is still coming.
-type ToolInputDelta struct {
-	Use  string `json:"use_id"`
-	Tool string `json:"tool"`
-	JSON string `json:"json"`
-}
+// The deltas of an answer that is still coming, as the model's adapter yields them, and what
+// it wants to say to a person.
+type (
+	TextDelta      = model.TextDelta
+	ThinkingDelta  = model.ThinkingDelta
+	ToolInputDelta = model.ToolInputDelta
+	Notice         = model.Notice
+)
 
 // ItemAppended reports a new item of the transcript. Seq is the number of its record, or 0
 // without a store.
@@ -109,28 +100,18 @@ type PolicyChanged struct {
 	Change policy.Change `json:"change"`
 }
 
-// ToolStarted follows when the start of a tool call is on disk. Input is what the tool runs
-// with: a policy or a person may have changed what the model wrote.
-type ToolStarted struct {
-	Use   string          `json:"use_id"`
-	Tool  string          `json:"tool"`
-	Input json.RawMessage `json:"input,omitempty"`
-}
-
-// ToolFinished follows when the result of a tool call is on disk.
-type ToolFinished struct {
-	Use    string        `json:"use_id"`
-	Tool   string        `json:"tool"`
-	Result tool.Result   `json:"-"` // "content", "is_error", "exit_code", "notes", "changes", "seen", "cwd"
-	Took   time.Duration `json:"-"` // "took_ms"
-}
-
-// ToolDetached reports that a call goes on in the background: the model reads a result that
-// says so. [ToolFinished] follows when the call has ended.
-type ToolDetached struct {
-	Use  string `json:"use_id"`
-	Tool string `json:"tool"`
-}
+// ToolStarted follows when the start of a tool call is on disk, and ToolFinished when its result is.
+// A call of which the model has a result before it has finished goes on in the background: the
+// result ([ItemAppended]) says so, and ToolFinished follows when the call has ended.
+type (
+	// ToolStarted has the fields Use and Tool (strings), and Input (a json.RawMessage), which is
+	// what the tool runs with: a policy or a person may have changed what the model wrote.
+	ToolStarted = record.ToolStarted
+	// ToolFinished has the fields Use and Tool, those of a [tool.Result], Millis (how long it
+	// took, also as Took), and Outcome: "unknown" of a call that was running when its program
+	// stopped, and otherwise "".
+	ToolFinished = record.ToolFinished
+)
 
 // SubagentEvent is an event of a sub-agent that the call Use started. Deltas of sub-agents
 // are not reported.
@@ -234,11 +215,6 @@ type ModelFinished struct {
 	Err      error             `json:"-"` // "error"
 }
 
-// Notice is something that a person may want to know.
-type Notice struct {
-	Text string `json:"text"`
-}
-
 // TurnFinished closes a turn.
 type TurnFinished struct {
 	Turn   string `json:"turn"`
@@ -291,17 +267,11 @@ const (
 
 func (SessionOpened) Type() string     { return "session_opened" }
 func (TurnStarted) Type() string       { return "turn_started" }
-func (TextDelta) Type() string         { return "text_delta" }
-func (ThinkingDelta) Type() string     { return "thinking_delta" }
-func (ToolInputDelta) Type() string    { return "tool_input_delta" }
 func (ItemAppended) Type() string      { return "item_appended" }
 func (Decided) Type() string           { return "decided" }
 func (ApprovalAsked) Type() string     { return "approval_asked" }
 func (ApprovalResolved) Type() string  { return "approval_resolved" }
 func (PolicyChanged) Type() string     { return "policy_changed" }
-func (ToolStarted) Type() string       { return "tool_started" }
-func (ToolFinished) Type() string      { return "tool_finished" }
-func (ToolDetached) Type() string      { return "tool_detached" }
 func (SubagentEvent) Type() string     { return "subagent" }
 func (ToolsChanged) Type() string      { return "tools_changed" }
 func (Compacting) Type() string        { return "compacting" }
@@ -314,6 +284,5 @@ func (TerminalSequences) Type() string { return "terminal_sequences" }
 func (Notified) Type() string          { return "notified" }
 func (ModelStarted) Type() string      { return "model_started" }
 func (ModelFinished) Type() string     { return "model_finished" }
-func (Notice) Type() string            { return "notice" }
 func (TurnFinished) Type() string      { return "turn_finished" }
 func (Result) Type() string            { return "result" }

@@ -8,7 +8,6 @@ import (
 	"math"
 	"time"
 
-	"github.com/holdfast-dev/holdfast/tool"
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
@@ -28,7 +27,6 @@ type head struct {
 	Item    json.RawMessage `json:"item,omitempty"`
 	Event   json.RawMessage `json:"event,omitempty"`
 	Content json.RawMessage `json:"content,omitempty"` // an array of parts
-	tool.Result
 }
 
 // Marshal returns the JSON form of an event: one object with "type".
@@ -42,9 +40,7 @@ func Marshal(e Event) ([]byte, error) {
 	case ItemAppended:
 		h.Item = e.Item.JSON
 	case ToolFinished:
-		h.TookMS = e.Took.Milliseconds()
-		h.Result = e.Result
-		h.Content, err = packParts(e.Result.Content)
+		h.Content, err = packParts(e.Content)
 	case UsageUpdated:
 		h.TookMS = e.Took.Milliseconds()
 	case Retrying:
@@ -147,9 +143,7 @@ func (h *head) complete(e Event, depth int) (Event, error) {
 		}
 		return e, err
 	case ToolFinished:
-		e.Took = took
-		e.Result = h.Result
-		e.Result.Content, err = unpackParts(h.Content)
+		e.Content, err = unpackParts(h.Content)
 		return e, err
 	case UsageUpdated:
 		e.Took = took
@@ -197,7 +191,6 @@ var readers = map[string]func([]byte) (Event, error){
 	"policy_changed":     read[PolicyChanged],
 	"tool_started":       read[ToolStarted],
 	"tool_finished":      read[ToolFinished],
-	"tool_detached":      read[ToolDetached],
 	"subagent":           read[SubagentEvent],
 	"tools_changed":      read[ToolsChanged],
 	"compacting":         read[Compacting],

@@ -12,7 +12,6 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/record"
 	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/session"
-	"github.com/holdfast-dev/holdfast/tool"
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
@@ -34,11 +33,12 @@ func cases() map[string]Event {
 		`{"type":"item_appended","item":` + string(item.JSON) + `,"seq":7}`:    ItemAppended{Seq: 7, Item: item},
 		`{"type":"item_appended","seq":7}`:                                     ItemAppended{Seq: 7},
 		`{"type":"tool_started","use_id":"u","tool":"Bash","input":{"a":1}}`:   ToolStarted{Use: "u", Tool: "Bash", Input: json.RawMessage(`{"a":1}`)},
-		`{"type":"tool_finished","took_ms":12,"use_id":"u","tool":"Bash"}`:     ToolFinished{Use: "u", Tool: "Bash", Took: 12 * time.Millisecond},
-		`{"type":"tool_detached","use_id":"u","tool":"Bash"}`:                  ToolDetached{Use: "u", Tool: "Bash"},
-		`{"type":"tools_changed","tools":["A","B"]}`:                           ToolsChanged{Tools: []string{"A", "B"}},
-		`{"type":"compacting","trigger":"auto"}`:                               Compacting{Trigger: "auto"},
-		`{"type":"mutation_finished","by":"repair","before":2,"after":3}`:      MutationFinished{By: "repair", Before: 2, After: 3},
+		`{"type":"tool_finished","use_id":"u","tool":"Bash","is_error":true,"ms":12,"outcome":"unknown"}`: ToolFinished{
+			Use: "u", Tool: "Bash", IsError: true, Millis: 12, Outcome: record.OutcomeUnknown,
+		},
+		`{"type":"tools_changed","tools":["A","B"]}`:                      ToolsChanged{Tools: []string{"A", "B"}},
+		`{"type":"compacting","trigger":"auto"}`:                          Compacting{Trigger: "auto"},
+		`{"type":"mutation_finished","by":"repair","before":2,"after":3}`: MutationFinished{By: "repair", Before: 2, After: 3},
 		`{"type":"retrying","error":{"message":"no","hint":"wait"},"delay_ms":1500,"attempt":2}`: Retrying{
 			Err: &Error{Message: "no", Advice: "wait"}, Attempt: 2, Delay: 1500 * time.Millisecond,
 		},
@@ -66,11 +66,9 @@ func cases() map[string]Event {
 		`{"type":"subagent","event":{"type":"turn_finished","error":{"message":"no"},"turn":"t","reason":"failed"},"use_id":"u","session":"s","name":"scout"}`: SubagentEvent{
 			Use: "u", Session: "s", Name: "scout", Event: TurnFinished{Turn: "t", Reason: ReasonFailed, Err: &Error{Message: "no"}},
 		},
-		`{"type":"tool_finished","content":[{"type":"text","text":"hi"}],"is_error":true,"exit_code":1,"notes":["n"],"changes":[{"path":"/a","before":"absent","after":"0"}],"cwd":"/w","use_id":"u","tool":"Bash"}`: ToolFinished{
-			Use: "u", Tool: "Bash", Result: tool.Result{
-				Content: []transcript.Part{transcript.Text{Text: "hi"}}, IsError: true, ExitCode: number(1), Notes: []string{"n"},
-				Changes: []record.FileChange{{Path: "/a", Before: "absent", After: "0"}}, Cwd: "/w",
-			},
+		`{"type":"tool_finished","content":[{"type":"text","text":"hi"}],"use_id":"u","tool":"Bash","is_error":true,"exit_code":1,"notes":["n"],"changes":[{"path":"/a","before":"absent","after":"0"}],"cwd":"/w"}`: ToolFinished{
+			Use: "u", Tool: "Bash", Content: []transcript.Part{transcript.Text{Text: "hi"}}, IsError: true, ExitCode: number(1), Notes: []string{"n"},
+			Changes: []record.FileChange{{Path: "/a", Before: "absent", After: "0"}}, Cwd: "/w",
 		},
 	}
 }

@@ -91,21 +91,28 @@ type ToolSpec struct {
 // [ThinkingDelta], [ToolInputDelta], [Notice], and at the end [Answer].
 type Event interface{ event() }
 
-// TextDelta is a piece of the answer's text.
-type TextDelta struct{ Text string }
-
-// ThinkingDelta is a piece of the model's reasoning.
-type ThinkingDelta struct{ Text string }
-
-// ToolInputDelta is a piece of a tool use's input as the model writes it. The
-// first of a tool use may have an empty JSON.
-type ToolInputDelta struct {
-	UseID, Name string
-	JSON        string // a fragment, not a value
+// TextDelta is a piece of an answer's text that is still coming.
+type TextDelta struct {
+	Text string `json:"text"`
 }
 
-// Notice is something that the person may want to know.
-type Notice struct{ Text string }
+// ThinkingDelta is a piece of the model's thinking that is still coming.
+type ThinkingDelta struct {
+	Text string `json:"text"`
+}
+
+// ToolInputDelta is a piece of the input of the tool call Use that is still coming. The
+// first piece of a call may have an empty JSON.
+type ToolInputDelta struct {
+	Use  string `json:"use_id"`
+	Tool string `json:"tool"`
+	JSON string `json:"json"` // a fragment, not a value
+}
+
+// Notice is something that a person may want to know.
+type Notice struct {
+	Text string `json:"text"`
+}
 
 // Answer is the whole answer: an assistant item without id and time, with
 // model, usage, finish and native form.
@@ -118,6 +125,18 @@ type Answer struct {
 	// says nothing.
 	Cost *float64
 }
+
+// Type returns the name of the event in JSON, by which package event knows it.
+func (TextDelta) Type() string { return "text_delta" }
+
+// Type is as that of [TextDelta].
+func (ThinkingDelta) Type() string { return "thinking_delta" }
+
+// Type is as that of [TextDelta].
+func (ToolInputDelta) Type() string { return "tool_input_delta" }
+
+// Type is as that of [TextDelta].
+func (Notice) Type() string { return "notice" }
 
 func (TextDelta) event()      {}
 func (ThinkingDelta) event()  {}

@@ -113,7 +113,7 @@ func TestEventsOfARun(t *testing.T) {
 					t.Errorf("%+v", e)
 				}
 			case event.ToolFinished:
-				if len(e.Result.Notes) != 1 || len(e.Result.Content) != 1 {
+				if len(e.Notes) != 1 || len(e.Content) != 1 {
 					t.Errorf("%+v", e)
 				}
 			case event.Result:

@@ -13,7 +13,6 @@ import (
 
 	"github.com/holdfast-dev/holdfast/daemon/api"
 	"github.com/holdfast-dev/holdfast/daemon/client"
-	"github.com/holdfast-dev/holdfast/internal/cli/view"
 	"github.com/holdfast-dev/holdfast/internal/daemon/runs"
 	"github.com/holdfast-dev/holdfast/internal/daemon/strategy"
 	"github.com/holdfast-dev/holdfast/internal/daemon/wire"
@@ -268,12 +267,5 @@ func TestNoSecretIsPutOnRecord(t *testing.T) {
 		`{"mcpServers": {"hub": {"type": "http", "url": "http://127.0.0.1:9", "headers": {"Authorization": "Bearer gh`+"p_"+`0123456789abcdefghijABCDEFGHIJ012345"}}}}`, "go")
 	if code := Run(t.Context(), p); code == 0 || !strings.Contains(errs.String(), "mcp.configs holds a secret") || !strings.Contains(errs.String(), "${API_KEY}") {
 		t.Errorf("exit code %d: %s", code, errs)
-	}
-}
-
-func TestStructuredResultsAreShown(t *testing.T) {
-	r := tool.Result{Content: []transcript.Part{transcript.Structured{Value: []byte(`{"degrees":21}`)}}}
-	if got := view.ResultText(r); got != `{"degrees":21}` {
-		t.Errorf("shown as %q", got)
 	}
 }

@@ -23,6 +23,7 @@ func (s *seen) inText(t *testing.T) {
 		p, b := viewer(t, tty)
 		v := &view.Text{Program: p, Verbose: true}
 		v.Begin(view.Scene{Model: "m", Mode: func() policy.Mode { return policy.ModeDefault }})
+		run := running{}
 		for _, e := range s.told {
 			b.Reset()
 			if err := v.Show(e); err != nil {
@@ -43,6 +44,9 @@ func (s *seen) inText(t *testing.T) {
 				if tty { // the deltas have shown it
 					want = nil
 				}
+			}
+			for range run.detached(e) {
+				want = append(want, "goes on in the background")
 			}
 			for _, mark := range want {
 				_, rest, ok := strings.Cut(said, strings.TrimLeft(mark, "\n"))
@@ -65,14 +69,18 @@ func (s *seen) inStream(t *testing.T) {
 	var denied []string
 	v := &view.Stream{Program: p, All: true, Partial: true, Began: p.Now(), Id: "s"} // whoever follows late is not told
 	v.Begin(view.Scene{Model: "m", Mode: func() policy.Mode { return policy.ModeDefault }})
+	run := running{}
 	for _, e := range s.told {
 		b.Reset()
 		if err := v.Show(e); err != nil {
 			t.Fatal(err)
 		}
 		var want []string
+		for _, use := range run.detached(e) {
+			want = append(want, "system/task_started "+js(map[string]any{"task_id": use, "tool_name": run[use], "tool_use_id": use}))
+		}
 		if of := shownBy()[e.Type()].stream; of != nil {
-			want = of(e)
+			want = append(want, of(e)...)
 		}
 		switch e := inmost(e).(type) {
 		case event.Decided:

@@ -22,7 +22,6 @@ var waysToRun = map[string]func(*place) *seen{
 
 // untold are the types of events that no run of this test tells, and why.
 var untold = map[string]string{
-	"tool_detached":      "when a call goes on in the background depends on time; event.TestFromRecord has it",
 	"tools_changed":      "an MCP server has to come or go",
 	"model_switched":     "there is one model",
 	"terminal_sequences": "hooks that ask for them run beside the events of a turn",

@@ -57,7 +57,6 @@ func shownBy() map[string]shownAs {
 		"policy_changed":    {text: policyText, stream: policyStream, noSocket: inRunEvents},
 		"tool_started":      {text: startedText, noStream: inItem, socket: startedSocket},
 		"tool_finished":     {text: finishedText, noStream: inItem, socket: finishedSocket},
-		"tool_detached":     {text: func(event.Event) []string { return []string{"goes on in the background"} }, stream: detachedStream, noSocket: notInSeed},
 		"subagent":          {text: subagentText, stream: subagentStream, socket: subagentSocket},
 		"tools_changed":     {noText: internals, noStream: "only init lists tools, as Claude Code has it", noSocket: notInSeed},
 		"compacting":        {noText: inProgress, stream: func(event.Event) []string { return []string{`system/status {"status":"compacting"}`} }, noSocket: "the record of what it came to says it"},
@@ -81,11 +80,11 @@ func shownBy() map[string]shownAs {
 // eventTypes are all types of events, as package event names them.
 func eventTypes(t *testing.T) (list []string) {
 	t.Helper()
-	src, err := os.ReadFile("../../event/event.go")
+	src, err := os.ReadFile("../../event/json.go")
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, m := range regexp.MustCompile(`\) Type\(\) string +\{ return "(\w+)" \}`).FindAllStringSubmatch(string(src), -1) {
+	for _, m := range regexp.MustCompile(`"(\w+)": +read\[`).FindAllStringSubmatch(string(src), -1) {
 		list = append(list, m[1])
 	}
 	return list
@@ -289,27 +288,42 @@ func startedSocket(e event.Event) []string {
 func finishedText(e event.Event) []string {
 	f := e.(event.ToolFinished)
 	state := "ok"
-	switch code := f.Result.ExitCode; {
+	switch code := f.ExitCode; {
 	case code != nil && *code != 0:
 		state = "exit " + strconv.Itoa(*code)
-	case f.Result.IsError:
+	case f.IsError:
 		state = "error"
 	}
-	return append([]string{state}, strings.Split(view.ResultText(f.Result), "\n")...)
+	return append([]string{state}, strings.Split(transcript.ToolResult{Content: f.Content}.Text(), "\n")...)
 }
 
 func finishedSocket(e event.Event) []string {
 	f := e.(event.ToolFinished)
 	code := "-"
-	if f.Result.ExitCode != nil {
-		code = strconv.Itoa(*f.Result.ExitCode)
+	if f.ExitCode != nil {
+		code = strconv.Itoa(*f.ExitCode)
 	}
-	return []string{fmt.Sprintf("tool-finish %s %s %v %s", f.Use, f.Tool, f.Result.IsError, code)}
+	return []string{fmt.Sprintf("tool-finish %s %s %v %s", f.Use, f.Tool, f.IsError, code)}
 }
 
-func detachedStream(e event.Event) []string {
-	d := e.(event.ToolDetached)
-	return []string{"system/task_started " + js(map[string]any{"task_id": d.Use, "tool_name": d.Tool, "tool_use_id": d.Use})}
+// running are the tools of the calls that run, by use.
+type running map[string]string
+
+// detached are the calls that go on in the background from e on, the event that follows the others.
+func (r running) detached(e event.Event) (uses []string) {
+	switch e := e.(type) {
+	case event.ToolStarted:
+		r[e.Use] = e.Tool
+	case event.ToolFinished:
+		delete(r, e.Use)
+	case event.ItemAppended:
+		for _, use := range e.Item.ResultIDs() {
+			if r[use] != "" {
+				uses = append(uses, use)
+			}
+		}
+	}
+	return uses
 }
 
 // Of a sub-agent a terminal shows what it calls and may not, and with --verbose what it says;

@@ -113,7 +113,7 @@ func (s *Server) relay(ctx context.Context, id uint64, m model.Model, req *model
 		}
 		got += len(d.Text) + len(d.Thinking)
 		if d.Input != nil {
-			got += len(d.Input.JSON) + len(d.Input.Name)
+			got += len(d.Input.JSON) + len(d.Input.Tool)
 		}
 		s.send(&reply{ID: id, More: true, Model: d}, nil)
 	}

@@ -23,7 +23,6 @@ import (
 	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/runspec"
 	"github.com/holdfast-dev/holdfast/session"
-	"github.com/holdfast-dev/holdfast/tool"
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
@@ -93,11 +92,11 @@ func TestEvents(t *testing.T) {
 		event.ApprovalResolved{ID: "q", Answer: approval.Answer{Question: "q", Decision: approval.Deny, At: now}, Late: &approval.Answer{Decision: approval.Allow, At: now}},
 		event.PolicyChanged{Change: policy.Change{Mode: policy.ModePlan, Version: 2}},
 		event.ToolStarted{Use: "u", Tool: "Bash", Input: json.RawMessage(`{"command":"ls"}`)},
-		event.ToolFinished{Use: "u", Tool: "Bash", Took: time.Second, Result: tool.Result{
+		event.ToolFinished{
+			Use: "u", Tool: "Bash", Millis: 1000,
 			Content: []transcript.Part{transcript.Text{Text: "out"}, transcript.Media{MIME: "image/png", Data: []byte{0, 1, 255}}},
 			IsError: true, ExitCode: &code, Notes: []string{"x"}, Changes: []record.FileChange{{Path: "/p", Before: "absent", After: "00"}},
-		}},
-		event.ToolDetached{Use: "u", Tool: "Bash"},
+		},
 		event.SubagentEvent{Use: "u", Session: "c", Name: "Explore", Event: event.SubagentEvent{Use: "v", Session: "d", Name: "w", Event: event.Notice{Text: "n"}}},
 		event.ToolsChanged{Tools: []string{"Read"}},
 		event.Compacting{Trigger: "auto"},

@@ -72,13 +72,13 @@ func (w *watch) toolFinished(now time.Time, e event.ToolFinished) {
 		return
 	}
 	delete(w.tools, e.Use)
-	if e.Result.ExitCode != nil {
-		s.SetAttributes(attribute.Int(attrExit, *e.Result.ExitCode))
+	if e.ExitCode != nil {
+		s.SetAttributes(attribute.Int(attrExit, *e.ExitCode))
 	}
-	if e.Result.IsError {
+	if e.IsError {
 		s.fail("tool_error")
 	}
-	if ended := s.began.Add(e.Took); e.Took > 0 && ended.Before(now) {
+	if ended := s.began.Add(e.Took()); e.Millis > 0 && ended.Before(now) {
 		now = ended
 	}
 	s.end(now, w.t.meters.tool)

@@ -1,31 +1,48 @@
 package record
 
-// ToolStarted is the payload of a record of [KindToolStarted]. It is on disk before the tool runs.
+import (
+	"encoding/json"
+	"time"
+
+	"github.com/holdfast-dev/holdfast/transcript"
+)
+
+// ToolStarted says that a tool call runs. It is the payload of a record of [KindToolStarted], which
+// is on disk before the tool runs, and the event that is made of it.
 type ToolStarted struct {
 	Use  string `json:"use_id"`
 	Tool string `json:"tool"`
+	// Input is what the tool runs with: a policy or a person may have changed what the model
+	// wrote. Only an event has it; other records of the log say it.
+	Input json.RawMessage `json:"input,omitempty"`
 }
 
-// ToolFinished is the payload of a record of [KindToolFinished].
+// Type returns the name of the event in JSON.
+func (ToolStarted) Type() string { return "tool_started" }
+
+// ToolFinished says how a tool call ended. It is the payload of a record of [KindToolFinished], and
+// the event that is made of it.
 type ToolFinished struct {
-	Use      string `json:"use_id"`
-	Tool     string `json:"tool"`
-	IsError  bool   `json:"is_error,omitempty"`
-	Millis   int64  `json:"ms"`
-	ExitCode *int   `json:"exit_code,omitempty"`
-	// Notes are for the person who watches: what a sandbox refused, for example.
-	Notes []string `json:"notes,omitempty"`
-	// Changes are the files that the tool itself has changed. What a command did is
-	// not among them.
-	Changes []FileChange `json:"changes,omitempty"`
-	// Seen are the files that its result shows, or a part of them, as they were.
-	Seen []ShownFile `json:"seen,omitempty"`
-	// Cwd is the current directory from then on, when the call has changed it.
-	Cwd string `json:"cwd,omitempty"`
+	Use      string            `json:"use_id"`
+	Tool     string            `json:"tool"`
+	Content  []transcript.Part `json:"-"` // what the model reads ("content"). Only an event has it; the log has an item of its own for it
+	IsError  bool              `json:"is_error,omitempty"`
+	Millis   int64             `json:"ms,omitempty"`        // how long it took
+	ExitCode *int              `json:"exit_code,omitempty"` // of a command
+	Notes    []string          `json:"notes,omitempty"`     // for the person who watches: what a sandbox refused, for example
+	Changes  []FileChange      `json:"changes,omitempty"`   // files that the tool itself has changed; what a command did is not among them
+	Seen     []ShownFile       `json:"seen,omitempty"`      // files that Content shows, or a part of them, as they were
+	Cwd      string            `json:"cwd,omitempty"`       // the current directory from then on, when the call has changed it
 	// Outcome is how a call ended that did not end by itself: [OutcomeUnknown] or
 	// [OutcomeNotRun]. Otherwise it is "", and IsError tells.
 	Outcome string `json:"outcome,omitempty"`
 }
+
+// Type returns the name of the event in JSON.
+func (ToolFinished) Type() string { return "tool_finished" }
+
+// Took is how long the call took.
+func (f *ToolFinished) Took() time.Duration { return time.Duration(f.Millis) * time.Millisecond }
 
 // Outcomes of a [ToolFinished].
 const (

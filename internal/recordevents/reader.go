@@ -9,14 +9,12 @@ package recordevents
 import (
 	"encoding/json"
 	"fmt"
-	"time"
 
 	"github.com/holdfast-dev/holdfast/approval"
 	"github.com/holdfast-dev/holdfast/event"
 	"github.com/holdfast-dev/holdfast/internal/record"
 	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/session"
-	"github.com/holdfast-dev/holdfast/tool"
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
@@ -25,7 +23,7 @@ import (
 // session and one goroutine.
 type Reader struct {
 	inputs   map[string]json.RawMessage // of tool uses without a result
-	running  map[string]string          // tools by use, of calls that neither ended nor got a result
+	running  map[string]bool            // uses of calls that neither ended nor got a result
 	finished *event.ToolFinished        // of which the result follows in the next record
 	turned   bool                       // a turn has begun
 	opened   bool                       // the daemon's record of the start has told of the opening
@@ -83,10 +81,11 @@ func (s *Reader) events(r *session.Record, finished *event.ToolFinished) ([]even
 	case record.KindToolStarted:
 		return payload(r, func(p record.ToolStarted) event.Event {
 			if s.running == nil {
-				s.running = map[string]string{}
+				s.running = map[string]bool{}
 			}
-			s.running[p.Use] = p.Tool
-			return event.ToolStarted{Use: p.Use, Tool: p.Tool, Input: s.inputs[p.Use]}
+			s.running[p.Use] = true
+			p.Input = s.inputs[p.Use]
+			return p
 		})
 	case record.KindToolFinished:
 		return payload(r, s.ended)
@@ -129,17 +128,10 @@ func (s *Reader) called(use string, input json.RawMessage) {
 }
 
 // ended keeps a call's end until the next record, which has what the model reads of it.
-func (s *Reader) ended(p record.ToolFinished) event.Event {
-	e := event.ToolFinished{
-		Use: p.Use, Tool: p.Tool, Took: time.Duration(p.Millis) * time.Millisecond,
-		Result: tool.Result{IsError: p.IsError, ExitCode: p.ExitCode, Notes: p.Notes, Changes: p.Changes, Seen: p.Seen, Cwd: p.Cwd},
-	}
-	_, awaited := s.running[p.Use]
-	delete(s.running, p.Use)
-	switch {
-	case p.Outcome == record.OutcomeNotRun: // the agent tells no end of what it did not run
-		return nil
-	case !awaited: // it went on in the background, and has its result
+func (s *Reader) ended(e event.ToolFinished) event.Event {
+	awaited := s.running[e.Use]
+	delete(s.running, e.Use)
+	if e.Outcome == record.OutcomeNotRun || !awaited { // it went on in the background, and has its result
 		return e
 	}
 	s.finished = &e
@@ -151,39 +143,34 @@ func (s *Reader) item(r *session.Record, finished *event.ToolFinished) ([]event.
 	if err != nil || stored.Queued {
 		return nil, err
 	}
-	var list []event.Event
 	for _, u := range stored.Item.Uses() {
 		s.called(u.ID, u.Input)
 	}
 	if stored.Item.Role() == transcript.RoleTool {
-		if list, err = s.results(stored.Item, finished); err != nil {
+		if err := s.results(stored.Item, finished); err != nil {
 			return nil, err
 		}
 	}
-	return append(list, event.ItemAppended{Seq: r.Seq, Item: stored.Item}), nil
+	return []event.Event{event.ItemAppended{Seq: r.Seq, Item: stored.Item}}, nil
 }
 
 // results gives the call that has just ended what the model reads of it. A call that gets a
 // result before it has ended goes on in the background.
-func (s *Reader) results(e transcript.Encoded, finished *event.ToolFinished) ([]event.Event, error) {
+func (s *Reader) results(e transcript.Encoded, finished *event.ToolFinished) error {
 	item, err := e.Decode()
 	if err != nil {
-		return nil, err
+		return err
 	}
-	var list []event.Event
 	for _, p := range item.Parts {
 		r, ok := p.(transcript.ToolResult)
 		if !ok {
 			continue
 		}
 		if finished != nil && finished.Use == r.UseID {
-			finished.Result.Content = r.Content
+			finished.Content = r.Content
 		}
-		if name, ok := s.running[r.UseID]; ok {
-			delete(s.running, r.UseID)
-			list = append(list, event.ToolDetached{Use: r.UseID, Tool: name})
-		}
+		delete(s.running, r.UseID)
 		delete(s.inputs, r.UseID)
 	}
-	return list, nil
+	return nil
 }

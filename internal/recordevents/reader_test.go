@@ -58,11 +58,11 @@ func TestFromRecord(t *testing.T) {
 		},
 		"a call in the background": {
 			[]session.Record{started, itemOf(t, 4, false, transcript.RoleTool, result), ended},
-			"tool_started tool_detached item_appended tool_finished",
+			"tool_started item_appended tool_finished",
 		},
 		"a call that did not run": {
 			[]session.Record{started, logged(t, 4, record.KindToolFinished, record.ToolFinished{Use: "u", Outcome: record.OutcomeNotRun}), itemOf(t, 5, false, transcript.RoleTool, result)},
-			"tool_started item_appended",
+			"tool_started tool_finished item_appended",
 		},
 		"an end without its result": {[]session.Record{started, ended, logged(t, 5, record.KindMetaChanged, session.MetaPatch{})}, "tool_started tool_finished"},
 		"an erased record":          {[]session.Record{started, ended, {Seq: 5, Kind: session.KindItem}}, "tool_started tool_finished"},
@@ -101,7 +101,7 @@ func FuzzFromRecord(f *testing.F) {
 		}
 	}
 	f.Fuzz(func(t *testing.T, kind uint8, payload []byte) {
-		s := Reader{running: map[string]string{"u": "Bash"}, turned: true}
+		s := Reader{running: map[string]bool{"u": true}, turned: true}
 		r := session.Record{Seq: 7, Kind: session.Kind(record.Kinds()[int(kind)%len(record.Kinds())]), Payload: payload}
 		list, err := s.Events(r)
 		if err != nil && !strings.Contains(err.Error(), "record 7") {

@@ -149,7 +149,7 @@ func (a *answer) begin(e *event, emit func(model.Event) bool) bool {
 		if in := string(s.Input); in != "" && in != "{}" && in != "null" {
 			b.input = []byte(in)
 		}
-		return emit(model.ToolInputDelta{UseID: b.id, Name: b.name, JSON: string(b.input)})
+		return emit(model.ToolInputDelta{Use: b.id, Tool: b.name, JSON: string(b.input)})
 	}
 	return true
 }
@@ -187,7 +187,7 @@ func (a *answer) extend(e *event, emit func(model.Event) bool) bool {
 	case "input_json_delta":
 		b.input = append(b.input, e.Delta.PartialJSON...)
 		if b.kind == "tool_use" && e.Delta.PartialJSON != "" {
-			return emit(model.ToolInputDelta{UseID: b.id, Name: b.name, JSON: e.Delta.PartialJSON})
+			return emit(model.ToolInputDelta{Use: b.id, Tool: b.name, JSON: e.Delta.PartialJSON})
 		}
 	}
 	return true

@@ -217,7 +217,7 @@ func (a *answer) addCall(p *callPiece, emit func(model.Event) bool) bool {
 	if !begun && arguments == "" {
 		return true
 	}
-	return emit(model.ToolInputDelta{UseID: c.id, Name: c.name, JSON: arguments})
+	return emit(model.ToolInputDelta{Use: c.id, Tool: c.name, JSON: arguments})
 }
 
 // callOf finds the call that a piece goes on with, or nil. Pieces without an

@@ -197,11 +197,11 @@ func (p *performance) deltas(it transcript.Item) iter.Seq[model.Event] {
 					}
 				}
 			case transcript.ToolUse:
-				if !yield(model.ToolInputDelta{UseID: part.ID, Name: part.Name}) {
+				if !yield(model.ToolInputDelta{Use: part.ID, Tool: part.Name}) {
 					return
 				}
 				for piece := range pieces(written(part), size) {
-					if !yield(model.ToolInputDelta{UseID: part.ID, Name: part.Name, JSON: piece}) {
+					if !yield(model.ToolInputDelta{Use: part.ID, Tool: part.Name, JSON: piece}) {
 						return
 					}
 				}

@@ -37,7 +37,7 @@ steps:
 		case model.TextDelta:
 			text = append(text, d.Text)
 		case model.ToolInputDelta:
-			if d.UseID != "u1" || d.Name != "T" {
+			if d.Use != "u1" || d.Tool != "T" {
 				t.Errorf("delta of %+v", d)
 			}
 			input = append(input, d.JSON)

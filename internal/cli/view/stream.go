@@ -34,13 +34,14 @@ type Stream struct {
 	answer   string // the text of the last assistant item
 	denials  []wireDenial
 	inputs   map[string]json.RawMessage // by tool use, for denials
+	running  map[string]string          // tools of the calls that run, by use
 	deferred *wireDeferred
 }
 
 // Begin implements [View].
 func (v *Stream) Begin(s Scene) {
 	v.scene = s
-	v.inputs = map[string]json.RawMessage{}
+	v.inputs, v.running = map[string]json.RawMessage{}, map[string]string{}
 }
 
 // Show implements [View].
@@ -54,8 +55,10 @@ func (v *Stream) Show(e event.Event) error {
 		}
 	case event.ItemAppended:
 		return v.item(e)
-	case event.ToolDetached:
-		return v.system("task_started", map[string]any{"task_id": e.Use, "tool_use_id": e.Use, "tool_name": e.Tool})
+	case event.ToolStarted:
+		v.running[e.Use] = e.Tool
+	case event.ToolFinished:
+		delete(v.running, e.Use)
 	case event.SubagentEvent:
 		return v.subagent(e)
 	case event.Decided:
@@ -177,7 +180,25 @@ func (v *Stream) item(e event.ItemAppended) error {
 			return err
 		}
 	}
+	if err := v.detached(e.Item.ResultIDs()); err != nil {
+		return err
+	}
 	return v.message(it, e.Seq, nil)
+}
+
+// detached tells of calls that have a result and have not ended: they go on in the background.
+func (v *Stream) detached(uses []string) error {
+	for _, use := range uses {
+		tool, ok := v.running[use]
+		if !ok {
+			continue
+		}
+		delete(v.running, use)
+		if err := v.system("task_started", map[string]any{"task_id": use, "tool_use_id": use, "tool_name": tool}); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // keepInputs remembers what tools are called with, for denials.

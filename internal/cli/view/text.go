@@ -14,7 +14,6 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/record"
 	"github.com/holdfast-dev/holdfast/internal/term"
 	"github.com/holdfast-dev/holdfast/policy"
-	"github.com/holdfast-dev/holdfast/tool"
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
@@ -30,9 +29,9 @@ type Text struct {
 	said     bool // something of the current item is on the screen
 	wrote    bool // Stdout has something
 	thinking bool
-	open     []string // tool uses that run
-	abreast  bool     // several of this round ran at once
-	asked    string   // the tool use that a person was asked about last
+	open     map[string]string // tools of the calls that run, by use
+	abreast  bool              // several of this round ran at once
+	asked    string            // the tool use that a person was asked about last
 	names    map[string]string
 	waits    map[string]transcript.ToolUse // that nothing was shown of yet
 	failures map[record.HookNotice]bool    // of hooks, that were told
@@ -41,7 +40,7 @@ type Text struct {
 // Begin implements [View].
 func (v *Text) Begin(s Scene) {
 	v.scene = s
-	v.names, v.waits = map[string]string{}, map[string]transcript.ToolUse{}
+	v.open, v.names, v.waits = map[string]string{}, map[string]string{}, map[string]transcript.ToolUse{}
 	v.Program.Err.Progress().Show("starting")
 }
 
@@ -72,8 +71,6 @@ func (v *Text) Show(e event.Event) error {
 		v.toolStarted(e)
 	case event.ToolFinished:
 		v.toolFinished(e)
-	case event.ToolDetached:
-		v.toolDetached(e)
 	case event.SubagentEvent:
 		v.subagent(e)
 	case event.Decided:
@@ -180,7 +177,7 @@ func (v *Text) endThinking() {
 func (v *Text) item(it transcript.Encoded) {
 	v.endThinking()
 	if it.Role() == transcript.RoleTool {
-		v.neverRan(it)
+		v.results(it)
 	}
 	if it.Role() != transcript.RoleAssistant {
 		return
@@ -200,27 +197,46 @@ func (v *Text) item(it transcript.Encoded) {
 	}
 }
 
-// neverRan shows the calls that failed before they began: of a tool that is not there, or
-// with an input that makes no sense.
-func (v *Text) neverRan(e transcript.Encoded) {
+// results shows the calls that failed before they began, of a tool that is not there or with an
+// input that makes no sense, and those that go on in the background.
+func (v *Text) results(e transcript.Encoded) {
 	it, err := e.Decode()
-	if err != nil || v.Quiet {
+	if err != nil {
 		return
 	}
 	for _, part := range it.Parts {
 		r, ok := part.(transcript.ToolResult)
-		if u, waits := v.waits[r.UseID]; ok && waits && r.IsError {
+		if !ok {
+			continue
+		}
+		u, waits := v.waits[r.UseID]
+		tool, open := v.open[r.UseID]
+		delete(v.waits, r.UseID)
+		delete(v.open, r.UseID)
+		t := v.Program.Err
+		switch {
+		case v.Quiet:
+		case open:
+			t.Line("%s", t.Dim("  ⎿ "+v.which(tool, r.UseID)+"goes on in the background"))
+		case waits && r.IsError:
 			v.call(u.Name, v.names[u.ID])
-			v.Program.Err.Line("%s", v.Program.Err.Dim("  ⎿ ")+v.Program.Err.Red("error"))
+			t.Line("%s", t.Dim("  ⎿ ")+t.Red("error"))
 			v.output(r.Text())
 		}
-		delete(v.waits, r.UseID)
 	}
+}
+
+// which names a call where several run at once.
+func (v *Text) which(tool, use string) string {
+	if !v.abreast {
+		return ""
+	}
+	return term.Fit(tool+" "+v.names[use], v.Program.Err.Columns()/2) + ": "
 }
 
 func (v *Text) toolStarted(e event.ToolStarted) {
 	delete(v.waits, e.Use)
-	v.open = append(v.open, e.Use)
+	v.open[e.Use] = e.Tool
 	v.abreast = len(v.open) > 1
 	line := Headline(e.Tool, e.Input, v.scene.Cwd)
 	v.names[e.Use] = line
@@ -246,7 +262,7 @@ func (v *Text) call(name, line string) {
 }
 
 func (v *Text) toolFinished(e event.ToolFinished) {
-	v.open = slices.DeleteFunc(v.open, func(id string) bool { return id == e.Use })
+	delete(v.open, e.Use)
 	if len(v.open) == 0 {
 		v.Program.Err.Progress().Show("waiting for " + term.Escape(v.scene.Model))
 	}
@@ -256,21 +272,19 @@ func (v *Text) toolFinished(e event.ToolFinished) {
 	t := v.Program.Err.Style
 	state, say := "ok", t.Dim
 	switch {
-	case e.Result.ExitCode != nil && *e.Result.ExitCode != 0:
-		state, say = fmt.Sprintf("exit %d", *e.Result.ExitCode), t.Red
-	case e.Result.IsError:
+	case e.ExitCode != nil && *e.ExitCode != 0:
+		state, say = fmt.Sprintf("exit %d", *e.ExitCode), t.Red
+	case e.Outcome != "":
+		state, say = strings.ReplaceAll(e.Outcome, "-", " "), t.Yellow
+	case e.IsError:
 		state, say = "error", t.Red
 	}
-	of := ""
-	if v.abreast {
-		of = term.Fit(e.Tool+" "+v.names[e.Use], t.Columns()/2) + ": "
-	}
-	v.Program.Err.Line("%s", t.Dim("  ⎿ "+of)+say(state)+t.Dim("  "+term.Elapsed(e.Took)))
-	for _, n := range e.Result.Notes {
+	v.Program.Err.Line("%s", t.Dim("  ⎿ "+v.which(e.Tool, e.Use))+say(state)+t.Dim("  "+term.Elapsed(e.Took())))
+	for _, n := range e.Notes {
 		v.Program.Err.Line("    %s", t.Yellow(term.Escape(term.OneLine(n))))
 	}
 	if v.Verbose || state != "ok" {
-		v.output(ResultText(e.Result))
+		v.output(transcript.ToolResult{Content: e.Content}.Text())
 	}
 }
 
@@ -281,19 +295,6 @@ func (v *Text) output(text string) {
 		keep = 1 << 20
 	}
 	v.block(text, keep)
-}
-
-func (v *Text) toolDetached(e event.ToolDetached) {
-	v.open = slices.DeleteFunc(v.open, func(id string) bool { return id == e.Use })
-	if v.Quiet {
-		return
-	}
-	t := v.Program.Err.Style
-	of := ""
-	if v.abreast {
-		of = term.Fit(e.Tool+" "+v.names[e.Use], t.Columns()/2) + ": "
-	}
-	v.Program.Err.Line("%s", t.Dim("  ⎿ "+of+"goes on in the background"))
 }
 
 // subagent shows what a sub-agent does: the calls that it makes and those that it may not.
@@ -337,11 +338,6 @@ func (v *Text) block(text string, keep int) {
 	for _, l := range lines {
 		v.Program.Err.Line("%s", t.Dim("    "+term.Escape(l)))
 	}
-}
-
-// ResultText is the answer of a run as text.
-func ResultText(r tool.Result) string {
-	return transcript.ToolResult{Content: r.Content}.Text()
 }
 
 func (v *Text) decided(d policy.Decision) {

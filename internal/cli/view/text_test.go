@@ -36,10 +36,12 @@ func said(id, text string) event.ItemAppended {
 	}.MustEncode()}
 }
 
-func exit(code int) tool.Result {
-	r := tool.Text("line 1\nline 2\x1b[2J")
-	r.ExitCode, r.IsError = &code, code != 0
-	return r
+// exited is the end of a call of Bash.
+func exited(use string, code int, took int64) event.ToolFinished {
+	return event.ToolFinished{
+		Use: use, Tool: "Bash", Content: []transcript.Part{transcript.Text{Text: "line 1\nline 2\x1b[2J"}},
+		ExitCode: &code, IsError: code != 0, Millis: took,
+	}
 }
 
 var errAway = &model.Error{Kind: model.ErrorNetwork, Provider: "anthropic", Message: "gone"}
@@ -68,19 +70,29 @@ func TestTextView(t *testing.T) {
 		{"a fork", false, false, false, []event.Event{event.SessionOpened{ID: "b", Forked: "a"}}, "· forked a, going on in b\n"},
 		{"a tool that fails", false, false, false, []event.Event{
 			event.ToolStarted{Use: "u", Tool: "Bash", Input: json.RawMessage(`{"command":"make\ntest"}`)},
-			event.ToolFinished{Use: "u", Tool: "Bash", Result: exit(2), Took: 1500 * time.Millisecond},
+			exited("u", 2, 1500),
 		}, "● Bash  make test\n  ⎿ exit 2  1.5 s\n    line 1\n    line 2\\x1b[2J\n"},
 		{"calls that never ran", false, false, false, []event.Event{
 			event.ItemAppended{Item: transcript.Item{ID: "1", Role: transcript.RoleAssistant, Finish: transcript.FinishToolUse, Parts: []transcript.Part{
 				transcript.ToolUse{ID: "u", Name: "Bsh", Input: json.RawMessage(`{"command":"make"}`)}, transcript.ToolUse{ID: "w", Name: "Bash", Input: json.RawMessage(`{"command":"make"}`)},
 			}}.MustEncode()},
 			event.ToolStarted{Use: "w", Tool: "Bash", Input: json.RawMessage(`{"command":"make"}`)},
-			event.ToolFinished{Use: "w", Tool: "Bash", Result: exit(0)},
+			exited("w", 0, 0),
 			event.ItemAppended{Item: transcript.Item{ID: "2", Role: transcript.RoleTool, Parts: []transcript.Part{
 				transcript.ToolResult{UseID: "u", IsError: true, Content: []transcript.Part{transcript.Text{Text: "tool not found: Bsh"}}},
 				transcript.ToolResult{UseID: "w", IsError: true},
 			}}.MustEncode()},
 		}, "● Bash  make\n  ⎿ ok  0 ms\n● Bsh  make\n  ⎿ error\n    tool not found: Bsh\n"},
+		{"a structured result", false, false, true, []event.Event{
+			event.ToolStarted{Use: "u", Tool: "mcp__weather__now"},
+			event.ToolFinished{Use: "u", Tool: "mcp__weather__now", Content: []transcript.Part{transcript.Structured{Value: []byte(`{"degrees":21}`)}}},
+		}, "● mcp__weather__now\n  ⎿ ok  0 ms\n    {\"degrees\":21}\n"},
+		{"a call that goes on in the background, and one that was not run", false, false, false, []event.Event{
+			event.ToolStarted{Use: "u", Tool: "Bash", Input: json.RawMessage(`{"command":"make"}`)},
+			event.ItemAppended{Item: transcript.Item{ID: "2", Role: transcript.RoleTool, Parts: []transcript.Part{transcript.ToolResult{UseID: "u"}}}.MustEncode()},
+			event.ToolStarted{Use: "v", Tool: "Bash", Input: json.RawMessage(`{"command":"ls"}`)},
+			event.ToolFinished{Use: "v", Tool: "Bash", IsError: true, Outcome: "not-run"},
+		}, "● Bash  make\n  ⎿ goes on in the background\n● Bash  ls\n  ⎿ not run  0 ms\n"},
 		{"a call that never ran and says much", false, false, true, []event.Event{
 			event.ItemAppended{Item: transcript.Item{ID: "1", Role: transcript.RoleAssistant, Finish: transcript.FinishToolUse, Parts: []transcript.Part{
 				transcript.ToolUse{ID: "u", Name: "Bsh", Input: json.RawMessage(`{}`)},

@@ -66,8 +66,8 @@ func (f *hookFiles) Observe(_ string, e event.Event) {
 		f.names(f.box.folders.Cwd())
 		f.settings()
 	case event.ToolFinished:
-		if e.Result.Cwd != "" {
-			f.names(e.Result.Cwd)
+		if e.Cwd != "" {
+			f.names(e.Cwd)
 		}
 	}
 }

@@ -97,7 +97,7 @@ func (r *result) add(e model.Event, err error) {
 	case model.ThinkingDelta:
 		r.deltas += "thinking " + strconv.Quote(e.Text) + "\n"
 	case model.ToolInputDelta:
-		r.deltas += fmt.Sprintf("input %s %s %q\n", e.UseID, e.Name, e.JSON)
+		r.deltas += fmt.Sprintf("input %s %s %q\n", e.Use, e.Tool, e.JSON)
 	case model.Answer:
 		r.item = e.Item
 		r.answer = itemText(e.Item)
