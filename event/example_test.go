@@ -14,7 +14,7 @@ func ExampleMarshal() {
 	fmt.Println(e.Type(), event.Provisional(e))
 	// Output:
 	// {"type":"text_delta","text":"Hello"} <nil>
-	// event.TextDelta <nil>
+	// model.TextDelta <nil>
 	// text_delta true
 }
 

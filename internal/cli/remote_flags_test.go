@@ -19,8 +19,6 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/record"
 	"github.com/holdfast-dev/holdfast/internal/runtime"
 	"github.com/holdfast-dev/holdfast/runspec"
-	"github.com/holdfast-dev/holdfast/tool"
-	"github.com/holdfast-dev/holdfast/transcript"
 )
 
 // there is a folder, a daemon in this process, and a server that answers as a model and keeps

@@ -83,7 +83,7 @@ func TestFromRecord(t *testing.T) {
 	}
 	_, all := told(t, itemOf(t, 2, false, transcript.RoleAssistant, call), started, ended, itemOf(t, 5, false, transcript.RoleTool, result))
 	b, err := event.Marshal(all[2])
-	want := `{"type":"tool_finished","took_ms":12,"content":[{"type":"text","text":"out"}],"notes":["n"],"use_id":"u","tool":"Bash"}`
+	want := `{"type":"tool_finished","content":[{"type":"text","text":"out"}],"use_id":"u","tool":"Bash","ms":12,"notes":["n"]}`
 	if e := all[1].(event.ToolStarted); string(e.Input) != `{"a":1}` || err != nil || string(b) != want {
 		t.Errorf("%s %s, %v", e.Input, b, err)
 	}

@@ -14,7 +14,6 @@ import (
 	"github.com/holdfast-dev/holdfast/model"
 	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/session"
-	"github.com/holdfast-dev/holdfast/tool"
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
@@ -103,20 +102,20 @@ func TestTextView(t *testing.T) {
 		}, "● Bsh\n  ⎿ error\n" + strings.Repeat("    no\n", 9)},
 		{"a tool that works", false, false, false, []event.Event{
 			event.ToolStarted{Use: "u", Tool: "Bash", Input: json.RawMessage(`{}`)},
-			event.ToolFinished{Use: "u", Tool: "Bash", Result: exit(0)},
+			exited("u", 0, 0),
 		}, "● Bash\n  ⎿ ok  0 ms\n"},
 		{"verbose", false, false, true, []event.Event{
 			event.ThinkingDelta{Text: "so"},
 			event.ThinkingDelta{Text: "\x1b"},
 			said("1", "hi"),
 			event.ToolStarted{Use: "u", Tool: "Bash", Input: json.RawMessage(`{}`)},
-			event.ToolFinished{Use: "u", Tool: "Bash", Result: exit(0)},
+			exited("u", 0, 0),
 		}, "so\\x1b\nhi\n● Bash\n  ⎿ ok  0 ms\n    line 1\n    line 2\\x1b[2J\n"},
 		{"quiet", false, true, false, []event.Event{
 			event.SessionOpened{ID: "s"},
 			event.ThinkingDelta{Text: "so"},
 			event.ToolStarted{Use: "u", Tool: "Bash", Input: json.RawMessage(`{}`)},
-			event.ToolFinished{Use: "u", Tool: "Bash", Result: exit(1)},
+			exited("u", 1, 0),
 			event.Notice{Text: "n"},
 			said("1", "hi"),
 			event.Result{SessionID: "s", Reason: event.ReasonCompleted},
