@@ -11,12 +11,13 @@ import (
 
 // askedInRun lists the questions that a sub-agent's session has asked in the log of the run that
 // it works for, oldest first: open ones, and those that were answered.
-func askedInRun(ctx context.Context, sessions *session.Sessions, run, asker string) (open []record.Question, answered []record.AnsweredQuestion, err error) {
+func askedInRun(ctx context.Context, sessions *session.Sessions, run, asker string) (open []session.Record, answered []session.Answered, err error) {
 	m, err := sessions.Get(ctx, run)
 	if err != nil {
 		return nil, nil, err
 	}
-	answers := map[string]json.RawMessage{}
+	var ids []string // of open
+	answers := map[string]session.Record{}
 	for r, err := range sessions.Effective(ctx, run, session.Range{After: m.ParentSeq, Until: m.Head}) {
 		if err != nil {
 			return nil, nil, err
@@ -29,7 +30,8 @@ func askedInRun(ctx context.Context, sessions *session.Sessions, run, asker stri
 				return nil, nil, err
 			}
 			if q.Asker == asker {
-				open = append(open, record.Question{ID: q.ID, Use: q.Use, Asker: q.Asker, Payload: r.Payload})
+				r.Seq = 0 // it is that of another log
+				open, ids = append(open, r), append(ids, q.ID)
 			}
 		case r.Kind == record.KindApprovalResolved && len(open) > 0:
 			var a approval.Answer
@@ -37,15 +39,15 @@ func askedInRun(ctx context.Context, sessions *session.Sessions, run, asker stri
 				return nil, nil, err
 			}
 			if _, late := answers[a.Question]; !late {
-				answers[a.Question] = r.Payload
+				answers[a.Question] = r
 			}
 		}
 	}
 	asked := open
 	open = nil
-	for _, q := range asked {
-		if a, ok := answers[q.ID]; ok {
-			answered = append(answered, record.AnsweredQuestion{Question: q, Answer: a})
+	for i, q := range asked {
+		if a, ok := answers[ids[i]]; ok {
+			answered = append(answered, session.Answered{Asked: q, Answer: a})
 		} else {
 			open = append(open, q)
 		}

@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 	"slices"
 
-	"github.com/holdfast-dev/holdfast/internal/record"
+	"github.com/holdfast-dev/holdfast/approval"
 	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/session"
 	"github.com/holdfast-dev/holdfast/transcript"
@@ -87,14 +87,12 @@ func (l *loop) remind(ctx context.Context) error {
 // question of a sub-agent says nothing: it may plan where the session does not.
 func stillPlans(st *session.State) bool {
 	asked := slices.Clone(st.Asked)
-	for _, q := range st.Answered {
-		asked = append(asked, q.Question)
+	for _, a := range st.Answered {
+		asked = append(asked, a.Asked)
 	}
-	return slices.ContainsFunc(asked, func(q record.Question) bool {
-		var in struct {
-			Mode policy.Mode `json:"mode"`
-		}
-		planned := json.Unmarshal(q.Payload, &in) == nil && in.Mode == policy.ModePlan
-		return q.Asker == "" && planned && (st.ModeSeq < q.Seq || policy.Mode(st.Mode) == policy.ModePlan)
+	return slices.ContainsFunc(asked, func(r session.Record) bool {
+		var q approval.Question
+		planned := json.Unmarshal(r.Payload, &q) == nil && q.Mode == policy.ModePlan && q.Asker == ""
+		return planned && (st.ModeSeq < r.Seq || policy.Mode(st.Mode) == policy.ModePlan)
 	})
 }

@@ -192,26 +192,38 @@ func (l *loop) resume(ctx context.Context, st *session.State) error {
 	return nil
 }
 
+// askedAbout is the tool use of this session that a question is about, or "".
+func (l *loop) askedAbout(r session.Record) string {
+	var q struct {
+		Use   string `json:"use_id"`
+		Asker string `json:"asker"`
+	}
+	if err := json.Unmarshal(r.Payload, &q); err != nil || q.Asker != "" && q.Asker != l.opened.ID {
+		return ""
+	}
+	return q.Use
+}
+
 // recall gives a call the question that was asked about it, if one was.
 func (l *loop) recall(ctx context.Context, c *call, st *session.State) error {
-	var asked record.Question
-	for _, q := range st.Asked {
-		if q.Use == c.use.ID && (q.Asker == "" || q.Asker == l.opened.ID) {
-			asked = q
+	var asked session.Record
+	for _, r := range st.Asked {
+		if l.askedAbout(r) == c.use.ID {
+			asked = r
 		}
 	}
-	for _, q := range st.Answered {
-		if q.Use != c.use.ID {
+	for _, r := range st.Answered {
+		if l.askedAbout(r.Asked) != c.use.ID {
 			continue
 		}
 		var ans approval.Answer
-		if err := json.Unmarshal(q.Answer, &ans); err != nil {
-			return fmt.Errorf("agent: answer to question %s: %w", q.ID, err)
+		if err := json.Unmarshal(r.Answer.Payload, &ans); err != nil {
+			return fmt.Errorf("agent: answer to the question about %s: %w", c.use.ID, err)
 		}
 		if closed(ans) {
 			continue
 		}
-		asked = q.Question
+		asked = r.Asked
 		l.a.shared.mu.Lock()
 		l.a.shared.answered(ans)
 		l.a.shared.mu.Unlock()
@@ -310,14 +322,14 @@ func (l *loop) askedIn(q approval.Question) string { return cmp.Or(q.Session, l.
 // closeMoot denies the questions of this session in the log of its run that no call waits
 // with.
 func (l *loop) closeMoot(ctx context.Context, st *session.State) error {
-	for _, asked := range st.Asked {
-		waits := l.round != nil && slices.ContainsFunc(l.round.calls, func(c *call) bool { return c.question != nil && c.question.ID == asked.ID })
-		if asked.Asker != l.opened.ID || waits {
-			continue
-		}
+	for _, r := range st.Asked {
 		var q approval.Question
-		if err := json.Unmarshal(asked.Payload, &q); err != nil {
-			return fmt.Errorf("agent: question %s: %w", asked.ID, err)
+		if json.Unmarshal(r.Payload, &q) != nil {
+			continue // it is not of this session, or could not have been read where it is
+		}
+		waits := l.round != nil && slices.ContainsFunc(l.round.calls, func(c *call) bool { return c.question != nil && c.question.ID == q.ID })
+		if q.Asker != l.opened.ID || waits {
+			continue
 		}
 		if err := l.close(ctx, q, "the call that it is about will not run any more"); err != nil {
 			return err

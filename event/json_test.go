@@ -116,7 +116,7 @@ func TestTypes(t *testing.T) {
 			provisional++
 		}
 	}
-	if len(readers) != 28 || provisional != 17 {
+	if len(readers) != 27 || provisional != 17 {
 		t.Errorf("%d types, %d of them provisional", len(readers), provisional)
 	}
 }

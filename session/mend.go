@@ -253,10 +253,10 @@ type cutAnswer struct {
 // on with.
 func (m *mending) closeQuestions() error {
 	for _, q := range m.f.s.Asked {
-		if q.Asker != "" || m.r.Waiting && m.f.waits(q) {
+		if q.text("asker") != "" || m.r.Waiting && m.f.waits(q) {
 			continue
 		}
-		a := cutAnswer{ID: q.ID, Decision: "deny", By: "restore", At: m.r.Log.s.opt.Clock().UTC()}
+		a := cutAnswer{ID: q.text("id"), Decision: "deny", By: "restore", At: m.r.Log.s.opt.Clock().UTC()}
 		if m.f.moot[q.Seq] {
 			a.By = "cut"
 		}

@@ -3,7 +3,6 @@ package session
 import (
 	"slices"
 
-	"github.com/holdfast-dev/holdfast/internal/record"
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
@@ -24,25 +23,24 @@ func include[K comparable](set *map[K]bool, key K) {
 }
 
 func (f *folder) asked(r *Record) {
-	q := record.Question{
-		Seq: r.Seq, ID: payloadText(r.Payload, "id"), Use: payloadText(r.Payload, "use_id"),
-		Asker: payloadText(r.Payload, "asker"), Payload: r.Payload,
-	}
-	f.s.Asked = append(f.s.Asked, q)
-	include(&f.s.Used, q.ID)
+	f.s.Asked = append(f.s.Asked, *r)
+	include(&f.s.Used, r.text("id"))
 }
+
+// text is a field of the payload that is a text, or "".
+func (r *Record) text(field string) string { return payloadText(r.Payload, field) }
 
 // resolved takes the first answer to a question; a later one changes nothing.
 func (f *folder) resolved(r *Record) {
-	id := payloadText(r.Payload, "id")
-	i := slices.IndexFunc(f.s.Asked, func(q record.Question) bool { return q.ID == id })
+	id := r.text("id")
+	i := slices.IndexFunc(f.s.Asked, func(q Record) bool { return q.text("id") == id })
 	if i < 0 {
 		return
 	}
 	q := f.s.Asked[i]
 	f.s.Asked = slices.Delete(f.s.Asked, i, i+1)
 	if f.waits(q) {
-		f.s.Answered = append(f.s.Answered, record.AnsweredQuestion{Question: q, Answer: r.Payload})
+		f.s.Answered = append(f.s.Answered, Answered{Asked: q, Answer: *r})
 	}
 }
 
@@ -54,7 +52,7 @@ func (f *folder) started(use string) {
 // acted forgets the answers about a use: they were acted on.
 func (f *folder) acted(use string) {
 	if len(f.s.Answered) > 0 {
-		f.s.Answered = slices.DeleteFunc(f.s.Answered, func(a record.AnsweredQuestion) bool { return a.Use == use })
+		f.s.Answered = slices.DeleteFunc(f.s.Answered, func(a Answered) bool { return a.Asked.text("use_id") == use })
 	}
 }
 
@@ -114,18 +112,19 @@ func (f *folder) leaveParent() {
 }
 
 // askedElsewhere takes in the questions about tool uses of this session that another log has.
-func (f *folder) askedElsewhere(asked []record.Question, answered []record.AnsweredQuestion) {
+func (f *folder) askedElsewhere(asked []Record, answered []Answered) {
 	f.s.Asked = append(f.s.Asked, asked...)
 	for _, a := range answered {
-		if f.waits(a.Question) {
+		if f.waits(a.Asked) {
 			f.s.Answered = append(f.s.Answered, a)
 		}
 	}
 }
 
 // waits reports whether a tool use waits for the answer to q.
-func (f *folder) waits(q record.Question) bool {
-	return (q.Asker == "" || q.Asker == f.s.SessionID) && !f.moot[q.Seq] && !f.begun[q.Use] && f.open(q.Use)
+func (f *folder) waits(q Record) bool {
+	use, asker := q.text("use_id"), q.text("asker")
+	return (asker == "" || asker == f.s.SessionID) && !f.moot[q.Seq] && !f.begun[use] && f.open(use)
 }
 
 // open reports whether a use of the last answer has no result.
@@ -147,11 +146,11 @@ func (f *folder) waiting() map[string]bool {
 	var uses map[string]bool
 	for _, q := range f.s.Asked {
 		if f.waits(q) {
-			include(&uses, q.Use)
+			include(&uses, q.text("use_id"))
 		}
 	}
 	for _, a := range f.s.Answered {
-		include(&uses, a.Use)
+		include(&uses, a.Asked.text("use_id"))
 	}
 	return uses
 }

@@ -49,7 +49,7 @@ func (s *Sessions) readPlan(ctx context.Context, m Meta, o RedactOptions) (*reda
 		p.open[q.Seq] = true
 	}
 	for _, a := range f.s.Answered {
-		p.open[a.Seq] = true
+		p.open[a.Asked.Seq] = true
 	}
 	for seg, err := range s.ancestors(ctx, m, 0) {
 		if err != nil {

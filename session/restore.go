@@ -26,9 +26,9 @@ type RestoreOptions struct {
 	Opened         Opened // describes the session when one is created
 
 	// Asked and Answered are the questions about tool uses of this session that the log of
-	// the run has which it works for. They are like its own; whoever has them closes them there.
-	Asked    []record.Question
-	Answered []record.AnsweredQuestion
+	// the run has which it works for, with Seq 0. They are like its own; whoever has them closes them there.
+	Asked    []Record
+	Answered []Answered
 }
 
 // Restored is a session ready to go on.

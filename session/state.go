@@ -7,6 +7,9 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
+// Answered is an approval.asked record with the approval.resolved record that answers it.
+type Answered struct{ Asked, Answer Record }
+
 // State is what a log amounts to: replay it from the first record and this is
 // where the session stands.
 type State struct {
@@ -25,11 +28,11 @@ type State struct {
 	CostUSD   float64              // of the run: all model calls on record, those of its sub-agents too; a fork begins at zero
 	Tokens    int64                // likewise
 	Budget    record.Budget        // of the run, as it was last said; a fork has none
-	Asked     []record.Question    // approvals without an answer, oldest first
+	Asked     []Record             // approval.asked without an answer, oldest first
 
-	// Answered are the approvals that were answered and not acted on: their tool
+	// Answered are the questions that were answered and not acted on: their tool
 	// use has neither started nor a result.
-	Answered []record.AnsweredQuestion
+	Answered []Answered
 	// Policy are the payloads of policy.changed since the run began, oldest first.
 	// A fork, and one that says "ended", begins a run.
 	Policy []json.RawMessage

@@ -2,6 +2,7 @@ package session_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"path/filepath"
 	"slices"
@@ -26,18 +27,24 @@ func finishedDraft(t testing.TB, use string) session.Draft {
 	return draft(t, record.KindToolFinished, record.ToolFinished{Use: use, Tool: "Bash"})
 }
 
-func questionIDs(qs []record.Question) string {
+func questionID(q session.Record) string {
+	var in struct{ ID string }
+	_ = json.Unmarshal(q.Payload, &in)
+	return in.ID
+}
+
+func questionIDs(qs []session.Record) string {
 	var ids []string
 	for _, q := range qs {
-		ids = append(ids, q.ID)
+		ids = append(ids, questionID(q))
 	}
 	return strings.Join(ids, " ")
 }
 
-func answeredIDs(as []record.AnsweredQuestion) string {
+func answeredIDs(as []session.Answered) string {
 	var ids []string
 	for _, a := range as {
-		ids = append(ids, a.ID+"="+string(a.Answer))
+		ids = append(ids, questionID(a.Asked)+"="+string(a.Answer.Payload))
 	}
 	return strings.Join(ids, " ")
 }
