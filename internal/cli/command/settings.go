@@ -1,6 +1,8 @@
 package command
 
 import (
+	"slices"
+
 	"github.com/holdfast-dev/holdfast/internal/compose"
 	"github.com/holdfast-dev/holdfast/internal/compose/env"
 	"github.com/holdfast-dev/holdfast/internal/settings"
@@ -24,6 +26,27 @@ func (p *Program) LoadSettings(cwd string, given []string) (*settings.Settings, 
 // the current one.
 func (p *Program) FolderSettings(folder string) (*settings.Settings, error) {
 	return p.Environment().SettingsOf(folder)
+}
+
+// Settled loads the settings of a folder again after a change of them, where before is what they
+// said until then. If all of that was trusted, or there was nothing, then the change that the
+// person has just made is no reason to ask.
+func (p *Program) Settled(folder string, before *settings.Settings) (*settings.Settings, error) {
+	s, err := p.FolderSettings(folder)
+	if err != nil {
+		return nil, err
+	}
+	if slices.ContainsFunc(before.Layers, func(l settings.Layer) bool { return l.Untrusted }) {
+		return s, nil
+	}
+	list, err := p.Trust()
+	if err != nil {
+		return nil, err
+	}
+	if ok, err := list.Add(s, p.Now()); err != nil || !ok {
+		return s, err
+	}
+	return p.FolderSettings(folder)
 }
 
 // Trust is the list of what is trusted, in the program's own folder.

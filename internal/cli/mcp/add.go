@@ -125,7 +125,7 @@ func (c *mcpScopeFlags) write(p *command.Program, name string, def json.RawMessa
 	if _, err := settings.EditMCP(scope, file, name, def); err != nil {
 		return err
 	}
-	s, err := c.settled(p, before)
+	s, err := p.Settled(c.CWD, before)
 	if err != nil {
 		return err
 	}
@@ -154,38 +154,6 @@ func (c *mcpScopeFlags) write(p *command.Program, name string, def json.RawMessa
 		p.Warn("it is not started: %v", one.Check())
 	}
 	return nil
-}
-
-// settled loads the settings again after a change. Where the folder was trusted with what
-// its settings said, the change that the person has just made is no reason to ask.
-func (c *mcpScopeFlags) settled(p *command.Program, before *settings.Settings) (*settings.Settings, error) {
-	s, err := p.FolderSettings(c.CWD)
-	if err != nil {
-		return nil, err
-	}
-	if !trusted(before) {
-		return s, nil
-	}
-	list, err := p.Trust()
-	if err != nil {
-		return nil, err
-	}
-	if _, err := list.Add(s, p.Now()); err != nil {
-		return nil, err
-	}
-	return p.FolderSettings(c.CWD)
-}
-
-// trusted reports whether the folder's settings are, and that it has some.
-func trusted(s *settings.Settings) bool {
-	some := false
-	for _, l := range s.Layers {
-		if l.Untrusted {
-			return false
-		}
-		some = some || s.Brings(l)
-	}
-	return some
 }
 
 func (c *removeCmd) Run(_ context.Context, p *command.Program) error {
@@ -224,7 +192,7 @@ func (c *removeCmd) Run(_ context.Context, p *command.Program) error {
 	if _, err := settings.EditMCP(scope, files[0], c.Name, nil); err != nil {
 		return err
 	}
-	s, err := c.settled(p, before)
+	s, err := p.Settled(c.CWD, before)
 	if err != nil {
 		return err
 	}

@@ -15,6 +15,10 @@ func Command(p *command.Program) *command.Command {
 		p.Command(&lintCmd{}, "lint", "Find rules and settings that cannot work."),
 		p.Command(&checkCmd{}, "check", "Judge many calls, one JSON object per line."),
 		p.Command(&replayCmd{}, "replay", "Judge a past session by today's policy and say what would differ."),
+		p.Command(&addCmd{effect: "allow"}, "allow", "Write a rule that allows calls into your settings."),
+		p.Command(&addCmd{effect: "ask"}, "ask", "Write a rule that has calls asked about into your settings."),
+		p.Command(&addCmd{effect: "deny"}, "deny", "Write a rule that denies calls into your settings."),
+		p.Command(&forgetCmd{}, "forget", "Take a rule out of your settings."),
 		p.Command(&modeCmd{}, "mode", "Change the permission mode of a session, also while it runs."),
 		p.Command(&grantsCmd{}, "grants", "List or revoke what people decided for a session."),
 	)
@@ -150,6 +154,52 @@ func (c *replayCmd) Help() string {
 	return `Every tool call of the session is judged again by the settings of its folder as they
 are now, with what people granted during its run; nothing is run. A call that a person
 was asked about counts as asked, whatever the answer was.`
+}
+
+// ruleFlags name a rule and where it is written down.
+type ruleFlags struct {
+	Rule                 string
+	User, Project, Local bool
+	CWD                  string
+	command.JSONFlag
+}
+
+func (f *ruleFlags) Declare(b *command.Builder) {
+	b.Arg(&f.Rule, "rule", "A rule, such as 'Bash(go test:*)', 'Edit(src/**)' or WebFetch.")
+	b.Flag(&f.Local, "local", "", "", "In .holdfast/settings.local.json: yours, in this project; the default.")
+	b.Flag(&f.Project, "project", "", "", "In .holdfast/settings.json: for all who work on the project.")
+	b.Flag(&f.User, "user", "", "", "In your own settings: yours, in every project.")
+	b.Flag(&f.CWD, "cwd", "", "FOLDER", "The project's folder; default the current one.")
+	b.Include(&f.JSONFlag)
+	b.Exclusive("local", "project", "user")
+}
+
+// addCmd is `holdfast policy allow`, `ask` and `deny`.
+type addCmd struct {
+	effect string
+	ruleFlags
+}
+
+func (c *addCmd) Help() string {
+	return `The rule holds from the next run on, and docs/permissions.md says how rules are written.
+Of rules for one call, deny wins over ask, and ask over allow. The file and the line are
+printed; everything else in the file stays as it is.
+
+  holdfast policy ` + c.effect + ` 'Bash(go test:*)'
+  holdfast policy ` + c.effect + ` --user 'WebFetch(domain:go.dev)'`
+}
+
+// forgetCmd is `holdfast policy forget`.
+type forgetCmd struct {
+	ruleFlags
+}
+
+func (c *forgetCmd) Help() string {
+	return `The rule is taken out of the file wherever it stands there: among those that allow, ask
+or deny. Without --local, --project or --user it is taken out of the one file of the three
+that has it. What was decided for a session is another thing: holdfast policy grants.
+
+  holdfast policy forget 'Bash(go test:*)'`
 }
 
 // modeCmd is `holdfast policy mode`.
