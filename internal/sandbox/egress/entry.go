@@ -3,6 +3,7 @@ package egress
 import (
 	"fmt"
 	"net/netip"
+	"slices"
 	"strings"
 )
 
@@ -35,7 +36,7 @@ func (e *entryError) Hint() string { return e.hint }
 // CheckEntry says what is wrong with an entry of a list of hosts, and what to write
 // in its place. Both are empty when it is right.
 func CheckEntry(text string) (what, hint string) {
-	if _, err := parseEntry(text); err != nil {
+	if _, err := parseEntries(text); err != nil {
 		return err.what, err.hint
 	}
 	return "", ""
@@ -45,12 +46,12 @@ func CheckEntry(text string) (what, hint string) {
 // port when that is 0. A wildcard covers no address. What cannot be read matches
 // nothing.
 func Match(text, host string, port int) bool {
-	e, wrong := parseEntry(text)
+	list, wrong := parseEntries(text)
 	h, err := ParseHost(strings.TrimSuffix(strings.TrimPrefix(host, "["), "]"))
 	if wrong != nil || err != nil {
 		return false
 	}
-	return e.covers(h) && (port == 0 || e.opens(port))
+	return slices.ContainsFunc(list, func(e entry) bool { return e.covers(h) && (port == 0 || e.opens(port)) })
 }
 
 const wholeHint = `write the host, and a port if only one is meant: "api.example.com", "*.example.com:443", "10.0.0.0/8"`

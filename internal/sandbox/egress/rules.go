@@ -65,13 +65,13 @@ func Compile(layers ...Layer) (*Rules, error) {
 }
 
 func parseList(layer int, setting string, texts []string) ([]entry, error) {
-	out := make([]entry, len(texts))
+	var out []entry
 	for i, text := range texts {
-		e, wrong := parseEntry(text)
+		list, wrong := parseEntries(text)
 		if wrong != nil {
 			return nil, &EntryError{Layer: layer, Setting: setting, Index: i, What: wrong.what, hint: wrong.hint}
 		}
-		out[i] = e
+		out = append(out, list...)
 	}
 	return out, nil
 }

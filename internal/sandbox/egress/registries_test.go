@@ -1,0 +1,44 @@
+package egress
+
+import (
+	"os"
+	"strings"
+	"testing"
+)
+
+// The page on the sandbox lists every registry with its hosts.
+func TestRegistriesAreListed(t *testing.T) {
+	page, err := os.ReadFile("../../../docs/sandbox.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, hosts := range registries {
+		if row := "| `" + name + "` | " + strings.Join(hosts, ", ") + " |"; !strings.Contains(string(page), row) {
+			t.Errorf("docs/sandbox.md lacks %s", row)
+		}
+		for _, host := range hosts {
+			if what, _ := CheckEntry(host); what != "" || !Match(name, host, 443) || Match(name, host, 22) || Match(name, "x."+host, 443) {
+				t.Errorf("%s: %s %s", name, host, what)
+			}
+		}
+	}
+	if what, hint := CheckEntry("@nmp"); !strings.Contains(what, "no package registry") || !strings.Contains(hint, "@npm") {
+		t.Error(what, hint)
+	}
+}
+
+func TestRegistryInALayer(t *testing.T) {
+	rules, err := Compile(Layer{Allow: []string{"@npm", "api.example.com"}}, Layer{Allow: []string{"*"}, Deny: []string{"@pypi"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for host, want := range map[string]verdict{"registry.npmjs.org": allowed, "api.example.com": allowed, "pypi.org": refused, "example.com": refused} {
+		h, err := ParseHost(host)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := rules.judge(h, 443); got.verdict != want {
+			t.Errorf("%s: %+v", host, got)
+		}
+	}
+}
