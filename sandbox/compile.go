@@ -54,6 +54,7 @@ type compiler struct {
 	folders    []area // the workspace
 	state      []area
 	temp       string
+	caches     string
 	searchPath string // where programs are looked for
 	checkers   []*Checker
 	merged     *merged
@@ -281,7 +282,7 @@ func (c *compiler) notice(format string, args ...any) {
 // bounds takes over what is not about paths.
 func (c *compiler) bounds() {
 	m, p := c.merged, &c.policy
-	p.Temp = c.temp
+	p.Temp, p.Caches = c.temp, c.caches
 	p.Nested, p.Weaker, p.LocalBind = m.Nested.On, m.Weaker.On, m.LocalBinding.On
 	p.Limits = cgroup.Limits{CPUs: m.Limits.CPU, Memory: m.Limits.Memory, Processes: m.Limits.Pids}
 	p.FileSize = m.Limits.FileSize

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/holdfast-dev/holdfast/internal/environ"
+	"github.com/holdfast-dev/holdfast/internal/sandbox/caches"
 	"github.com/holdfast-dev/holdfast/internal/sandbox/egress"
 	"github.com/holdfast-dev/holdfast/internal/sandbox/kernel"
 )
@@ -12,7 +13,7 @@ import (
 // Environ picks what commands of this sandbox may know of an environment: where programs
 // and the home are, who the user is, the language, the terminal and the time zone. Keys and
 // tokens are not in it. TMPDIR is the /tmp that they
-// have, HOLDFAST_SANDBOX says that there is a sandbox, and where the network is the
+// have, HOLDFAST_SANDBOX says that there is a sandbox, tools find their caches, and where the network is the
 // proxy, the variables and settings that programs find it by are set.
 func (s *Sandbox) Environ(all []string) []string {
 	return s.within(environ.ForCommands(all))
@@ -27,6 +28,15 @@ func (s *Sandbox) within(env []string) []string {
 	if s.network() == kernel.ProxyNetwork {
 		set = append(set, proxyEnviron(kernel.ProxyAddr, ownNames(s.merged().Hosts))...)
 	}
+	env = over(env, set)
+	if at := s.caches(); at != "" {
+		env = over(env, caches.Environ(at, env, s.compiler.home, s.network() == kernel.ProxyNetwork, s.writes))
+	}
+	return env
+}
+
+// over is an environment with other values.
+func over(env, set []string) []string {
 	names := map[string]bool{}
 	for _, entry := range set {
 		names[nameOf(entry)] = true

@@ -329,6 +329,20 @@ func (s *Sandbox) temp() string {
 	return s.jail.TempDir()
 }
 
+// caches is the folder of the caches, as commands see it; "" where there is none.
+func (s *Sandbox) caches() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.jail.Caches()
+}
+
+// writes reports whether commands may write a path.
+func (s *Sandbox) writes(name string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.ContainsFunc(s.plan.policy.Write, func(tree string) bool { return within(name, tree) })
+}
+
 func (s *Sandbox) weaker() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -30,6 +30,11 @@ type OpenOptions struct {
 	// next one finds. Default: each command has a fresh one in memory.
 	Temp string
 
+	// Caches is a folder for the caches of compilers and package managers: commands may write
+	// it, at another place, and [Sandbox.Environ] has the variables by which tools find it.
+	// "" is none. Where the kernel refuses namespaces there is none, either.
+	Caches string
+
 	// Once says that one command will run: that the kernel refuses namespaces is found
 	// when it starts, and not by a try before.
 	Once bool
@@ -148,6 +153,15 @@ func newCompiler(list []*Checker, o *OpenOptions) (*compiler, error) {
 		}
 		if c.temp = a.path; !isDir(c.temp) {
 			return nil, &Error{What: "the folder for /tmp, " + c.temp + ", is not there"}
+		}
+	}
+	if o.Caches != "" {
+		a, err := own(o.Caches, "")
+		if err != nil {
+			return nil, err
+		}
+		if c.caches = a.path; !isDir(c.caches) {
+			return nil, &Error{What: "the folder for caches, " + c.caches + ", is not there"}
 		}
 	}
 	return c, nil

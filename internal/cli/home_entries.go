@@ -22,6 +22,10 @@ func HomeEntries() map[string]HomeEntry {
 			Holds: "notes of what was exported where, without text",
 			Stays: "an export of the audit trail, and one that was changed, is yours: remove the file",
 		},
+		"caches": {
+			Holds: "caches of compilers and package managers that commands write, without text of sessions",
+			Stays: "what commands put there is theirs: holdfast sandbox caches --remove",
+		},
 		"audit":         {Holds: "ids, digests, signatures and the log of logins and tokens, without text"},
 		"run":           {Holds: "the daemon's socket, lock and hashes of tokens, without text"},
 		"settings.json": {Holds: "your settings", Stays: "rules that you write there are yours: edit the file"},

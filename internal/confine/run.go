@@ -14,6 +14,7 @@ import (
 	"syscall"
 
 	"github.com/holdfast-dev/holdfast/internal/layernames"
+	"github.com/holdfast-dev/holdfast/internal/sandbox/caches"
 	"github.com/holdfast-dev/holdfast/internal/sandbox/kernel"
 	"github.com/holdfast-dev/holdfast/internal/settings"
 	"github.com/holdfast-dev/holdfast/policy"
@@ -113,6 +114,7 @@ func (c *Call) open() (*sandbox.Sandbox, string, error) {
 	o := &sandbox.OpenOptions{Folders: folders, Home: c.User, Once: true}
 	if c.Home != "" {
 		o.State = []string{c.Home}
+		o.Caches, _ = caches.Of(c.Home, c.User, dir) // without it the command has none to write
 	}
 	box, err := sandbox.Open(append([]*sandbox.Checker{own}, list...), o)
 	return box, dir, err

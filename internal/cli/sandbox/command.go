@@ -6,10 +6,34 @@ import "github.com/holdfast-dev/holdfast/internal/cli/command"
 // Command makes `holdfast sandbox`.
 func Command(p *command.Program) *command.Command {
 	return p.Group("sandbox", "Run commands in the sandbox; check paths and commands against its settings.",
+		p.Command(&cachesCmd{}, "caches", "List, prune and remove the caches of compilers and package managers."),
 		p.Command(&checkCmd{}, "check", "Say whether the sandbox settings let a path or a command pass; exit code 3 when not."),
 		p.Command(&execCmd{}, "exec", "Run a command in the kernel sandbox; its exit status, streams and signals stay its own."),
 		p.Command(&explainCmd{}, "explain", "Show what a command line would run and touch, as the checker reads it."),
 	)
+}
+
+// cachesCmd is `holdfast sandbox caches`.
+type cachesCmd struct {
+	Prune  bool
+	Remove string
+	command.JSONFlag
+}
+
+func (c *cachesCmd) Declare(b *command.Builder) {
+	b.Flag(&c.Prune, "prune", "", "", "Remove caches that were not used for 30 days, and the least recently used ones over 20 GiB.")
+	b.Flag(&c.Remove, "remove", "", "NAME", "Remove the caches of this project, by its name in the list.")
+	b.Include(&c.JSONFlag)
+}
+
+// Help says more than one line.
+func (c *cachesCmd) Help() string {
+	return `Compilers and package managers that run in the sandbox write caches below $HOLDFAST_HOME,
+one folder for each project. What a command puts there reaches neither other projects nor
+your own caches. Runs prune them once a day.
+
+  holdfast sandbox caches
+  holdfast sandbox caches --remove app-1f0c2a9b6d3e4f58`
 }
 
 // checkCmd is `holdfast sandbox check`.

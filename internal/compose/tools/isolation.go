@@ -1,6 +1,7 @@
 package tools
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -12,6 +13,7 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/diskfile"
 	"github.com/holdfast-dev/holdfast/internal/layernames"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
+	"github.com/holdfast-dev/holdfast/internal/sandbox/caches"
 	"github.com/holdfast-dev/holdfast/internal/settings"
 	"github.com/holdfast-dev/holdfast/internal/tool/shell"
 	"github.com/holdfast-dev/holdfast/policy"
@@ -32,6 +34,8 @@ type Isolation struct {
 	temp  *diskfile.Scratch // nil without a sandbox
 	kept  *diskfile.Scratch // Output
 	store atomic.Pointer[stores.Store]
+
+	endPrune func()
 }
 
 // isolationOptions say how commands are held.
@@ -64,8 +68,16 @@ func openIsolation(o *isolationOptions) (b *Isolation, err error) {
 	if err != nil {
 		return b, err
 	}
+	var kept string // in a container its own home has the caches
+	if !o.Contained {
+		if kept, err = caches.Of(home, e.UserHome(), o.Folders[0]); err != nil {
+			e.Warn("commands have no caches of their own to write: %v", err)
+			kept = ""
+		}
+		b.prune(home)
+	}
 	b.Sandbox, err = sandbox.Open(o.Settings.Checkers(), &sandbox.OpenOptions{
-		Folders: o.Folders, Home: e.UserHome(), State: []string{home}, Temp: b.temp.Path, Ask: shell.AskHost, Contained: o.Contained,
+		Folders: o.Folders, Home: e.UserHome(), State: []string{home}, Temp: b.temp.Path, Caches: kept, Ask: shell.AskHost, Contained: o.Contained,
 	})
 	if err != nil {
 		return b, env.NoSandbox(err)
@@ -76,6 +88,20 @@ func openIsolation(o *isolationOptions) (b *Isolation, err error) {
 		}
 	}
 	return b, nil
+}
+
+// prune removes old caches while the run works. What is left is removed another day.
+func (b *Isolation) prune(home string) {
+	ctx, stop := context.WithCancel(context.Background())
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		_, _ = caches.Prune(ctx, home, false)
+	}()
+	b.endPrune = func() {
+		stop()
+		<-done
+	}
 }
 
 // WithoutSandbox says that nothing holds commands, or refuses that.
@@ -147,6 +173,9 @@ func (b *Isolation) AutoAllow() *policy.Origin {
 
 // Close ends what still runs and removes the folders.
 func (b *Isolation) Close() {
+	if b.endPrune != nil {
+		b.endPrune()
+	}
 	if b.Sandbox != nil {
 		_ = b.Sandbox.Close()
 	}

@@ -48,6 +48,9 @@ func (j *Jail) plan() []mount {
 	var list []mount
 	fresh := []string{"/dev/shm", "/dev/pts"}
 	list = append(list, mount{kind: mountTemp, path: "/dev/shm", dir: true, ours: true, origin: "shm"})
+	if p.Caches != "" {
+		list = append(list, mount{kind: mountWrite, path: CachesAt, dir: true, origin: p.Caches})
+	}
 	for _, tmp := range []string{"/tmp", "/var/tmp"} {
 		if !anyHolds(p.Write, tmp) && !anyHolds(p.Hide, tmp) && j.isDir(tmp) {
 			fresh = append(fresh, tmp)
@@ -70,7 +73,7 @@ func (j *Jail) plan() []mount {
 	}
 	covered := func(path string) bool { // by a fresh folder, with nothing of the host put back
 		return anyHolds(fresh, path) && !slices.ContainsFunc(list, func(m mount) bool {
-			return (m.kind == mountWrite || m.kind == mountRead) && !m.ours && within(path, m.path)
+			return (m.kind == mountWrite || m.kind == mountRead) && !m.ours && m.path != CachesAt && within(path, m.path)
 		})
 	}
 	add := func(kind int, paths []string) {

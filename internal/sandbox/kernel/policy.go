@@ -25,6 +25,7 @@ type Policy struct {
 
 	Temp     string // this folder is /tmp and /var/tmp; "": a fresh one in memory
 	TempSize int64  // bytes of a fresh one; 0: as the kernel has it
+	Caches   string // this folder may be written, as [CachesAt]; "": there is none
 
 	Network   Network
 	LocalBind bool // may listen on its own localhost, and connect to it
@@ -41,6 +42,9 @@ type Policy struct {
 	// namespace, so that what a command starts does not outlive it, and no more.
 	Open bool
 }
+
+// CachesAt is where [Policy].Caches is seen inside.
+const CachesAt = "/dev/shm/caches"
 
 // Name is a name that must not come to be.
 type Name struct {

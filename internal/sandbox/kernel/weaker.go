@@ -79,3 +79,11 @@ func (j *Jail) TempDir() string {
 	}
 	return j.policy.Temp
 }
+
+// Caches is the folder of the caches, as commands see it; "" where there is none.
+func (j *Jail) Caches() string {
+	if j.weaker || j.policy.Caches == "" {
+		return ""
+	}
+	return CachesAt
+}

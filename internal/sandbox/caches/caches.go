@@ -1,0 +1,207 @@
+// Package caches keeps the caches of compilers and package managers that run inside the sandbox.
+//
+//	HOLDFAST_HOME/caches/app-1f0c…/   one folder for each project
+//	  go-build, go-mod, npm, pip, …   one for each tool, by the tool's own variable
+//	  xdg/                            XDG_CACHE_HOME: what the person's own cache has, by links, and what is new
+//
+// A command reaches the folder of its own project and no other, and never the person's caches but to
+// read: what it plants there is seen by no other project, and by nothing that runs outside.
+package caches
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+	"unicode"
+)
+
+// Bounds of what is kept.
+const (
+	keepFor = 30 * 24 * time.Hour // since a project's caches were used last
+	keepAll = 20 << 30            // bytes of all projects; those that were not used for longest go first
+	look    = 24 * time.Hour      // how often that is looked at
+)
+
+// Dir is where all caches are kept.
+func Dir(home string) string { return filepath.Join(home, "caches") }
+
+// Of returns the folder of the caches for commands that work in dir, and makes it. It follows from the
+// folder's path alone: what a command can write, such as a project's id, must not lead to another
+// project's. Worktrees that agents work in have the caches of their project. user is the home of the
+// person whose caches are read; "" is none.
+func Of(home, user, dir string) (string, error) {
+	dir, err := filepath.EvalSymlinks(dir)
+	if err != nil {
+		return "", err
+	}
+	if i := strings.Index(dir, "/.holdfast/worktrees/"); i > 0 {
+		dir = dir[:i]
+	}
+	all := Dir(home)
+	own := filepath.Join(all, name(dir))
+	if err := os.MkdirAll(own, 0o700); err != nil {
+		return "", err
+	}
+	root, err := os.OpenRoot(own) // its names may be links that a command has made
+	if err != nil {
+		return "", err
+	}
+	defer root.Close()
+	now := time.Now()
+	if err := root.Chtimes(".", now, now); err != nil {
+		return "", err
+	}
+	if user != "" {
+		err = link(root, filepath.Join(user, ".cache"))
+	}
+	return own, err
+}
+
+// name is a folder's name for people, and a digest that makes it one of its own.
+func name(dir string) string {
+	plain := strings.Map(func(r rune) rune {
+		if r < 0x80 && (unicode.IsLetter(r) || unicode.IsDigit(r) || strings.ContainsRune("-_.", r)) {
+			return r
+		}
+		return '_'
+	}, filepath.Base(dir))
+	sum := sha256.Sum256([]byte(dir))
+	return strings.TrimLeft(plain[:min(len(plain), 40)], ".-") + "-" + hex.EncodeToString(sum[:8])
+}
+
+// link makes the person's caches readable where XDG_CACHE_HOME leads to, but for those that tools have a
+// cache of their own for.
+func link(root *os.Root, from string) error {
+	if err := root.Mkdir(xdg, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	entries, err := os.ReadDir(from)
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) {
+		return nil
+	}
+	for _, e := range entries {
+		at := filepath.Join(xdg, e.Name())
+		if slices.Contains(fresh, e.Name()) {
+			continue
+		}
+		if _, lerr := root.Lstat(at); errors.Is(lerr, fs.ErrNotExist) {
+			err = errors.Join(err, root.Symlink(filepath.Join(from, e.Name()), at))
+		}
+	}
+	return err
+}
+
+// fresh are the folders of a person's ~/.cache that are not linked to: tools must be able to write there.
+var fresh = []string{
+	"bazel", "bazelisk", "black", "ccache", "composer", "deno", "electron", "go-build", "golangci-lint", "goimports", "gopls", "mypy", "node", "node-gyp",
+	"pip", "pip-tools", "pnpm", "pre-commit", "pylint", "pypoetry", "ruff", "sccache", "staticcheck", "typescript", "uv", "virtualenv", "yarn", "zig",
+}
+
+// Usage is the caches of one project.
+type Usage struct {
+	Name string    `json:"name"` // of its folder
+	Size int64     `json:"bytes"`
+	Used time.Time `json:"used"` // last
+}
+
+// List lists the caches of all projects, those used last first.
+func List(ctx context.Context, home string) ([]Usage, error) {
+	entries, err := os.ReadDir(Dir(home))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	list := []Usage{}
+	for _, e := range entries {
+		info, ierr := e.Info()
+		if ierr != nil || !info.IsDir() {
+			continue
+		}
+		list = append(list, Usage{Name: e.Name(), Size: size(ctx, filepath.Join(Dir(home), e.Name())), Used: info.ModTime()})
+	}
+	slices.SortFunc(list, func(a, b Usage) int { return b.Used.Compare(a.Used) })
+	return list, errors.Join(err, ctx.Err())
+}
+
+func size(ctx context.Context, dir string) (n int64) {
+	_ = filepath.WalkDir(dir, func(_ string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return ctx.Err() // what cannot be read is not counted
+		}
+		if info, err := d.Info(); err == nil && info.Mode().IsRegular() {
+			n += info.Size()
+		}
+		return ctx.Err()
+	})
+	return n
+}
+
+// Remove removes the caches of one project, by the name that [List] has.
+func Remove(ctx context.Context, home, name string) (Usage, error) {
+	list, err := List(ctx, home)
+	if err != nil {
+		return Usage{}, err
+	}
+	i := slices.IndexFunc(list, func(u Usage) bool { return u.Name == name })
+	if i < 0 {
+		return Usage{}, fmt.Errorf("there are no caches %q", name)
+	}
+	root, err := os.OpenRoot(Dir(home))
+	if err != nil {
+		return Usage{}, err
+	}
+	defer root.Close()
+	return list[i], remove(root, name)
+}
+
+// remove removes a tree also where folders are read-only, as Go's modules are.
+func remove(root *os.Root, name string) error {
+	if err := root.RemoveAll(name); err == nil {
+		return nil
+	}
+	_ = fs.WalkDir(root.FS(), name, func(p string, d fs.DirEntry, err error) error {
+		if d != nil && d.IsDir() {
+			_ = root.Chmod(p, 0o700)
+		}
+		return nil //nolint:nilerr // what stays is told by RemoveAll
+	})
+	return root.RemoveAll(name)
+}
+
+// Prune removes what was not used for long, and with all what is more than the bound, at most once a day
+// unless now. It returns what it removed.
+func Prune(ctx context.Context, home string, now bool) (removed []Usage, err error) {
+	mark := filepath.Join(Dir(home), ".pruned")
+	if info, err := os.Stat(mark); !now && err == nil && time.Since(info.ModTime()) < look {
+		return nil, nil
+	}
+	list, err := List(ctx, home)
+	if err != nil || list == nil {
+		return nil, err
+	}
+	root, err := os.OpenRoot(Dir(home))
+	if err != nil {
+		return nil, err
+	}
+	defer root.Close()
+	var sum int64
+	for i, u := range list {
+		sum += u.Size
+		if old := time.Since(u.Used) > keepFor; old || sum > keepAll && i > 0 {
+			if rerr := remove(root, u.Name); rerr != nil {
+				err = errors.Join(err, rerr)
+				continue
+			}
+			sum -= u.Size
+			removed = append(removed, u)
+		}
+	}
+	return removed, errors.Join(err, os.WriteFile(mark, nil, 0o600))
+}

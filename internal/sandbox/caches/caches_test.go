@@ -1,0 +1,164 @@
+package caches
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+func write(t *testing.T, name, text string) {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(name), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func folder(t *testing.T, parts ...string) string {
+	t.Helper()
+	dir := filepath.Join(parts...)
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+func of(t *testing.T, home, user, dir string) string {
+	t.Helper()
+	at, err := Of(home, user, dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return at
+}
+
+// Each project has a folder of its own, its worktrees have the project's, and nothing that lies in the
+// project decides which one it is.
+func TestOf(t *testing.T) {
+	home, work := t.TempDir(), t.TempDir()
+	a, b := folder(t, work, "a", "app"), folder(t, work, "b", "app")
+	at := of(t, home, "", a)
+	if of(t, home, "", b) == at {
+		t.Error("two projects share their caches")
+	}
+	if got := of(t, home, "", folder(t, a, ".holdfast", "worktrees", "bob")); got != at {
+		t.Errorf("a worktree has %s, its project %s", got, at)
+	}
+	write(t, filepath.Join(a, ".git", "holdfast-project"), "p_other")
+	if got := of(t, home, "", a); got != at {
+		t.Errorf("after a file was written: %s, before %s", got, at)
+	}
+	if info, err := os.Stat(at); err != nil || info.Mode().Perm() != 0o700 {
+		t.Errorf("%v: %v", info.Mode(), err)
+	}
+	if _, err := Of(home, "", filepath.Join(work, "nowhere")); err == nil {
+		t.Error("a folder that is not there has caches")
+	}
+}
+
+// The person's caches can be read through links, but those that tools write; and links that a command has
+// planted lead nowhere.
+func TestLinks(t *testing.T) {
+	home, user, work := t.TempDir(), t.TempDir(), t.TempDir()
+	write(t, filepath.Join(user, ".cache", "models", "m"), "weights")
+	write(t, filepath.Join(user, ".cache", "pip", "x"), "wheel")
+	at := of(t, home, user, work)
+	if b, err := os.ReadFile(filepath.Join(at, "xdg", "models", "m")); string(b) != "weights" {
+		t.Errorf("%q: %v", b, err)
+	}
+	if _, err := os.Lstat(filepath.Join(at, "xdg", "pip")); err == nil {
+		t.Error("a tool's cache is the person's")
+	}
+	secret := folder(t, user, "secret")
+	if err := os.RemoveAll(filepath.Join(at, "xdg")); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(secret, filepath.Join(at, "xdg")); err != nil {
+		t.Fatal(err)
+	}
+	of(t, home, user, work) // which is the command's own loss
+	if list, _ := os.ReadDir(secret); len(list) > 0 {
+		t.Errorf("%v was made behind a planted link", list)
+	}
+}
+
+func TestEnviron(t *testing.T) {
+	user := t.TempDir()
+	env := func(have ...string) map[string]string {
+		m := map[string]string{}
+		for _, entry := range Environ("/c", have, user, false, func(p string) bool { return strings.HasPrefix(p, "/w/") }) {
+			name, value, _ := strings.Cut(entry, "=")
+			m[name] = value
+		}
+		return m
+	}
+	got := env("GOCACHE=/home/u/.cache/go-build", "PIP_CACHE_DIR=/w/pip")
+	if got["GOCACHE"] != "/c/go-build" || got["GOPROXY"] != "https://proxy.golang.org,direct" || got["CARGO_HOME"] != "/c/cargo" {
+		t.Errorf("%v", got)
+	}
+	if v, ok := got["PIP_CACHE_DIR"]; ok {
+		t.Errorf("PIP_CACHE_DIR, which may be written, became %s", v)
+	}
+	folder(t, user, ".cargo", "registry")
+	downloads := folder(t, user, "go", "pkg", "mod", "cache", "download")
+	write(t, filepath.Join(user, ".config", "go", "env"), "GOPROXY=https://mine.example\n")
+	got = env()
+	if _, ok := got["CARGO_HOME"]; ok || got["GOPROXY"] != "file://"+downloads+",https://mine.example" {
+		t.Errorf("%v", got)
+	}
+	online := Environ("/c", []string{"GOPROXY=https://a.example,direct"}, user, true, func(string) bool { return false })
+	if want := "GOPROXY=https://a.example|file://" + downloads + ",direct"; !slices.Contains(online, want) {
+		t.Errorf("%v", online)
+	}
+}
+
+// What was not used for long goes, also folders that are read-only; the rest stays, and links are not
+// followed.
+func TestPrune(t *testing.T) {
+	home, work, out := t.TempDir(), t.TempDir(), t.TempDir()
+	write(t, filepath.Join(out, "kept"), "x")
+	old, used := of(t, home, "", folder(t, work, "old")), of(t, home, "", folder(t, work, "used"))
+	write(t, filepath.Join(old, "go-mod", "m", "f"), "12345")
+	if err := os.Symlink(out, filepath.Join(old, "link")); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chmod(filepath.Join(old, "go-mod", "m"), 0o500); err != nil {
+		t.Fatal(err)
+	}
+	past := time.Now().Add(-31 * 24 * time.Hour)
+	if err := os.Chtimes(old, past, past); err != nil {
+		t.Fatal(err)
+	}
+	removed, err := Prune(t.Context(), home, false)
+	if err != nil || len(removed) != 1 || removed[0].Name != filepath.Base(old) || removed[0].Size < 5 {
+		t.Errorf("%+v: %v", removed, err)
+	}
+	if _, err := os.Stat(used); err != nil {
+		t.Error(err)
+	}
+	if _, err := os.Stat(filepath.Join(out, "kept")); err != nil {
+		t.Error(err)
+	}
+	if err := os.Chtimes(used, past, past); err != nil {
+		t.Fatal(err)
+	}
+	if again, err := Prune(t.Context(), home, false); err != nil || again != nil {
+		t.Errorf("twice a day: %v: %v", again, err)
+	}
+	if gone, err := Remove(t.Context(), home, filepath.Base(used)); err != nil || gone.Name != filepath.Base(used) {
+		t.Errorf("%+v: %v", gone, err)
+	}
+	for _, name := range []string{"nowhere", "..", ".", "../x", ".pruned"} {
+		if _, err := Remove(t.Context(), home, name); err == nil {
+			t.Errorf("%q was removed", name)
+		}
+	}
+	if list, err := List(t.Context(), t.TempDir()); err != nil || list != nil {
+		t.Errorf("%v: %v", list, err)
+	}
+}
