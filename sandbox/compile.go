@@ -55,6 +55,7 @@ type compiler struct {
 	state      []area
 	temp       string
 	caches     string
+	single     bool   // one command will run
 	searchPath string // where programs are looked for
 	checkers   []*Checker
 	merged     *merged
@@ -282,7 +283,7 @@ func (c *compiler) notice(format string, args ...any) {
 // bounds takes over what is not about paths.
 func (c *compiler) bounds() {
 	m, p := c.merged, &c.policy
-	p.Temp, p.Caches = c.temp, c.caches
+	p.Temp, p.Caches, p.Single = c.temp, c.caches, c.single
 	p.Nested, p.Weaker, p.LocalBind = m.Nested.On, m.Weaker.On, m.LocalBinding.On
 	p.Limits = cgroup.Limits{CPUs: m.Limits.CPU, Memory: m.Limits.Memory, Processes: m.Limits.Pids}
 	p.FileSize = m.Limits.FileSize

@@ -87,7 +87,7 @@ func checkNotIgnored(t *testing.T, name string) {
 
 // loosens reports whether anything holds that is not so by itself.
 func loosens(m *merged) bool {
-	return m.AutoAllow.On || m.AllowUnsandboxed.On || m.Weaker.On || m.Nested.On || m.LocalBinding.On || m.UnixSockets.On ||
+	return m.AutoAllow.On || m.AllowUnsandboxed.On || m.Weaker.On || m.Nested.On || m.UnixSockets.On ||
 		m.AllUnixSockets.On || m.HTTPProxyPort.Number != 0 || m.SOCKSProxyPort.Number != 0
 }
 

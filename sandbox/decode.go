@@ -63,7 +63,7 @@ func (d *decoder) network(v value, s *Settings) error {
 		"deniedDomains":           d.list(&n.DeniedDomains, checkDomainEntry),
 		"ask":                     d.once("ask", d.flag(&n.Ask)),
 		"allowManagedDomainsOnly": d.flag(&n.AllowManagedDomainsOnly),
-		"allowLocalBinding":       d.flag(&n.AllowLocalBinding),
+		"allowLocalBinding":       d.flagPointer(&n.AllowLocalBinding),
 		"allowUnixSockets":        d.flagOrList(&n.AllowUnixSockets),
 		"allowAllUnixSockets":     d.flag(&n.AllowAllUnixSockets),
 		"httpProxyPort":           d.optional(d.port(&n.HTTPProxyPort)),

@@ -154,6 +154,9 @@ func (s *Sandbox) renewOnce() error {
 	if err != nil {
 		return cannotHold(err, p.policy.Weaker)
 	}
+	if by := s.compiler.merged.LocalBinding.By; jail.Weaker() && s.compiler.merged.LocalBinding.On && by != (policy.Origin{}) {
+		return errors.Join(&Error{Field: fieldLocal, Origin: by, What: "there is no localhost of its own here", Err: kernel.ErrUnsupported, hint: "take it out"}, jail.Close())
+	}
 	if jail.Weaker() {
 		p.notices = append(p.notices, "the kernel refuses namespaces: names that decide about other programs are not protected in folders that may be written, "+
 			"modes and times of files elsewhere can be changed, other processes are listed, and nothing reaches the network")

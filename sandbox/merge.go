@@ -115,7 +115,7 @@ func (s *Settings) Loosens() []string {
 		{fieldAdditional, len(s.AdditionalWritePaths) > 0},
 		{fieldIgnore, len(s.IgnoreViolations) > 0},
 		{fieldDomains, len(n.AllowedDomains) > 0},
-		{fieldLocal, n.AllowLocalBinding},
+		{fieldLocal, isTrue(n.AllowLocalBinding)},
 		{"network.allowUnixSockets", n.AllowUnixSockets},
 		{"network.allowAllUnixSockets", n.AllowAllUnixSockets},
 		{"network.httpProxyPort", n.HTTPProxyPort != nil},
@@ -165,7 +165,7 @@ func (l loosened) against(c *Checker, name string) loosened {
 
 func (m *merged) mergeNetwork() {
 	m.Network = m.loosenedNetwork("network", func(*Network) bool { return true })
-	m.LocalBinding = m.loosenedNetwork(fieldLocal, func(n *Network) bool { return n.AllowLocalBinding })
+	m.LocalBinding = m.localBinding()
 	m.UnixSockets = m.loosenedNetwork("network.allowUnixSockets", func(n *Network) bool { return n.AllowUnixSockets || n.AllowAllUnixSockets })
 	m.AllUnixSockets = m.loosenedNetwork("network.allowAllUnixSockets", func(n *Network) bool { return n.AllowAllUnixSockets })
 	listsOnly := slices.ContainsFunc(m.layers, func(c *Checker) bool {
@@ -181,6 +181,23 @@ func (m *merged) mergeNetwork() {
 		m.HTTPProxyPort.prefer(c, n.HTTPProxyPort, "network.httpProxyPort")
 		m.SOCKSProxyPort.prefer(c, n.SOCKSProxyPort, "network.socksProxyPort")
 	}
+}
+
+// localBinding says whether commands have a localhost of their own to listen on: they do unless a
+// layer says no.
+func (m *merged) localBinding() loosened {
+	out := loosened{On: true}
+	for _, c := range m.layers {
+		if n := c.settings.Network; n != nil && n.AllowLocalBinding != nil {
+			if !*n.AllowLocalBinding {
+				return loosened{By: c.at(fieldLocal)}
+			}
+			if out.By == (policy.Origin{}) && !c.untrusted {
+				out.By = c.at(fieldLocal)
+			}
+		}
+	}
+	return out
 }
 
 func (m *merged) loosenedNetwork(name string, get func(*Network) bool) loosened {

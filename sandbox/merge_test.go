@@ -122,22 +122,23 @@ func TestMergeNetwork(t *testing.T) {
 		hosts       []egress.Layer
 		http, socks int
 	}{
-		{[]string{"user: {}"}, false, false, false, nil, 0, 0},
+		{[]string{"user: {}"}, false, true, false, nil, 0, 0},
 		{[]string{"user: " + open}, true, true, true, []egress.Layer{a}, 8080, 0},
-		{[]string{"project: " + open}, false, false, false, []egress.Layer{a}, 0, 0},
+		{[]string{"project: " + open}, false, true, false, []egress.Layer{a}, 0, 0},
 		{[]string{"project!: " + open}, true, true, true, []egress.Layer{a}, 8080, 0},
-		{[]string{"project: " + open, "user: " + shut}, true, false, true, []egress.Layer{a, b}, 0, 1080},
-		{[]string{"project: " + shut, "user: " + open}, true, false, true, []egress.Layer{b, a}, 8080, 0},
+		{[]string{"project: " + open, "user: " + shut}, true, true, true, []egress.Layer{a, b}, 0, 1080},
+		{[]string{"project: " + shut, "user: " + open}, true, true, true, []egress.Layer{b, a}, 8080, 0},
 		{[]string{`managed: {"deniedPaths": ["/s"]}`, "user: " + open}, true, true, true, []egress.Layer{a}, 8080, 0},
-		{[]string{`managed: {"network": {}}`, "user: " + shut}, true, false, false, []egress.Layer{{Allow: []string{}}, b}, 0, 1080},
-		{[]string{`user: {"network": {"ask": true}}`}, true, false, true, []egress.Layer{{Allow: []string{}, Ask: true}}, 0, 0},
+		{[]string{`managed: {"network": {}}`, "user: " + shut}, true, true, false, []egress.Layer{{Allow: []string{}}, b}, 0, 1080},
+		{[]string{`user: {"network": {"ask": true}}`}, true, true, true, []egress.Layer{{Allow: []string{}, Ask: true}}, 0, 0},
 		{
 			[]string{`managed: {"network": {"allowManagedDomainsOnly": true, "allowedDomains": ["*"]}}`, "user: " + open},
-			true, false, true,
+			true, true, true,
 			[]egress.Layer{{Allow: []string{"*"}}, {Allow: []string{"a.org"}}},
 			8080, 0,
 		},
-		{[]string{`user: {"enabled": false, "network": {"allowedDomains": ["*"]}}`}, false, false, false, nil, 0, 0},
+		{[]string{`project: {"network": {"allowLocalBinding": false}}`, "user: " + open}, true, false, true, []egress.Layer{{Allow: []string{}}, a}, 8080, 0},
+		{[]string{`user: {"enabled": false, "network": {"allowedDomains": ["*"]}}`}, false, true, false, nil, 0, 0},
 	} {
 		m := mergeCheckers(layers(t, tt.layers...))
 		if m.Network.On != tt.on || m.LocalBinding.On != tt.local || m.wayOut() != tt.out || m.HTTPProxyPort.Number != tt.http || m.SOCKSProxyPort.Number != tt.socks {

@@ -38,7 +38,7 @@ func compileNetwork(n *Network) (*network, error) {
 			}
 		}
 	}
-	return &network{allowed: n.AllowedDomains, denied: n.DeniedDomains, local: n.AllowLocalBinding, ask: n.Ask && !n.AllowManagedDomainsOnly}, nil
+	return &network{allowed: n.AllowedDomains, denied: n.DeniedDomains, local: isTrue(n.AllowLocalBinding), ask: n.Ask && !n.AllowManagedDomainsOnly}, nil
 }
 
 // check judges a connection to a host, or to a URL's.

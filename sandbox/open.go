@@ -113,7 +113,7 @@ func Open(list []*Checker, o *OpenOptions) (*Sandbox, error) {
 
 func newCompiler(list []*Checker, o *OpenOptions) (*compiler, error) {
 	c := &compiler{merged: mergeCheckers(list), searchPath: os.Getenv("PATH")}
-	c.checkers = c.merged.layers
+	c.checkers, c.single = c.merged.layers, o.Once
 	if o.Contained && !slices.ContainsFunc(c.checkers, func(c *Checker) bool {
 		v := c.settings.EnableWeakerNestedSandbox
 		return v != nil && !*v

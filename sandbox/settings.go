@@ -61,7 +61,7 @@ func (s *Settings) clone() Settings {
 	c.Limits = clonePointer(c.Limits)
 	if n := clonePointer(c.Network); n != nil {
 		n.AllowedDomains, n.DeniedDomains = slices.Clone(n.AllowedDomains), slices.Clone(n.DeniedDomains)
-		n.HTTPProxyPort, n.SOCKSProxyPort = clonePointer(n.HTTPProxyPort), clonePointer(n.SOCKSProxyPort)
+		n.HTTPProxyPort, n.SOCKSProxyPort, n.AllowLocalBinding = clonePointer(n.HTTPProxyPort), clonePointer(n.SOCKSProxyPort), clonePointer(n.AllowLocalBinding)
 		c.Network = n
 	}
 	return c
@@ -78,7 +78,7 @@ func clonePointer[T any](p *T) *T {
 type Network struct {
 	AllowedDomains          []string `json:"allowedDomains"` // "api.example.com", "*.example.com" (any depth below it), "*"
 	AllowManagedDomainsOnly bool     `json:"allowManagedDomainsOnly"`
-	AllowLocalBinding       bool     `json:"allowLocalBinding"` // also: reach localhost
+	AllowLocalBinding       *bool    `json:"allowLocalBinding,omitempty"` // listen on localhost and reach it; nil: on one of the command's own only
 	AllowUnixSockets        bool     `json:"allowUnixSockets"`
 	AllowAllUnixSockets     bool     `json:"allowAllUnixSockets"`
 	HTTPProxyPort           *int     `json:"httpProxyPort"`

@@ -87,7 +87,7 @@ func (f *finder) port() []Violation {
 	}
 	return []Violation{{
 		Kind: kindHost, What: "a port of localhost", Op: opListen, Setting: fieldLocal, Origin: m.LocalBinding.By,
-		Hint: "set " + fieldLocal + " to true if commands may listen on a localhost of their own",
+		Hint: "take " + fieldLocal + " out if commands may listen on a localhost of their own",
 	}}
 }
 

@@ -230,14 +230,15 @@ print(u.urlopen("http://localhost:8123/").status)
 `
 	work(t, func(d *desk) {
 		d.write("serve.py", serve)
-		if got := d.good("/usr/bin/python3 serve.py 2>/dev/null", "--settings", `{"network":{"allowLocalBinding":true}}`); got != "200\n" {
-			t.Errorf("%q", got)
+		for _, flags := range [][]string{nil, {"--allow-domain", "example.com"}, {"--settings", `{"network":{"allowLocalBinding":true}}`}} {
+			if got := d.good("/usr/bin/python3 serve.py 2>/dev/null", flags...); got != "200\n" {
+				t.Errorf("%v: %q", flags, got)
+			}
 		}
-		why := []string{"network.allowLocalBinding"}
-		d.refused("/usr/bin/python3 serve.py", why)
-		d.refused("/usr/bin/python3 serve.py", why, "--allow-domain", "example.com")
+		no, why := []string{"--settings", `{"network":{"allowLocalBinding":false}}`}, []string{"network.allowLocalBinding"}
+		d.refused("/usr/bin/python3 serve.py", why, no...)
 		if _, err := os.Stat("/usr/bin/node"); err == nil {
-			d.refused(`node -e 'require("http").createServer().listen(8123)'`, why)
+			d.refused(`node -e 'require("http").createServer().listen(8123)'`, why, no...)
 		}
 	})
 }

@@ -252,7 +252,7 @@ func connectsInside(f *fixture, ended <-chan struct{}) {
 }
 
 func local(f *fixture) *sandbox.Settings {
-	return &sandbox.Settings{DeniedPaths: []string{f.Secret}, Network: &sandbox.Network{AllowedDomains: []string{}, AllowLocalBinding: true}}
+	return &sandbox.Settings{DeniedPaths: []string{f.Secret}, Network: &sandbox.Network{AllowedDomains: []string{}, AllowLocalBinding: new(true)}}
 }
 
 func ownSockets(f *fixture) *sandbox.Settings {

@@ -115,7 +115,10 @@ func (j *Jail) look() error {
 	if j.weaker && j.abi < 3 {
 		return fmt.Errorf("%w: without namespaces, Landlock must be of ABI 3 or later, and this is %d", ErrUnsupported, j.abi)
 	}
-	if j.weaker && (j.policy.Network == ProxyNetwork || j.policy.LocalBind) {
+	if j.weaker {
+		j.policy.LocalBind = false // there is no localhost of its own
+	}
+	if j.weaker && j.policy.Network == ProxyNetwork {
 		return fmt.Errorf("%w: network settings need a network namespace", ErrUnsupported)
 	}
 	var st unix.Stat_t

@@ -74,7 +74,7 @@ func TestWeaker(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	for _, p := range []Policy{{Network: ProxyNetwork}, {LocalBind: true}} {
+	for _, p := range []Policy{{Network: ProxyNetwork}} {
 		p.Weaker = true
 		was := Namespaces
 		Namespaces = func() error { return os.ErrPermission }

@@ -28,7 +28,8 @@ type Policy struct {
 	Caches   string // this folder may be written, as [CachesAt]; "": there is none
 
 	Network   Network
-	LocalBind bool // may listen on its own localhost, and connect to it
+	LocalBind bool // may listen on a localhost that is its own and other commands' of the jail, and connect to it; not without namespaces
+	Single    bool // one command will run
 	Unix      Unix
 
 	Nested bool // may make namespaces of its own

@@ -19,11 +19,13 @@ import (
 //	us ─ clone ─► usher ─ setns ─ clone, as our child ─► the command's init
 //	               └► ends
 //
-// What one command does there reaches no other: none has a capability in it, its
-// localhost is down, Landlock refuses TCP, and seccomp all other transports and unix
-// sockets. They see the lists of each other's sockets in /proc/net, and no more.
-// The first command of a jail makes namespaces of its own: for a single one a room
-// would be more work.
+// None has a capability in it, and seccomp refuses unix sockets. Without [Policy].LocalBind
+// what one command does there reaches no other: localhost is down, Landlock refuses TCP and
+// seccomp all other transports. With it they share their localhost, so that one command reaches
+// what another listens with, and the first one enters, too. They see the lists of each other's
+// sockets in /proc/net, and no more.
+// Otherwise the first command of a jail makes namespaces of its own: for a single one a room would be
+// more work.
 type room struct {
 	mu      sync.Mutex
 	starts  int
@@ -41,7 +43,7 @@ var roomSpaces = []struct {
 // nothing with the network, and are not counted by it.
 func (j *Jail) shares() bool {
 	p := j.policy
-	return !j.weaker && !j.reexec && !p.Open && !p.Nested && p.Network == NoNetwork && !p.LocalBind && p.Unix == NoUnix && len(j.rlimits) == 0
+	return !j.weaker && !j.reexec && !p.Open && !p.Nested && p.Network == NoNetwork && p.Unix == NoUnix && len(j.rlimits) == 0
 }
 
 // enter returns the room for a command, or nil when it has namespaces of its own.
@@ -52,7 +54,7 @@ func (j *Jail) enter() *room {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.starts++; r.starts == 1 || r.refused {
+	if r.starts++; r.starts == 1 && (!j.policy.LocalBind || j.policy.Single) || r.refused {
 		return nil
 	}
 	if r.spaces == nil {

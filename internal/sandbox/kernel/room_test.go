@@ -142,7 +142,7 @@ func TestRoomIsEmpty(t *testing.T) {
 // What could reach another command keeps each in namespaces of its own.
 func TestRoomIsForCommandsThatReachNothing(t *testing.T) {
 	for name, p := range map[string]Policy{
-		"proxy": {Network: ProxyNetwork}, "localhost": {LocalBind: true}, "own sockets": {Unix: OwnUnix},
+		"proxy": {Network: ProxyNetwork}, "own sockets": {Unix: OwnUnix},
 		"every socket": {Unix: EveryUnix}, "nested": {Nested: true},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -164,6 +164,24 @@ func TestRoomIsForCommandsThatReachNothing(t *testing.T) {
 	j.rlimits = []rlimit{{unix.RLIMIT_NPROC, 10}}
 	if j.shares() {
 		t.Error("processes of all commands would be counted together")
+	}
+}
+
+// Commands of a jail with a localhost share it from the first one on, unless one command is all that will
+// run; another jail has another one.
+func TestRoomWithALocalhost(t *testing.T) {
+	j, other := prepareRoom(t, Policy{LocalBind: true}), prepareRoom(t, Policy{LocalBind: true})
+	a, b := spacesOf(t, j, "net"), spacesOf(t, j, "net")
+	if a[0] != b[0] {
+		t.Errorf("the first command is in %s, the second in %s", a, b)
+	}
+	if c := spacesOf(t, other, "net"); c[0] == a[0] {
+		t.Error("two jails share a localhost")
+	}
+	single := prepareRoom(t, Policy{LocalBind: true, Single: true})
+	spacesOf(t, single, "net")
+	if single.room.spaces != nil {
+		t.Error("there is a room for one command")
 	}
 }
 
