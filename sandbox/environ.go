@@ -12,9 +12,9 @@ import (
 
 // Environ picks what commands of this sandbox may know of an environment: where programs
 // and the home are, who the user is, the language, the terminal and the time zone. Keys and
-// tokens are not in it. TMPDIR is the /tmp that they
-// have, HOLDFAST_SANDBOX says that there is a sandbox, tools find their caches, and where the network is the
-// proxy, the variables and settings that programs find it by are set.
+// tokens are not in it. It adds TMPDIR, HOLDFAST_SANDBOX, the variables by which tools find
+// their caches and, where commands reach the network through the proxy, those by which
+// programs find the proxy.
 func (s *Sandbox) Environ(all []string) []string {
 	return s.within(environ.ForCommands(all))
 }
@@ -30,7 +30,8 @@ func (s *Sandbox) within(env []string) []string {
 	}
 	env = over(env, set)
 	if at := s.caches(); at != "" {
-		env = over(env, caches.Environ(at, env, s.compiler.home, s.network() == kernel.ProxyNetwork, s.writes))
+		p := caches.Project{Dir: s.dir(), User: s.compiler.home, Online: s.network() == kernel.ProxyNetwork, MayWrite: s.writes}
+		env = over(env, p.Environ(at, env))
 	}
 	return env
 }

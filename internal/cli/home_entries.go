@@ -24,7 +24,7 @@ func HomeEntries() map[string]HomeEntry {
 		},
 		"caches": {
 			Holds: "caches of compilers and package managers that commands write, without text of sessions",
-			Stays: "what commands put there is theirs: holdfast sandbox caches --remove",
+			Stays: "commands wrote it: holdfast sandbox caches --remove NAME removes it",
 		},
 		"audit":         {Holds: "ids, digests, signatures and the log of logins and tokens, without text"},
 		"run":           {Holds: "the daemon's socket, lock and hashes of tokens, without text"},

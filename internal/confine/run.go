@@ -114,7 +114,7 @@ func (c *Call) open() (*sandbox.Sandbox, string, error) {
 	o := &sandbox.OpenOptions{Folders: folders, Home: c.User, Once: true}
 	if c.Home != "" {
 		o.State = []string{c.Home}
-		o.Caches, _ = caches.Of(c.Home, c.User, dir) // without it the command has none to write
+		o.Caches, _ = caches.Of(c.Home, c.User, dir) // without it, the command has no caches
 	}
 	box, err := sandbox.Open(append([]*sandbox.Checker{own}, list...), o)
 	return box, dir, err

@@ -68,10 +68,10 @@ func openIsolation(o *isolationOptions) (b *Isolation, err error) {
 	if err != nil {
 		return b, err
 	}
-	var kept string // in a container its own home has the caches
+	var kept string // none in a container: its own home has the caches
 	if !o.Contained {
 		if kept, err = caches.Of(home, e.UserHome(), o.Folders[0]); err != nil {
-			e.Warn("commands have no caches of their own to write: %v", err)
+			e.Warn("commands cannot write caches: %v", err)
 			kept = ""
 		}
 		b.prune(home)
@@ -90,7 +90,7 @@ func openIsolation(o *isolationOptions) (b *Isolation, err error) {
 	return b, nil
 }
 
-// prune removes old caches while the run works. What is left is removed another day.
+// prune removes old caches while the run works. The next run removes what is left.
 func (b *Isolation) prune(home string) {
 	ctx, stop := context.WithCancel(context.Background())
 	done := make(chan struct{})

@@ -4,8 +4,8 @@
 //	  go-build, go-mod, npm, pip, …   one for each tool, by the tool's own variable
 //	  xdg/                            XDG_CACHE_HOME: what the person's own cache has, by links, and what is new
 //
-// A command reaches the folder of its own project and no other, and never the person's caches but to
-// read: what it plants there is seen by no other project, and by nothing that runs outside.
+// A command writes the folder of its own project only, and the person's caches never: what it plants is
+// seen by no other project, and by nothing that runs outside.
 package caches
 
 import (
@@ -26,17 +26,17 @@ import (
 // Bounds of what is kept.
 const (
 	keepFor = 30 * 24 * time.Hour // since a project's caches were used last
-	keepAll = 20 << 30            // bytes of all projects; those that were not used for longest go first
-	look    = 24 * time.Hour      // how often that is looked at
+	keepAll = 20 << 30            // bytes of all projects; the least recently used are removed first
+	look    = 24 * time.Hour      // how often that is looked at; what was used since may be in use
 )
 
 // Dir is where all caches are kept.
 func Dir(home string) string { return filepath.Join(home, "caches") }
 
-// Of returns the folder of the caches for commands that work in dir, and makes it. It follows from the
-// folder's path alone: what a command can write, such as a project's id, must not lead to another
-// project's. Worktrees that agents work in have the caches of their project. user is the home of the
-// person whose caches are read; "" is none.
+// Of returns the folder of the caches for commands that work in dir, and makes it. Its name depends on
+// the path of dir alone: nothing that a command can write, such as a project's id, may lead to another
+// project's caches. Worktrees of agents use the caches of their project. user is the home of the person
+// whose caches are read; "" is none.
 func Of(home, user, dir string) (string, error) {
 	dir, err := filepath.EvalSymlinks(dir)
 	if err != nil {
@@ -65,7 +65,7 @@ func Of(home, user, dir string) (string, error) {
 	return own, err
 }
 
-// name is a folder's name for people, and a digest that makes it one of its own.
+// name is a folder's name for people, and a digest of its path.
 func name(dir string) string {
 	plain := strings.Map(func(r rune) rune {
 		if r < 0x80 && (unicode.IsLetter(r) || unicode.IsDigit(r) || strings.ContainsRune("-_.", r)) {
@@ -77,8 +77,8 @@ func name(dir string) string {
 	return strings.TrimLeft(plain[:min(len(plain), 40)], ".-") + "-" + hex.EncodeToString(sum[:8])
 }
 
-// link makes the person's caches readable where XDG_CACHE_HOME leads to, but for those that tools have a
-// cache of their own for.
+// link makes the person's caches readable below XDG_CACHE_HOME, except those that tools must write. It
+// removes its links to what is gone: a tool could make no folder there.
 func link(root *os.Root, from string) error {
 	if err := root.Mkdir(xdg, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
 		return err
@@ -96,10 +96,18 @@ func link(root *os.Root, from string) error {
 			err = errors.Join(err, root.Symlink(filepath.Join(from, e.Name()), at))
 		}
 	}
+	links, _ := fs.ReadDir(root.FS(), xdg) // a command may have put anything in its place
+	for _, l := range links {
+		at := filepath.Join(xdg, l.Name())
+		to, lerr := root.Readlink(at)
+		if _, gone := os.Lstat(to); lerr == nil && to == filepath.Join(from, l.Name()) && errors.Is(gone, fs.ErrNotExist) {
+			err = errors.Join(err, root.Remove(at))
+		}
+	}
 	return err
 }
 
-// fresh are the folders of a person's ~/.cache that are not linked to: tools must be able to write there.
+// fresh are the folders of a person's ~/.cache that are not linked to: tools must write there.
 var fresh = []string{
 	"bazel", "bazelisk", "black", "ccache", "composer", "deno", "electron", "go-build", "golangci-lint", "goimports", "gopls", "mypy", "node", "node-gyp",
 	"pip", "pip-tools", "pnpm", "pre-commit", "pylint", "pypoetry", "ruff", "sccache", "staticcheck", "typescript", "uv", "virtualenv", "yarn", "zig",
@@ -112,7 +120,7 @@ type Usage struct {
 	Used time.Time `json:"used"` // last
 }
 
-// List lists the caches of all projects, those used last first.
+// List lists the caches of all projects, the most recently used first.
 func List(ctx context.Context, home string) ([]Usage, error) {
 	entries, err := os.ReadDir(Dir(home))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -161,7 +169,7 @@ func Remove(ctx context.Context, home, name string) (Usage, error) {
 	return list[i], remove(root, name)
 }
 
-// remove removes a tree also where folders are read-only, as Go's modules are.
+// remove removes a tree, also one with folders that are read-only, as those of Go's modules are.
 func remove(root *os.Root, name string) error {
 	if err := root.RemoveAll(name); err == nil {
 		return nil
@@ -170,13 +178,13 @@ func remove(root *os.Root, name string) error {
 		if d != nil && d.IsDir() {
 			_ = root.Chmod(p, 0o700)
 		}
-		return nil //nolint:nilerr // what stays is told by RemoveAll
+		return nil //nolint:nilerr // RemoveAll reports what stays
 	})
 	return root.RemoveAll(name)
 }
 
-// Prune removes what was not used for long, and with all what is more than the bound, at most once a day
-// unless now. It returns what it removed.
+// Prune removes the caches that were not used for 30 days, and the least recently used ones when all
+// together are over the bound, at most once a day unless now. It returns what it removed.
 func Prune(ctx context.Context, home string, now bool) (removed []Usage, err error) {
 	mark := filepath.Join(Dir(home), ".pruned")
 	if info, err := os.Stat(mark); !now && err == nil && time.Since(info.ModTime()) < look {
@@ -194,7 +202,8 @@ func Prune(ctx context.Context, home string, now bool) (removed []Usage, err err
 	var sum int64
 	for i, u := range list {
 		sum += u.Size
-		if old := time.Since(u.Used) > keepFor; old || sum > keepAll && i > 0 {
+		unused := time.Since(u.Used)
+		if unused > keepFor || sum > keepAll && i > 0 && (now || unused > look) {
 			if rerr := remove(root, u.Name); rerr != nil {
 				err = errors.Join(err, rerr)
 				continue

@@ -74,6 +74,17 @@ func TestLinks(t *testing.T) {
 	if _, err := os.Lstat(filepath.Join(at, "xdg", "pip")); err == nil {
 		t.Error("a tool's cache is the person's")
 	}
+	if err := os.RemoveAll(filepath.Join(user, ".cache", "models")); err != nil {
+		t.Fatal(err)
+	}
+	own := folder(t, at, "xdg", "own")
+	if err := os.Symlink("nowhere", filepath.Join(at, "xdg", "planted")); err != nil {
+		t.Fatal(err)
+	}
+	of(t, home, user, work)
+	if list, err := os.ReadDir(filepath.Dir(own)); err != nil || len(list) != 2 {
+		t.Errorf("of a link to what is gone, a folder and a link of a command's own stay %v: %v", list, err)
+	}
 	secret := folder(t, user, "secret")
 	if err := os.RemoveAll(filepath.Join(at, "xdg")); err != nil {
 		t.Fatal(err)
@@ -91,7 +102,8 @@ func TestEnviron(t *testing.T) {
 	user := t.TempDir()
 	env := func(have ...string) map[string]string {
 		m := map[string]string{}
-		for _, entry := range Environ("/c", have, user, false, func(p string) bool { return strings.HasPrefix(p, "/w/") }) {
+		p := Project{Dir: user, User: user, MayWrite: func(p string) bool { return strings.HasPrefix(p, "/w/") }}
+		for _, entry := range p.Environ("/c", have) {
 			name, value, _ := strings.Cut(entry, "=")
 			m[name] = value
 		}
@@ -104,6 +116,13 @@ func TestEnviron(t *testing.T) {
 	if v, ok := got["PIP_CACHE_DIR"]; ok {
 		t.Errorf("PIP_CACHE_DIR, which may be written, became %s", v)
 	}
+	if v, ok := got["npm_config_store_dir"]; ok {
+		t.Errorf("npm warns about npm_config_store_dir=%s", v)
+	}
+	write(t, filepath.Join(user, "pnpm-lock.yaml"), "")
+	if got := env()["npm_config_store_dir"]; got != "/c/pnpm" {
+		t.Errorf("pnpm's store is %q", got)
+	}
 	folder(t, user, ".cargo", "registry")
 	downloads := folder(t, user, "go", "pkg", "mod", "cache", "download")
 	write(t, filepath.Join(user, ".config", "go", "env"), "GOPROXY=https://mine.example\n")
@@ -111,7 +130,8 @@ func TestEnviron(t *testing.T) {
 	if _, ok := got["CARGO_HOME"]; ok || got["GOPROXY"] != "file://"+downloads+",https://mine.example" {
 		t.Errorf("%v", got)
 	}
-	online := Environ("/c", []string{"GOPROXY=https://a.example,direct"}, user, true, func(string) bool { return false })
+	p := Project{User: user, Online: true, MayWrite: func(string) bool { return false }}
+	online := p.Environ("/c", []string{"GOPROXY=https://a.example,direct"})
 	if want := "GOPROXY=https://a.example|file://" + downloads + ",direct"; !slices.Contains(online, want) {
 		t.Errorf("%v", online)
 	}

@@ -10,12 +10,13 @@ import (
 // xdg is the folder that XDG_CACHE_HOME names.
 const xdg = "xdg"
 
-// variables are those by which tools find their caches, the folders that they name, and what in the
-// person's home a tool works with as well when it can only be read: it is left to it then.
+// variables are the environment variables by which tools find their caches, and the folders that they
+// name. readable is a folder of the person's home: where it exists, the tool works with it although it
+// can only be read, and the variable is not set.
 var variables = []struct{ name, folder, readable string }{
 	{"XDG_CACHE_HOME", xdg, ""},
 	{"GOCACHE", "go-build", ""}, {"GOMODCACHE", "go-mod", ""}, {"GOLANGCI_LINT_CACHE", "golangci-lint", ""}, {"STATICCHECK_CACHE", "staticcheck", ""},
-	{"npm_config_cache", "npm", ""}, {"npm_config_store_dir", "pnpm", ""}, {"YARN_CACHE_FOLDER", "yarn", ""}, {"YARN_GLOBAL_FOLDER", "yarn-berry", ""}, {"COREPACK_HOME", "corepack", ""},
+	{"npm_config_cache", "npm", ""}, {pnpmStore, "pnpm", ""}, {"YARN_CACHE_FOLDER", "yarn", ""}, {"YARN_GLOBAL_FOLDER", "yarn-berry", ""}, {"COREPACK_HOME", "corepack", ""},
 	{"PIP_CACHE_DIR", "pip", ""}, {"UV_CACHE_DIR", "uv", ""}, {"POETRY_CACHE_DIR", "poetry", ""}, {"PRE_COMMIT_HOME", "pre-commit", ""},
 	{"CARGO_HOME", "cargo", ".cargo/registry"}, {"GRADLE_USER_HOME", "gradle", ".gradle/caches"},
 	{"BUNDLE_USER_HOME", "bundle", ".bundle"}, {"GEM_SPEC_CACHE", "gem", ""}, {"COMPOSER_HOME", "composer", ""}, {"COMPOSER_CACHE_DIR", "composer-cache", ""},
@@ -23,10 +24,21 @@ var variables = []struct{ name, folder, readable string }{
 	{"CCACHE_DIR", "ccache", ""}, {"SCCACHE_DIR", "sccache", ""},
 }
 
-// Environ is what tools find their caches by, as commands see the folder: at. env is the environment that
-// they have; what it names itself stays when mayWrite says so. user is the person's home, whose Go
-// modules are read; online says that there is a network.
-func Environ(at string, env []string, user string, online bool, mayWrite func(path string) bool) []string {
+// pnpmStore is set in projects that use pnpm: npm warns about it.
+const pnpmStore = "npm_config_store_dir"
+
+// A Project says for whom [Environ] makes an environment.
+type Project struct {
+	Dir    string // where commands work
+	User   string // the person's home, whose Go modules are read; "" is none
+	Online bool   // commands have a network
+
+	MayWrite func(path string) bool // by the commands
+}
+
+// Environ returns the variables by which tools find their caches, at being the folder of the caches as
+// commands see it. A variable of env that names a folder which commands may write is not set again.
+func (p *Project) Environ(at string, env []string) []string {
 	get := func(name string) string {
 		for _, entry := range slices.Backward(env) {
 			if value, ok := strings.CutPrefix(entry, name+"="); ok {
@@ -38,19 +50,28 @@ func Environ(at string, env []string, user string, online bool, mayWrite func(pa
 	var out []string
 	own := map[string]bool{}
 	for _, v := range variables {
-		if given := get(v.name); filepath.IsAbs(given) && mayWrite(given) || v.readable != "" && isDir(filepath.Join(user, v.readable)) {
+		given := get(v.name)
+		switch {
+		case filepath.IsAbs(given) && p.MayWrite(given), v.readable != "" && isDir(filepath.Join(p.User, v.readable)), v.name == pnpmStore && !p.usesPnpm():
 			continue
 		}
 		own[v.name] = true
 		out = append(out, v.name+"="+filepath.Join(at, v.folder))
 	}
 	if own["GOMODCACHE"] {
-		out = append(out, "GOPROXY="+proxy(modules(get, user), get("GOPROXY"), goEnv(user, "GOPROXY"), online))
+		out = append(out, "GOPROXY="+proxy(modules(get, p.User), get("GOPROXY"), goEnv(p.User, "GOPROXY"), p.Online))
 	}
-	if !isDir(filepath.Join(user, ".m2", "repository")) {
+	if !isDir(filepath.Join(p.User, ".m2", "repository")) {
 		out = append(out, "MAVEN_OPTS="+strings.TrimSpace(get("MAVEN_OPTS")+" -Dmaven.repo.local="+filepath.Join(at, "maven")))
 	}
 	return out
+}
+
+func (p *Project) usesPnpm() bool {
+	return slices.ContainsFunc([]string{"pnpm-lock.yaml", "pnpm-workspace.yaml"}, func(name string) bool {
+		_, err := os.Stat(filepath.Join(p.Dir, name))
+		return err == nil
+	})
 }
 
 func isDir(name string) bool {
@@ -58,7 +79,7 @@ func isDir(name string) bool {
 	return err == nil && info.IsDir()
 }
 
-// modules is the person's own module cache.
+// modules is the person's own cache of Go modules.
 func modules(get func(string) string, user string) string {
 	for _, dir := range []string{get("GOMODCACHE"), goEnv(user, "GOMODCACHE"), get("GOPATH") + "/pkg/mod", goEnv(user, "GOPATH") + "/pkg/mod", user + "/go/pkg/mod"} {
 		if filepath.IsAbs(dir) && dir != "/pkg/mod" {
@@ -68,8 +89,8 @@ func modules(get func(string) string, user string) string {
 	return ""
 }
 
-// proxy is GOPROXY with the person's modules in it: before the servers when none can be reached, and
-// otherwise behind them, so that "latest" is not what the person happens to have.
+// proxy is GOPROXY with the person's modules in it: before the servers when there is no network, and
+// otherwise after them, so that "latest" is not the version that the person happens to have.
 func proxy(modules, given, file string, online bool) string {
 	list := given
 	if list == "" {
