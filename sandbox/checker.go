@@ -273,7 +273,17 @@ func (c *Checker) compare(d *Denial, s subject, field string, list []tree) *Deni
 // CheckCommand returns nil or a *[Denial] for a command line that would start in
 // cwd. Any restriction at all denies a line that cannot be read.
 func (c *Checker) CheckCommand(line, cwd string) error {
-	if d := c.checkCommand(line, cwd); d != nil {
+	if d := c.checkCommand(line, cwd, false); d != nil {
+		return c.deny(d)
+	}
+	return nil
+}
+
+// CheckConfined is CheckCommand for a command that runs in a [Sandbox], where localhost
+// is the command's own: it may connect to it unless allowLocalBinding is false. Where there
+// is no kernel sandbox, it is CheckCommand.
+func (c *Checker) CheckConfined(line, cwd string) error {
+	if d := c.checkCommand(line, cwd, hasKernel); d != nil {
 		return c.deny(d)
 	}
 	return nil
@@ -281,13 +291,13 @@ func (c *Checker) CheckCommand(line, cwd string) error {
 
 // IsCommandAllowed is CheckCommand as a yes or no.
 func (c *Checker) IsCommandAllowed(line, cwd string) bool {
-	return c.checkCommand(line, cwd) == nil
+	return c.checkCommand(line, cwd, false) == nil
 }
 
 // CheckHost returns nil or a *[Denial] for a connection to a host: a name or an
 // address, with or without a port, or a URL.
 func (c *Checker) CheckHost(host string) error {
-	if d := c.net.check(host, "WebFetch"); d != nil {
+	if d := c.net.check(host, "WebFetch", false); d != nil {
 		return c.deny(d)
 	}
 	return nil
@@ -303,7 +313,7 @@ func (c *Checker) EvaluateLine(r policy.Request, reading *shellread.Reading, o *
 	if r.Operation == policy.OpExec {
 		return c.verdict(r, c.judgeExec(r, reading, o))
 	}
-	return c.verdict(r, c.checkReading(r.Resource, r.Cwd, reading, o))
+	return c.verdict(r, c.checkReading(r.Resource, r.Cwd, r.Confined, reading, o))
 }
 
 // judgeExec checks the file of a program, and what it is run with.
@@ -311,7 +321,7 @@ func (c *Checker) judgeExec(r policy.Request, reading *shellread.Reading, o *she
 	if d := c.checkPath(r.Resource, r.Cwd, policy.OpRead); d != nil || r.Line == "" {
 		return d
 	}
-	return c.checkReading(r.Line, r.Cwd, reading, o)
+	return c.checkReading(r.Line, r.Cwd, r.Confined, reading, o)
 }
 
 // verdict makes a policy's answer of a denial. What a person may allow is a
@@ -340,9 +350,9 @@ func (c *Checker) judge(r policy.Request) *Denial {
 	case policy.OpWrite:
 		return c.checkPath(r.Resource, r.Cwd, policy.OpWrite)
 	case policy.OpCommand:
-		return c.checkCommand(r.Resource, r.Cwd)
+		return c.checkCommand(r.Resource, r.Cwd, r.Confined)
 	case policy.OpConnect:
-		return c.net.check(r.Resource, "WebFetch")
+		return c.net.check(r.Resource, "WebFetch", false)
 	case policy.OpMCP, policy.OpSecret:
 	}
 	return nil

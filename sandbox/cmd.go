@@ -44,6 +44,7 @@ type Cmd struct {
 
 	Err      error // why Path could not be found
 	Terminal bool  // keep the terminal: see [kernel.Attr]
+	Alone    bool  // share the localhost with no other command of the sandbox
 
 	// ReadStderr makes a Stderr that is a file go through a pipe, so that [Report]
 	// can tell which of the errors there are the sandbox's. Other writers always do.
@@ -196,7 +197,7 @@ func (c *Cmd) attr() (*kernel.Attr, error) {
 		args = []string{path}
 	}
 	c.line = strings.Join(args, " ")
-	return &kernel.Attr{Path: path, Args: args, Env: env, Dir: dir, Terminal: c.Terminal}, nil
+	return &kernel.Attr{Path: path, Args: args, Env: env, Dir: dir, Terminal: c.Terminal, Alone: c.Alone}, nil
 }
 
 // Wait waits for the end of the command, and until all output is copied. The error

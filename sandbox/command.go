@@ -10,14 +10,15 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/shellread"
 )
 
-func (c *Checker) checkCommand(line, cwd string) *Denial {
-	return c.checkReading(line, cwd, nil, nil)
+func (c *Checker) checkCommand(line, cwd string, confined bool) *Denial {
+	return c.checkReading(line, cwd, confined, nil, nil)
 }
 
 // checkReading is checkCommand for a line that has been read already, with what was
 // known then; a reading is nil when there is none. Another home, variables of its
-// own or a folder behind a link make the checker read the line itself.
-func (c *Checker) checkReading(line, cwd string, reading *shellread.Reading, known *shellread.Options) *Denial {
+// own or a folder behind a link make the checker read the line itself. confined says
+// that a kernel sandbox holds the command.
+func (c *Checker) checkReading(line, cwd string, confined bool, reading *shellread.Reading, known *shellread.Options) *Denial {
 	hasPaths := len(c.denied)+len(c.read)+len(c.write)+len(c.protected) > 0
 	if c.deniedPrograms == nil && c.allowedPrograms == nil && !hasPaths && c.net == nil {
 		return nil
@@ -52,7 +53,7 @@ func (c *Checker) checkReading(line, cwd string, reading *shellread.Reading, kno
 				return d
 			}
 		}
-		d := c.net.checkCommand(cmd)
+		d := c.net.checkCommand(cmd, confined)
 		if d != nil && !d.asks {
 			return d
 		}

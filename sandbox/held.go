@@ -154,14 +154,19 @@ func (s *Sandbox) renewOnce() error {
 	if err != nil {
 		return cannotHold(err, p.policy.Weaker)
 	}
-	if by := s.compiler.merged.LocalBinding.By; jail.Weaker() && s.compiler.merged.LocalBinding.On && by != (policy.Origin{}) {
-		return errors.Join(&Error{Field: fieldLocal, Origin: by, What: "there is no localhost of its own here", Err: kernel.ErrUnsupported, hint: "take it out"}, jail.Close())
+	if local := s.compiler.merged.LocalBinding; jail.Weaker() && local.On && local.By != (policy.Origin{}) {
+		return errors.Join(&Error{
+			Field: fieldLocal, Origin: local.By, What: "without namespaces, commands have no localhost of their own", Err: kernel.ErrUnsupported, hint: "take it out",
+		}, jail.Close())
 	}
 	if jail.Weaker() {
 		p.notices = append(p.notices, "the kernel refuses namespaces: names that decide about other programs are not protected in folders that may be written, "+
 			"modes and times of files elsewhere can be changed, other processes are listed, and nothing reaches the network")
 	}
 	old := s.jail
+	if old != nil {
+		jail.Succeed(old)
+	}
 	s.plan, s.jail, s.looked = p, jail, now
 	if old != nil && s.uses[old] == 0 {
 		return old.Close()
@@ -291,8 +296,8 @@ func (s *Sandbox) Status() string {
 
 func (s *Sandbox) networkText() string {
 	switch m := s.compiler.merged; {
-	case s.plan.policy.Network != kernel.ProxyNetwork && s.plan.policy.LocalBind:
-		return "localhost of its own"
+	case s.plan.policy.Network != kernel.ProxyNetwork && s.plan.policy.LocalBind && !s.jail.Weaker():
+		return "limited to a localhost of its own"
 	case s.plan.policy.Network != kernel.ProxyNetwork:
 		return "none"
 	case len(m.Hosts) == 1 && len(m.Hosts[0].Allow) > 0 && len(m.Hosts[0].Allow) <= 3:

@@ -137,7 +137,7 @@ func TestMergeNetwork(t *testing.T) {
 			[]egress.Layer{{Allow: []string{"*"}}, {Allow: []string{"a.org"}}},
 			8080, 0,
 		},
-		{[]string{`project: {"network": {"allowLocalBinding": false}}`, "user: " + open}, true, false, true, []egress.Layer{{Allow: []string{}}, a}, 8080, 0},
+		{[]string{`project: {"network": {"allowLocalBinding": false}}`, "user: " + open}, true, false, false, []egress.Layer{{Allow: []string{}}, a}, 8080, 0},
 		{[]string{`user: {"enabled": false, "network": {"allowedDomains": ["*"]}}`}, false, true, false, nil, 0, 0},
 	} {
 		m := mergeCheckers(layers(t, tt.layers...))

@@ -18,7 +18,8 @@ import (
 // network is a compiled [Network]. Nil lets every host pass.
 type network struct {
 	allowed, denied []string
-	local, ask      bool
+	local           *bool // allowLocalBinding
+	ask             bool
 }
 
 // checkDomainEntry judges an entry of a list of domains by its text.
@@ -38,11 +39,12 @@ func compileNetwork(n *Network) (*network, error) {
 			}
 		}
 	}
-	return &network{allowed: n.AllowedDomains, denied: n.DeniedDomains, local: isTrue(n.AllowLocalBinding), ask: n.Ask && !n.AllowManagedDomainsOnly}, nil
+	return &network{allowed: n.AllowedDomains, denied: n.DeniedDomains, local: n.AllowLocalBinding, ask: n.Ask && !n.AllowManagedDomainsOnly}, nil
 }
 
-// check judges a connection to a host, or to a URL's.
-func (n *network) check(target, tool string) *Denial {
+// check judges a connection to a host, or to a URL's. In the kernel sandbox, localhost is the
+// command's own.
+func (n *network) check(target, tool string, confined bool) *Denial {
 	if n == nil {
 		return nil
 	}
@@ -60,11 +62,14 @@ func (n *network) check(target, tool string) *Denial {
 	switch local := isLocal(host); {
 	case n.allows(host, port, local):
 		return nil
-	case local && n.local:
+	case local && (isTrue(n.local) || confined && n.local == nil):
 		return nil
 	case local:
 		d.Setting = fieldLocal
 		d.Reason = "host '" + host + "' is this machine"
+		if confined {
+			d.Reason = "host '" + host + "' is the command's own localhost, and " + fieldLocal + " closes it"
+		}
 		return d
 	}
 	d.Reason = "host '" + host + "' is outside allowed domains"
@@ -171,7 +176,7 @@ var connecting = []string{
 // whatever looks like a host in those of a program of the network, which must
 // name one. What a program connects to by itself is not in the line. What a person
 // may allow is returned when nothing denies.
-func (n *network) checkCommand(cmd *shellread.Command) *Denial {
+func (n *network) checkCommand(cmd *shellread.Command, confined bool) *Denial {
 	if n == nil {
 		return nil
 	}
@@ -180,7 +185,7 @@ func (n *network) checkCommand(cmd *shellread.Command) *Denial {
 		return asked
 	}
 	for _, host := range hosts {
-		d := n.check(host, "Bash")
+		d := n.check(host, "Bash", confined)
 		if d != nil && !d.asks {
 			return d
 		}
@@ -249,6 +254,9 @@ func target(arg string, connects bool) (string, bool) {
 		return "", false
 	}
 	host, _, _ := strings.Cut(arg[strings.LastIndexByte(arg, '@')+1:], "/")
+	if end := strings.IndexByte(host, ']'); host != "" && host[0] == '[' && end > 0 {
+		return host[:end+1], true
+	}
 	host, _, colon := strings.Cut(host, ":")
 	if !colon && !strings.Contains(host, ".") && !strings.Contains(arg, "@") && host != "localhost" {
 		return "", false

@@ -126,6 +126,48 @@ func TestAsk(t *testing.T) {
 	}
 }
 
+// In the kernel sandbox localhost is the command's own: it is open unless a layer closes it.
+// Elsewhere, and for connections of ours, it is this machine's.
+func TestLocalhostOfACommand(t *testing.T) {
+	for _, tt := range []struct {
+		settings, line string
+		confined       bool
+		setting        string
+	}{
+		{`{"network":{}}`, "curl http://localhost:8080/x", true, ""},
+		{`{"network":{}}`, "curl localhost:8080", true, ""},
+		{`{"network":{}}`, "curl -s 127.0.0.1:8080 && curl '[::1]:8080/x' && curl 'http://[::1]:8080'", true, ""},
+		{`{"network":{}}`, "cat </dev/tcp/127.0.0.1/80", true, ""},
+		{`{"network":{}}`, "curl http://localhost:8080/x", false, fieldLocal},
+		{`{"network":{}}`, "curl '[::1]:8080/x'", false, fieldLocal},
+		{`{"network":{"allowLocalBinding":true}}`, "curl http://localhost:8080/x", false, ""},
+		{`{"network":{"allowLocalBinding":false}}`, "curl http://localhost:8080/x", true, fieldLocal},
+		{`{"network":{"allowLocalBinding":false}}`, "curl http://localhost:8080/x", false, fieldLocal},
+		{`{"network":{"deniedDomains":["localhost"]}}`, "curl http://localhost:8080/x", true, fieldDeniedDomains},
+		{`{"network":{}}`, "curl localhost:8080 evil.example", true, fieldDomains},
+		{`{"network":{}}`, "curl http://localhost.evil.example", true, fieldDomains},
+		{`{"network":{}}`, "curl http://10.0.0.1", true, fieldDomains},
+		{`{"network":{}}`, "curl http://127.1", true, fieldDomains},
+		{`{"network":{}}`, "scp x [evil]:/y", true, fieldDomains},
+	} {
+		c := checker(t, tt.settings, nil)
+		if d := c.checkCommand(tt.line, "/w", tt.confined); (d == nil) != (tt.setting == "") || d != nil && d.Setting != tt.setting {
+			t.Errorf("%s %s, confined %v: got %+v", tt.settings, tt.line, tt.confined, d)
+		}
+		r := policy.Request{Tool: "Bash", Operation: policy.OpCommand, Resource: tt.line, Cwd: "/w", Confined: tt.confined}
+		if v := c.Evaluate(r); (v.Effect == policy.Deny) != (tt.setting != "") {
+			t.Errorf("%s %s, confined %v: got %+v", tt.settings, tt.line, tt.confined, v)
+		}
+		if err := c.CheckConfined(tt.line, "/w"); tt.confined && hasKernel && (err == nil) != (tt.setting == "") {
+			t.Errorf("%s %s: got %v", tt.settings, tt.line, err)
+		}
+	}
+	c := checker(t, `{"network":{}}`, nil)
+	if v := c.Evaluate(policy.Request{Tool: "WebFetch", Operation: policy.OpConnect, Resource: "localhost:80", Confined: true}); v.Effect != policy.Deny {
+		t.Errorf("a connection of ours: got %+v", v)
+	}
+}
+
 func TestTarget(t *testing.T) {
 	for _, tt := range []struct {
 		arg      string

@@ -1,7 +1,9 @@
 package sandbox
 
 import (
+	"context"
 	"errors"
+	"io"
 	"os"
 	"os/exec"
 	"slices"
@@ -117,7 +119,7 @@ func TestRefreshSees(t *testing.T) {
 func TestStatusAndClose(t *testing.T) {
 	root := plant(t, "ws/", "home/")
 	s := opened(t, root)
-	if got := s.Status(); !strings.HasPrefix(got, "kernel: files (writes to "+root+"/ws), network none, 10 protected names") {
+	if got := s.Status(); !strings.HasPrefix(got, "kernel: files (writes to "+root+"/ws), network limited to a localhost of its own, 10 protected names") {
 		t.Errorf("got %q", got)
 	}
 	if !strings.HasPrefix(s.Digest(), "sha256:") || len(s.Digest()) != 71 {
@@ -135,5 +137,57 @@ func TestStatusAndClose(t *testing.T) {
 	}
 	if err := s.Command(t.Context(), "/bin/true").Run(); !errors.Is(err, errClosed) {
 		t.Errorf("a command of a closed sandbox: %v", err)
+	}
+}
+
+// TestLocalhostIsShared: what listens in the background is reached by later commands, also after the
+// policy has changed, but by no command that is alone and by no other sandbox.
+func TestLocalhostIsShared(t *testing.T) {
+	if _, err := os.Stat("/usr/bin/python3"); err != nil {
+		missing.Skip(t, "no python3: apt-get install python3 makes this run")
+	}
+	root := plant(t, "ws/", "home/")
+	s, other := opened(t, root), opened(t, root)
+	ctx, stop := context.WithCancel(t.Context())
+	server := s.Command(ctx, "/usr/bin/python3", "-c", `import socket
+s = socket.create_server(("127.0.0.1", 8123))
+print("ready", flush=True)
+while True:
+    s.accept()[0].close()`)
+	out, err := server.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := server.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		stop()
+		_ = server.Wait()
+	}()
+	if _, err := io.ReadFull(out, make([]byte, 5)); err != nil {
+		t.Fatal(err)
+	}
+	reach := func(s *Sandbox, alone bool) bool {
+		c := s.Command(t.Context(), "/usr/bin/python3", "-c", `import socket; socket.create_connection(("127.0.0.1", 8123))`)
+		c.Alone = alone
+		return c.Run() == nil
+	}
+	first, _ := shell(t, s, "readlink /proc/self/ns/net")
+	if second, _ := shell(t, s, "readlink /proc/self/ns/net"); first != second {
+		t.Skip("commands share no namespaces here, as with the race detector")
+	}
+	if !reach(s, false) {
+		t.Error("the next command does not reach what listens")
+	}
+	if reach(s, true) || reach(other, false) {
+		t.Error("a command that is alone, or one of another sandbox, reaches what listens")
+	}
+	before := s.Digest()
+	if err := os.MkdirAll(root+"/ws/.git/hooks", 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if !reach(s, false) || s.Digest() == before {
+		t.Errorf("after the policy has changed (%v), a command does not reach what listens", s.Digest() != before)
 	}
 }

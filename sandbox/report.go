@@ -125,7 +125,9 @@ func (v *Violation) String() string {
 		return text + ")"
 	case v.Setting == "":
 		text += ": a rule that is built in"
-	case v.Kind == kindSyscall, v.Op == opListen:
+	case v.Op == opListen:
+		text += ": " + v.Setting + " is false"
+	case v.Kind == kindSyscall:
 		text += ": " + v.Setting + " is not set"
 	case strings.HasPrefix(v.Setting, "allowed") || v.Setting == fieldDomains:
 		text += ": outside " + v.Setting

@@ -82,13 +82,16 @@ func (f *finder) said(text string) []Violation {
 // port tells that there is no listening, where the settings have none.
 func (f *finder) port() []Violation {
 	m := f.box.merged()
-	if m.LocalBinding.On {
+	v := Violation{Kind: kindHost, What: "a port of localhost", Op: opListen, Setting: fieldLocal, Origin: m.LocalBinding.By}
+	switch {
+	case !m.LocalBinding.On:
+		v.Hint = "remove " + fieldLocal + ": false if commands may listen on a localhost of their own"
+	case f.box.weaker():
+		v.Setting, v.Hint = "", "without namespaces, commands have no localhost of their own"
+	default:
 		return nil
 	}
-	return []Violation{{
-		Kind: kindHost, What: "a port of localhost", Op: opListen, Setting: fieldLocal, Origin: m.LocalBinding.By,
-		Hint: "take " + fieldLocal + " out if commands may listen on a localhost of their own",
-	}}
+	return []Violation{v}
 }
 
 // paths are the first of the words in a complaint that the policy refuses.

@@ -6,11 +6,13 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"net"
 	"os"
 	"os/exec"
 	osuser "os/user"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -241,6 +243,71 @@ print(u.urlopen("http://localhost:8123/").status)
 			d.refused(`node -e 'require("http").createServer().listen(8123)'`, why, no...)
 		}
 	})
+}
+
+// TestWorkHostPorts: nothing that listens on this machine's localhost is reached from inside, whether
+// or not commands have a localhost of their own, also on the same port, and nothing that listens
+// inside is reached from this machine.
+func TestWorkHostPorts(t *testing.T) {
+	const reach = `import socket, sys
+port, port6, dgram = map(int, sys.argv[1:4])
+for family, address in (socket.AF_INET, ("127.0.0.1", port)), (socket.AF_INET, ("0.0.0.0", port)), (socket.AF_INET6, ("::1", port6)):
+    try:
+        socket.socket(family).connect(address)
+        print("connected to", address)
+    except OSError:
+        pass
+try:
+    socket.socket(socket.AF_INET, socket.SOCK_DGRAM).sendto(b"hi", ("127.0.0.1", dgram))
+except OSError:
+    pass
+try:
+    own = socket.create_server(("127.0.0.1", port))
+    socket.create_connection(("127.0.0.1", port)).sendall(b"hi")
+    print(own.accept()[0].recv(2))
+except PermissionError:
+    print("closed")
+`
+	listen := func(address string) (net.Listener, *atomic.Int32) {
+		l, err := net.Listen("tcp", address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { l.Close() })
+		var n atomic.Int32
+		go func() {
+			for c, err := l.Accept(); err == nil; c, err = l.Accept() {
+				n.Add(1)
+				c.Close()
+			}
+		}()
+		return l, &n
+	}
+	four, reached := listen("127.0.0.1:0")
+	six, reached6 := listen("[::1]:0")
+	dgram, err := net.ListenPacket("udp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer dgram.Close()
+	port := func(a net.Addr) string { _, p, _ := net.SplitHostPort(a.String()); return p }
+	work(t, func(d *desk) {
+		d.write("reach.py", reach)
+		line := strings.Join([]string{"/usr/bin/python3 reach.py", port(four.Addr()), port(six.Addr()), port(dgram.LocalAddr())}, " ")
+		for _, settings := range []string{`{}`, `{"network":{}}`, `{"network":{"allowedDomains":["example.com"]}}`, `{"network":{"allowLocalBinding":true}}`, `{"network":{"allowLocalBinding":false}}`} {
+			want := "b'hi'\n"
+			if strings.Contains(settings, "false") {
+				want = "closed\n"
+			}
+			if got := d.exec("--settings", settings, "--", "/bin/sh", "-c", line); got.out != want {
+				t.Errorf("%s: %q, %s", settings, got.out, got.errs)
+			}
+		}
+	})
+	_ = dgram.SetReadDeadline(time.Now().Add(100 * time.Millisecond))
+	if n, _, err := dgram.ReadFrom(make([]byte, 8)); err == nil || reached.Load()+reached6.Load() > 0 {
+		t.Errorf("this machine's localhost was reached: %d and %d connections, a datagram of %d bytes", reached.Load(), reached6.Load(), n)
+	}
 }
 
 // TestWorkGo: this project is built with the module cache read-only and the build

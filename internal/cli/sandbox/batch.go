@@ -171,7 +171,7 @@ func (l *batchLine) set(a *batchAnswer, key string, value []byte) error {
 func (l *batchLine) check(cwd string) (func(*sandbox.Checker) error, error) {
 	switch {
 	case l.command != nil && l.path == nil && l.op == nil:
-		return func(c *sandbox.Checker) error { return c.CheckCommand(*l.command, cwd) }, nil
+		return func(c *sandbox.Checker) error { return c.CheckConfined(*l.command, cwd) }, nil
 	case l.command != nil || l.path == nil || l.op == nil:
 		return nil, errors.New("it needs a command, or a path and an op")
 	}

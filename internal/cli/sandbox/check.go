@@ -51,7 +51,7 @@ func (c *checkCmd) Run(ctx context.Context, p *command.Program) error {
 		case c.Write != "":
 			return s.CheckPath(c.Write, cwd, policy.OpWrite)
 		}
-		return s.CheckCommand(command.Line(c.Command), cwd)
+		return s.CheckConfined(command.Line(c.Command), cwd)
 	})
 	return c.tell(p, checkOf(denied, where))
 }

@@ -67,10 +67,10 @@ type execCmd struct {
 
 func (c *execCmd) Declare(b *command.Builder) {
 	b.Flag(&c.text, "settings", "", "FILE|JSON", "Hold to these settings alone: a settings file, or its sandbox block. Default: those of the folder and the user.")
-	b.Flag(&c.words, "write", "", "PATH", "Only this tree may be written, and /tmp; may be repeated. Default: the current folder.")
+	b.Flag(&c.words, "write", "", "PATH", "Only this tree may be written, /tmp and caches; may be repeated. Default: the current folder.")
 	b.Flag(&c.words, "read", "", "PATH", "Only this tree may be read, and what programs need to start; may be repeated. Default: everything but secrets.")
 	b.Flag(&c.words, "deny", "", "PATH", "This tree may not be read or written; may be repeated.")
-	b.Flag(&c.words, "allow-domain", "", "HOST", "This host may be reached, by the proxy: api.example.com, *.example.com; may be repeated. Default: none.")
+	b.Flag(&c.words, "allow-domain", "", "HOST", "This host may be reached, by the proxy: api.example.com, *.example.com, @npm; may be repeated. Default: none.")
 	b.Flag(&c.words, "env", "", "NAME[=VALUE]", "The command gets this variable, too; may be repeated.")
 	b.Flag(&c.is, "keep-env", "", "", "The command gets the whole environment, with keys and tokens.")
 	b.Flag(&c.text, "cwd", "", "FOLDER", "Where the command starts; default the current folder.")

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// registries are the hosts that package managers fetch from, by the name that stands for them
-// in a list: "@npm". They are what the tools ask by their own defaults.
+// registries are the hosts that package managers fetch from by default, by the name that stands for
+// them in a list: "@npm".
 var registries = map[string][]string{
 	"@alpine":    {"dl-cdn.alpinelinux.org"},
 	"@conda":     {"conda.anaconda.org", "repo.anaconda.com"},
@@ -27,12 +27,12 @@ var registries = map[string][]string{
 	"@ubuntu":    {"archive.ubuntu.com", "security.ubuntu.com", "ports.ubuntu.com"},
 }
 
-// parseEntries reads an entry: one, or those of a registry's hosts.
+// parseEntries reads an entry. One that names a registry stands for an entry for each of its hosts.
 func parseEntries(text string) ([]entry, *entryError) {
 	hosts, ok := registries[text]
 	if !ok && strings.HasPrefix(text, "@") {
 		names := slices.Sorted(maps.Keys(registries))
-		return nil, &entryError{fmt.Sprintf("%q is no package registry that is known", text), "the registries are " + strings.Join(names, ", ")}
+		return nil, &entryError{fmt.Sprintf("unknown package registry %q", text), "the registries are " + strings.Join(names, ", ")}
 	}
 	if !ok {
 		e, wrong := parseEntry(text)

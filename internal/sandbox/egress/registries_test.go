@@ -22,7 +22,7 @@ func TestRegistriesAreListed(t *testing.T) {
 			}
 		}
 	}
-	if what, hint := CheckEntry("@nmp"); !strings.Contains(what, "no package registry") || !strings.Contains(hint, "@npm") {
+	if what, hint := CheckEntry("@nmp"); !strings.Contains(what, "unknown package registry") || !strings.Contains(hint, "@npm") {
 		t.Error(what, hint)
 	}
 }

@@ -23,7 +23,7 @@ var networks = []attempt{
 	{id: "N02", what: "connect to the host's localhost by IPv6", try: func(p *place) error { return say("tcp", join("::1", p.Port6), "hi") }},
 	{id: "N03", what: "connect to 0.0.0.0", try: func(p *place) error { return say("tcp", join("0.0.0.0", p.Port), "hi") }},
 	{id: "N04", what: "connect to the host's own address", absent: noAddress, try: func(p *place) error { return say("tcp", join(p.Address, p.PortAddress), "hi") }},
-	{id: "N05", what: "send a datagram to the host's localhost", try: func(p *place) error { return say("udp", join("127.0.0.1", p.UDP), "hi") }},
+	{id: "N05", what: "send a datagram to the host's localhost", private: true, try: func(p *place) error { return say("udp", join("127.0.0.1", p.UDP), "hi") }},
 	{id: "N06", what: "send a datagram away", inner: true, absent: noAddress, try: func(*place) error { return say("udp", "192.0.2.1:53", "x") }},
 	{id: "N08", what: "have a way to the address of cloud metadata", inner: true, absent: noAddress, try: func(*place) error { return routed([4]byte{169, 254, 169, 254}) }},
 	{id: "N11", what: "make a raw socket", root: true, inner: true, try: sockets(unix.AF_INET, unix.SOCK_RAW, unix.IPPROTO_ICMP)},
@@ -137,6 +137,19 @@ var networks = []attempt{
 			func() error { return say("tcp", join("127.0.0.1", p.Port), "hi") },
 			func() error { return say("tcp", join("::1", p.Port6), "hi") },
 			func() error { return say("udp", join("127.0.0.1", p.UDP), "hi") },
+		)
+	}},
+	{id: "E22", what: "use a localhost that the settings close", settings: noLocal, inner: true, try: func(p *place) error {
+		return anyOf(
+			func() error { return say("tcp", join("127.0.0.1", p.Port), "hi") },
+			func() error { return say("udp", join("127.0.0.1", p.UDP), "hi") },
+			func() error {
+				l, err := net.Listen("tcp", join("127.0.0.1", p.Free))
+				if err == nil {
+					l.Close()
+				}
+				return err
+			},
 		)
 	}},
 	{
@@ -253,6 +266,10 @@ func connectsInside(f *fixture, ended <-chan struct{}) {
 
 func local(f *fixture) *sandbox.Settings {
 	return &sandbox.Settings{DeniedPaths: []string{f.Secret}, Network: &sandbox.Network{AllowedDomains: []string{}, AllowLocalBinding: new(true)}}
+}
+
+func noLocal(f *fixture) *sandbox.Settings {
+	return &sandbox.Settings{DeniedPaths: []string{f.Secret}, Network: &sandbox.Network{AllowedDomains: []string{}, AllowLocalBinding: new(false)}}
 }
 
 func ownSockets(f *fixture) *sandbox.Settings {

@@ -31,7 +31,7 @@ type Jail struct {
 	instructions []seccomp.Instruction
 	group        *cgroup.Group
 	bars         bars
-	room         room
+	room         *room
 	temp         string // in the weaker mode: what stands for /tmp, when it is ours
 
 	program *program // what all commands share
@@ -51,7 +51,7 @@ func Prepare(p *Policy) (*Jail, error) {
 	if own.Open {
 		return together()
 	}
-	j := &Jail{policy: &own, reexec: mustReexec}
+	j := &Jail{policy: &own, reexec: mustReexec, room: &room{jails: 1}}
 	if err := j.check(); err != nil {
 		return nil, err
 	}

@@ -26,6 +26,12 @@ func (*Jail) Weaker() bool { return true }
 // TempDir returns "".
 func (*Jail) TempDir() string { return "" }
 
+// Caches returns "".
+func (*Jail) Caches() string { return "" }
+
+// Succeed does nothing.
+func (*Jail) Succeed(*Jail) {}
+
 // IsPlaceholder returns false.
 func IsPlaceholder(string) bool { return false }
 

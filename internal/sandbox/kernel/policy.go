@@ -25,11 +25,11 @@ type Policy struct {
 
 	Temp     string // this folder is /tmp and /var/tmp; "": a fresh one in memory
 	TempSize int64  // bytes of a fresh one; 0: as the kernel has it
-	Caches   string // this folder may be written, as [CachesAt]; "": there is none
+	Caches   string // this folder may be written, and is seen as [CachesAt]; "": there is none
 
 	Network   Network
-	LocalBind bool // may listen on a localhost that is its own and other commands' of the jail, and connect to it; not without namespaces
-	Single    bool // one command will run
+	LocalBind bool // may listen on a localhost of the jail's own and connect to it; without namespaces there is none
+	Single    bool // only one command will run
 	Unix      Unix
 
 	Nested bool // may make namespaces of its own
@@ -87,6 +87,8 @@ type Attr struct {
 	// Terminal: stay in the caller's session, so that the terminal works. Otherwise
 	// the command has a session and a process group of its own.
 	Terminal bool
+	// Alone: the command shares its localhost with no other command.
+	Alone bool
 	// Serve gets the listener of [ProxyNetwork], on a goroutine of its own, until
 	// the command is done.
 	Serve func(net.Listener)

@@ -148,7 +148,7 @@ func (p *Process) share(a *Attr, control int) error {
 	if err := p.open(&fds); err != nil {
 		return err
 	}
-	if r := p.jail.enter(); r != nil {
+	if r := p.jail.enter(a); r != nil {
 		born := p.write(a, &fds, r)
 		err := p.visit(born)
 		runtime.KeepAlive(a)

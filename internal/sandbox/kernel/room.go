@@ -19,15 +19,17 @@ import (
 //	us ─ clone ─► usher ─ setns ─ clone, as our child ─► the command's init
 //	               └► ends
 //
-// None has a capability in it, and seccomp refuses unix sockets. Without [Policy].LocalBind
-// what one command does there reaches no other: localhost is down, Landlock refuses TCP and
-// seccomp all other transports. With it they share their localhost, so that one command reaches
-// what another listens with, and the first one enters, too. They see the lists of each other's
-// sockets in /proc/net, and no more.
-// Otherwise the first command of a jail makes namespaces of its own: for a single one a room would be
-// more work.
+// No command has a capability in it, and seccomp refuses unix sockets. Without [Policy].LocalBind,
+// nothing that a command does in the room reaches another: localhost is down, Landlock refuses TCP,
+// and seccomp refuses all other transports. With LocalBind, the commands share their localhost: one
+// command reaches the ports that another listens on. In both cases they see the lists of each
+// other's sockets in /proc/net.
+//
+// Without LocalBind, the first command of a jail has namespaces of its own: for a single command, a
+// room is more work.
 type room struct {
 	mu      sync.Mutex
+	jails   int // that use it, see [Jail.Succeed]
 	starts  int
 	spaces  []*os.File // in the order of roomSpaces
 	refused bool       // it cannot be made, or not entered
@@ -39,17 +41,17 @@ var roomSpaces = []struct {
 	flag uintptr
 }{{"user", unix.CLONE_NEWUSER}, {"net", unix.CLONE_NEWNET}, {"uts", unix.CLONE_NEWUTS}}
 
-// shares says whether the jail's commands may share a room: where they can do
-// nothing with the network, and are not counted by it.
+// shares says whether the jail's commands may share a room: where they reach no
+// network but a localhost, and are not counted by it.
 func (j *Jail) shares() bool {
 	p := j.policy
 	return !j.weaker && !j.reexec && !p.Open && !p.Nested && p.Network == NoNetwork && p.Unix == NoUnix && len(j.rlimits) == 0
 }
 
 // enter returns the room for a command, or nil when it has namespaces of its own.
-func (j *Jail) enter() *room {
-	r := &j.room
-	if !j.shares() || noClone3.Load() {
+func (j *Jail) enter(a *Attr) *room {
+	r := j.room
+	if r == nil || a.Alone || !j.shares() || noClone3.Load() {
 		return nil
 	}
 	r.mu.Lock()
@@ -64,6 +66,18 @@ func (j *Jail) enter() *room {
 		}
 	}
 	return r
+}
+
+// Succeed makes the jail's commands share the localhost of a jail that it replaces, so that they reach
+// what an earlier command listens on. It is called before the first command of j.
+func (j *Jail) Succeed(old *Jail) {
+	if j.room == nil || old.room == nil || !j.shares() || !old.shares() || !j.policy.LocalBind || !old.policy.LocalBind {
+		return
+	}
+	old.room.mu.Lock()
+	defer old.room.mu.Unlock()
+	old.room.jails++
+	j.room = old.room
 }
 
 // refuse says that the room cannot be entered.
@@ -99,10 +113,17 @@ func (r *room) furnish() error {
 	return errors.Join(err, errEnd)
 }
 
-// close gives the namespaces back. The kernel removes them with their last command.
+// close gives the namespaces back when the last jail that uses them closes. The kernel removes them
+// with their last command.
 func (r *room) close() {
+	if r == nil {
+		return
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	if r.jails--; r.jails > 0 {
+		return
+	}
 	for _, f := range r.spaces {
 		f.Close()
 	}

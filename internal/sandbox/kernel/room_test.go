@@ -183,6 +183,34 @@ func TestRoomWithALocalhost(t *testing.T) {
 	if single.room.spaces != nil {
 		t.Error("there is a room for one command")
 	}
+	proc, r := start(t, j, Attr{Dir: "/", Alone: true}, "readlink /proc/self/ns/net")
+	_, err := proc.Wait()
+	if out, readErr := io.ReadAll(r); err != nil || readErr != nil || strings.TrimSpace(string(out)) == a[0] {
+		t.Errorf("a command that is alone is in %s: %v, %v", out, err, readErr)
+	}
+}
+
+// A jail that replaces another one has its localhost, also when that one is closed first. Jails
+// without a localhost have nothing to share.
+func TestRoomIsPassedOn(t *testing.T) {
+	old, j := prepareRoom(t, Policy{LocalBind: true}), prepareRoom(t, Policy{LocalBind: true})
+	a := spacesOf(t, old, "net")
+	j.Succeed(old)
+	old.Close()
+	if b := spacesOf(t, j, "net"); a[0] != b[0] {
+		t.Errorf("the commands of the old jail are in %s, those of the new one in %s", a, b)
+	}
+	spaces := j.room.spaces
+	j.Close()
+	if j.room.spaces != nil || spaces[0].Close() == nil {
+		t.Error("the room is left")
+	}
+	for _, p := range [][2]Policy{{{}, {}}, {{LocalBind: true}, {}}, {{}, {LocalBind: true}}, {{LocalBind: true}, {LocalBind: true, Network: ProxyNetwork}}} {
+		old, j := prepareRoom(t, p[0]), prepareRoom(t, p[1])
+		if j.Succeed(old); j.room == old.room {
+			t.Errorf("%+v: they share a room", p)
+		}
+	}
 }
 
 // A room that cannot be entered is none: commands have namespaces of their own.

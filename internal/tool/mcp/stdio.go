@@ -89,7 +89,7 @@ func (c *Client) startProcess(s *Server) (*process, error) {
 // startHeld starts it in the sandbox, where nothing that it starts outlives it.
 func (c *Client) startHeld(s *Server, p *process, in, out *os.File) (wait func() string, err error) {
 	cmd := c.o.Sandbox.Command(context.WithoutCancel(c.ctx), s.Command, s.Args...)
-	cmd.Dir = c.dirOf(s)
+	cmd.Dir, cmd.Alone = c.dirOf(s), true // its environment may hold keys: commands must not reach its ports
 	cmd.Env = environOf(c.o.Sandbox.Environ(c.o.Environ), s, cmd.Dir)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = in, out, p.errs
 	if err := cmd.Start(); err != nil {
