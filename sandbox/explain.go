@@ -19,6 +19,7 @@ type Violation struct {
 	Op      string        `json:"op,omitempty"`      // "read", "write", "run", "connect"
 	Setting string        `json:"setting,omitempty"` // "allowedWritePaths"; "" is built in
 	Origin  policy.Origin `json:"origin,omitzero"`   // where the setting was written
+	Reason  string        `json:"reason,omitempty"`  // what the setting alone does not say: "it resolves to the private address 10.0.0.8"
 	Hint    string        `json:"hint,omitempty"`    // how to allow it, when that is possible
 }
 

@@ -123,6 +123,8 @@ func (v *Violation) String() string {
 			text += ", " + w
 		}
 		return text + ")"
+	case v.Reason != "":
+		text += ": " + v.Reason
 	case v.Setting == "":
 		text += ": a rule that is built in"
 	case v.Op == opListen:

@@ -44,6 +44,9 @@ func hostViolations(list []egress.Refusal, origins []policy.Origin) []Violation 
 	for i := range list {
 		f := &list[i]
 		out[i] = Violation{Kind: kindHost, What: f.Target(), Op: "connect", Setting: f.Setting, Hint: f.Hint}
+		if f.Address != "" {
+			out[i].Reason = f.Reason
+		}
 		if f.Setting == "" {
 			out[i].Hint = f.Reason
 		}

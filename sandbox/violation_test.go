@@ -10,6 +10,9 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/holdfast-dev/holdfast/internal/sandbox/egress"
+	"github.com/holdfast-dev/holdfast/policy"
 )
 
 // What the policy refused is told, with the setting; what is the program's own
@@ -165,5 +168,22 @@ func TestReportTextIsInert(t *testing.T) {
 	}
 	if (*Report)(nil).Text() != "" {
 		t.Error("no report has a text")
+	}
+}
+
+// A host that is allowed and leads to a private address is not outside the list: what is told is the
+// address, and the entry that allows just that.
+func TestPrivateAddressIsTold(t *testing.T) {
+	list := hostViolations([]egress.Refusal{
+		{Host: "npm.example", Port: 443, Setting: fieldDomains, Address: "10.0.0.80", Reason: "it resolves to the private address 10.0.0.80", Hint: `add "10.0.0.80:443"`},
+		{Host: "x.example", Port: 443, Setting: fieldDomains, Reason: "no entry names it", Layer: -1},
+	}, []policy.Origin{{Layer: "user", File: "/h/settings.json", Line: 3}})
+	for i, want := range []string{
+		"connection to npm.example:443 was refused: it resolves to the private address 10.0.0.80 (/h/settings.json:3)",
+		"connection to x.example:443 was refused: outside network.allowedDomains",
+	} {
+		if got := list[i].String(); got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
 	}
 }

@@ -29,7 +29,7 @@ func TestPrivateAddresses(t *testing.T) {
 	}
 	r := n.proxy(nil, Layer{Allow: []string{"*"}, Deny: []string{evilIP}})
 	for _, host := range []string{"private.test", "metadata.test", "mapped.test", "nat.test", "loop.test"} {
-		if code, body := get(r, host); code != 403 || !strings.Contains(body, host+":80: it resolves to a private address") {
+		if code, body := get(r, host); code != 403 || !strings.Contains(body, host+":80: it resolves to the private address") {
 			t.Errorf("%s: %d %q", host, code, body)
 		}
 	}

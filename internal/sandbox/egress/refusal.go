@@ -14,6 +14,7 @@ type Refusal struct {
 	Reason  string `json:"reason"`            // "no entry names it"
 	Setting string `json:"setting,omitempty"` // SettingAllowed, SettingDenied; "" is built in
 	Entry   string `json:"entry,omitempty"`   // the entry that decided
+	Address string `json:"address,omitempty"` // what the host resolves to, when that is the reason
 	Layer   int    `json:"layer"`             // which layer decided; -1: none
 	Hint    string `json:"hint,omitempty"`    // how to allow it, when that is possible
 	Count   int    `json:"count"`
@@ -70,9 +71,9 @@ func outside(h Host, port, layer int, otherPort bool) Refusal {
 
 func private(h Host, port, layer int, a netip.Addr) *Refusal {
 	return &Refusal{
-		Host: h.String(), Port: port, Layer: layer, Setting: SettingAllowed,
-		Reason: fmt.Sprintf("it resolves to a private address, %s", a),
-		Hint:   fmt.Sprintf("add %q to %s too if this address is meant", net.JoinHostPort(a.String(), strconv.Itoa(port)), SettingAllowed),
+		Host: h.String(), Port: port, Layer: layer, Setting: SettingAllowed, Address: a.String(),
+		Reason: fmt.Sprintf("it resolves to the private address %s", a),
+		Hint:   fmt.Sprintf("add %q to %s as well to allow this address", net.JoinHostPort(a.String(), strconv.Itoa(port)), SettingAllowed),
 	}
 }
 

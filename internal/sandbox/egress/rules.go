@@ -183,7 +183,7 @@ func (r *Rules) judgeAddress(h Host, port int, a netip.Addr) *Refusal {
 		for j := range r.layers[i].deny {
 			if e := &r.layers[i].deny[j]; e.closes(port) && e.coversForm(a) {
 				f := denied(h, port, i, e)
-				f.Reason = fmt.Sprintf("its address %s is denied by %q", a, e.text)
+				f.Address, f.Reason = a.String(), fmt.Sprintf("its address %s is denied by %q", a, e.text)
 				return &f
 			}
 		}

@@ -186,7 +186,8 @@ func TestJudgeAddress(t *testing.T) {
 		want             string // "" is allowed
 	}{
 		{"public", "a.test", allowedIP, []Layer{allow("a.test")}, 443, ""},
-		{"private", "a.test", "10.1.2.3", []Layer{allow("a.test")}, 443, "private address, 10.1.2.3"},
+		{"private", "a.test", "10.1.2.3", []Layer{allow("a.test")}, 443, `the private address 10.1.2.3 (network.allowedDomains)
+hint: add "10.1.2.3:443" to network.allowedDomains as well`},
 		{"under *", "a.test", "127.0.0.1", []Layer{allow("*")}, 443, "private"},
 		{"metadata", "a.test", "169.254.169.254", []Layer{allow("*")}, 80, "private"},
 		{"its address is listed", "a.test", "10.1.2.3", []Layer{allow("a.test", "10.0.0.0/8")}, 443, ""},
@@ -208,7 +209,7 @@ func TestJudgeAddress(t *testing.T) {
 			}
 			h, _ := ParseHost(tt.host)
 			f := rules.judgeAddress(h, tt.port, netip.MustParseAddr(tt.addr))
-			if (f == nil) != (tt.want == "") || f != nil && !strings.Contains(f.Reason, tt.want) {
+			if (f == nil) != (tt.want == "") || f != nil && !strings.Contains(f.Text(), tt.want) {
 				t.Errorf("got %+v", f)
 			}
 		})
