@@ -310,6 +310,39 @@ except PermissionError:
 	}
 }
 
+// TestWorkCaches: what a command plants in its caches is there for the next command of the project. No
+// other project sees it, and nothing of it reaches the caches of the user.
+func TestWorkCaches(t *testing.T) {
+	const plant = `for dir in "$GOCACHE" "$GOMODCACHE" "$npm_config_cache" "$PIP_CACHE_DIR" "$UV_CACHE_DIR" "$CARGO_HOME" "$CCACHE_DIR" "$XDG_CACHE_HOME"; do
+	mkdir -p "$dir" && echo x >"$dir/planted" || exit
+done
+for dir in ~ ~/.cache ~/go ~/.npm ~/.holdfast/caches /dev/shm/caches/..; do mkdir -p "$dir" 2>/dev/null; echo x 2>/dev/null >"$dir/planted"; done
+true`
+	work(t, func(d *desk) {
+		d.write("other/file", "")
+		d.exec("--", "/bin/sh", "-c", plant)
+		if got := d.good("find /dev/shm/caches -name planted | wc -l"); got != "8\n" {
+			t.Errorf("the next command of the project sees %s", got)
+		}
+		if got := d.good("find /dev/shm ~ -name planted 2>/dev/null; ls ~/.holdfast/caches 2>/dev/null; true", "--cwd", filepath.Join(d.dir, "other")); got != "" {
+			t.Errorf("another project sees %s", got)
+		}
+		var found int
+		err := filepath.WalkDir(d.base, func(p string, e os.DirEntry, err error) error {
+			if err == nil && e.Name() == "planted" {
+				found++
+				if !strings.HasPrefix(p, filepath.Join(d.base, "home", ".holdfast", "caches", "work-")) {
+					t.Errorf("the user has %s", p)
+				}
+			}
+			return err
+		})
+		if err != nil || found != 8 {
+			t.Errorf("%d files are found: %v", found, err)
+		}
+	})
+}
+
 // TestWorkGo: this project is built with the module cache read-only and the build
 // cache given, and a small module with a cache of its own.
 func TestWorkGo(t *testing.T) {
