@@ -2,6 +2,10 @@ package sandbox
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
 	"time"
 
 	"github.com/holdfast-dev/holdfast/internal/cli/command"
@@ -27,6 +31,9 @@ func (c *cachesCmd) Run(ctx context.Context, p *command.Program) error {
 	switch {
 	case c.Remove != "":
 		gone, err := caches.Remove(ctx, home, c.Remove)
+		if errors.Is(err, fs.ErrNotExist) {
+			return outcome.Invalid(fmt.Sprintf("no project has caches %q", c.Remove), "holdfast sandbox caches lists them")
+		}
 		if err != nil {
 			return err
 		}
@@ -40,6 +47,7 @@ func (c *cachesCmd) Run(ctx context.Context, p *command.Program) error {
 		return err
 	}
 	if c.JSON {
+		doc.Caches = slices.Concat([]caches.Usage{}, doc.Caches) // never null
 		return p.Out.JSON(doc, p.Out.TTY)
 	}
 	for _, u := range doc.Removed {

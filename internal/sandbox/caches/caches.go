@@ -159,7 +159,7 @@ func Remove(ctx context.Context, home, name string) (Usage, error) {
 	}
 	i := slices.IndexFunc(list, func(u Usage) bool { return u.Name == name })
 	if i < 0 {
-		return Usage{}, fmt.Errorf("there are no caches %q", name)
+		return Usage{}, fmt.Errorf("no caches %q: %w", name, fs.ErrNotExist)
 	}
 	root, err := os.OpenRoot(Dir(home))
 	if err != nil {
