@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"slices"
 	"time"
 
 	"github.com/holdfast-dev/holdfast/internal/cli/command"
@@ -47,7 +46,9 @@ func (c *cachesCmd) Run(ctx context.Context, p *command.Program) error {
 		return err
 	}
 	if c.JSON {
-		doc.Caches = slices.Concat([]caches.Usage{}, doc.Caches) // never null
+		if doc.Caches == nil {
+			doc.Caches = []caches.Usage{}
+		}
 		return p.Out.JSON(doc, p.Out.TTY)
 	}
 	for _, u := range doc.Removed {
