@@ -2,6 +2,7 @@ package term
 
 import (
 	"context"
+	"errors"
 	"io"
 	"os"
 	"strings"
@@ -15,6 +16,7 @@ type Keyboard struct {
 	tty   *os.File  // nil when single keys cannot be had: then every key needs Enter
 	typed chan byte // nil until the first read; closed at the end of input
 	taken chan struct{}
+	again func() // shows what is asked once more, or nil
 }
 
 // NewKeyboard returns a keyboard that reads in.
@@ -75,8 +77,24 @@ func (k *Keyboard) key(ctx context.Context) (key byte, ok bool, err error) {
 		return k.key(ctx)
 	}
 	defer restore()
-	if key, ok, err = k.next(ctx); !ok || err != nil {
-		return 0, ok, err
+	resumed, done := continued()
+	defer done()
+	for {
+		key, ok, err = k.next(ctx, resumed)
+		if errors.Is(err, errResumed) { // the shell has had the terminal meanwhile
+			if _, err := rawKeys(k.tty); err != nil {
+				return 0, false, err
+			}
+			k.flush()
+			if k.again != nil {
+				k.again()
+			}
+			continue
+		}
+		if !ok || err != nil {
+			return 0, ok, err
+		}
+		break
 	}
 	for more := false; ; more = true {
 		silence := time.NewTimer(alone)
@@ -99,7 +117,7 @@ func (k *Keyboard) key(ctx context.Context) (key byte, ok bool, err error) {
 func (k *Keyboard) line(ctx context.Context) (string, bool, error) {
 	var b strings.Builder
 	for {
-		c, ok, err := k.next(ctx)
+		c, ok, err := k.next(ctx, nil)
 		if !ok || err != nil { // a line without its end is no answer
 			return "", false, err
 		}
@@ -110,7 +128,10 @@ func (k *Keyboard) line(ctx context.Context) (string, bool, error) {
 	}
 }
 
-func (k *Keyboard) next(ctx context.Context) (byte, bool, error) {
+// errResumed says that the program was stopped and goes on.
+var errResumed = errors.New("the program goes on")
+
+func (k *Keyboard) next(ctx context.Context, resumed <-chan os.Signal) (byte, bool, error) {
 	if k.typed == nil {
 		k.typed = make(chan byte, 4096)
 		go readBytes(k.in, k.typed) // ends with its input, or with the process
@@ -118,6 +139,8 @@ func (k *Keyboard) next(ctx context.Context) (byte, bool, error) {
 	select {
 	case c, ok := <-k.typed:
 		return c, ok, nil
+	case <-resumed:
+		return 0, false, errResumed
 	case <-ctx.Done():
 		return 0, false, context.Cause(ctx)
 	}

@@ -2,6 +2,7 @@ package term
 
 import (
 	"os"
+	"os/signal"
 
 	"golang.org/x/sys/unix"
 )
@@ -24,6 +25,14 @@ func rawKeys(f *os.File) (restore func(), err error) {
 		return nil, err
 	}
 	return func() { _ = unix.IoctlSetTermios(fd, unix.TCSETS, old) }, nil
+}
+
+// continued tells when the program goes on after it was stopped, by Ctrl-Z and fg for example,
+// until done is called.
+func continued() (resumed <-chan os.Signal, done func()) {
+	c := make(chan os.Signal, 1)
+	signal.Notify(c, unix.SIGCONT)
+	return c, func() { signal.Stop(c) }
 }
 
 // flushInput throws away what the Style holds unread.

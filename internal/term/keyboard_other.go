@@ -13,3 +13,5 @@ const singleKeys = false
 func rawKeys(*os.File) (restore func(), err error) { return nil, errors.ErrUnsupported }
 
 func flushInput(*os.File) {}
+
+func continued() (resumed <-chan os.Signal, done func()) { return nil, func() {} }

@@ -12,8 +12,10 @@ import (
 type Person struct {
 	Out *Printer
 
-	keys *Keyboard
-	tty  *os.File // opened for this person; nil when there is none
+	keys  *Keyboard
+	tty   *os.File // opened for this person; nil when there is none
+	asked func()   // shows what is asked, or nil
+	offer string   // the keys that were offered last
 }
 
 // NewPerson returns a person who types on keys and reads the screen of out.
@@ -30,6 +32,13 @@ func (p *Person) Close() {
 	}
 }
 
+// Asks shows what is asked, and again when the program was stopped and goes on: the shell has
+// had the screen meanwhile.
+func (p *Person) Asks(show func()) {
+	p.asked = show
+	show()
+}
+
 // Turn waits until nobody else asks, and makes other output wait until done is called.
 func (p *Person) Turn(ctx context.Context) (done func(), err error) {
 	next, err := p.keys.turn(ctx)
@@ -38,6 +47,7 @@ func (p *Person) Turn(ctx context.Context) (done func(), err error) {
 	}
 	release := p.Out.hold()
 	return func() {
+		p.asked = nil
 		release()
 		next()
 	}, nil
@@ -48,7 +58,16 @@ func (p *Person) Flush() { p.keys.flush() }
 
 // Key waits for one key. It is 0 for anything but a single key. ok is false at the end
 // of input; the error is the end of ctx.
-func (p *Person) Key(ctx context.Context) (key byte, ok bool, err error) { return p.keys.key(ctx) }
+func (p *Person) Key(ctx context.Context) (key byte, ok bool, err error) {
+	p.keys.again = func() {
+		p.Out.EndLine()
+		if p.asked != nil {
+			p.asked()
+		}
+		p.Out.Text(p.offer)
+	}
+	return p.keys.key(ctx)
+}
 
 // Key is a key and what it means: {"y", "yes"}.
 type Key [2]string
@@ -72,7 +91,8 @@ func (p *Person) Offer(list ...Key) {
 		b.WriteString(p.Out.Bold(key) + " " + means)
 		col += n
 	}
-	p.Out.Text(b.String() + ": ")
+	p.offer = b.String() + ": "
+	p.Out.Text(p.offer)
 }
 
 // Echo ends the line on which a key was awaited with what the key meant.

@@ -4,13 +4,16 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/holdfast-dev/holdfast/approval"
 	"github.com/holdfast-dev/holdfast/internal/cli/command"
+	"github.com/holdfast-dev/holdfast/internal/layernames"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
 	"github.com/holdfast-dev/holdfast/internal/term"
+	"github.com/holdfast-dev/holdfast/policy"
 )
 
 // Asker puts questions to the person at the terminal, one at a time, whoever asks. It
@@ -18,8 +21,9 @@ import (
 // pressed before the question was on the screen count for nothing, and Enter is no answer.
 type Asker struct {
 	*term.Person
-	now func() time.Time
-	by  string
+	now  func() time.Time
+	by   string
+	keep func(layer, rule string) (*KeptRule, error) // nil: a rule cannot be kept for good
 }
 
 // ViaTerminal is how an answer from here is marked.
@@ -51,7 +55,7 @@ func (a *Asker) Ask(ctx context.Context, q approval.Question) (approval.Answer, 
 	ans := approval.Answer{Question: q.ID, By: a.by, Via: ViaTerminal}
 	list, plan, form := Choices(&q), q.Plan(), Form(&q)
 	if list == nil {
-		PrintQuestion(pr, q, a.now())
+		a.Asks(func() { PrintQuestion(pr, q, a.now()) })
 		a.Flush()
 	}
 	if list != nil || plan != "" || form != nil {
@@ -74,7 +78,7 @@ func (a *Asker) Ask(ctx context.Context, q approval.Question) (approval.Answer, 
 		return ans, nil
 	}
 	for {
-		a.Offer(choices(q)...)
+		a.Offer(a.choices(q)...)
 		key, ok, err := a.Key(ctx)
 		if err != nil {
 			pr.EndLine()
@@ -98,13 +102,15 @@ func (a *Asker) Ask(ctx context.Context, q approval.Question) (approval.Answer, 
 }
 
 // choices are the keys of a question.
-func choices(q approval.Question) []term.Key {
-	if !remembers(q) {
-		return []term.Key{{"y", "yes, once"}, {"n", "no"}, {"m", "no, and why"}, {"s", "no, and stop"}}
+func (a *Asker) choices(q approval.Question) []term.Key {
+	yes, no := []term.Key{{"y", "yes, once"}}, []term.Key{{"n", "no"}}
+	if remembers(q) {
+		yes, no = append(yes, term.Key{"a", "yes, this session"}), append(no, term.Key{"d", "no, this session"})
+		if a.keep != nil {
+			yes = append(yes, term.Key{"p", "yes, always in this project"}, term.Key{"u", "yes, always for me"})
+		}
 	}
-	return []term.Key{
-		{"y", "yes, once"}, {"a", "yes, this run"}, {"n", "no"}, {"d", "no, this run"}, {"m", "no, and why"}, {"s", "no, and stop"},
-	}
+	return append(append(yes, no...), term.Key{"m", "no, and why"}, term.Key{"s", "no, and stop"})
 }
 
 // remembers reports whether an answer may hold for the session.
@@ -138,22 +144,69 @@ func (a *Asker) take(ctx context.Context, key byte, q approval.Question, ans *ap
 			break
 		}
 		ans.Decision = approval.AllowSession
-		words := "yes, for this run"
+		words := "yes, for this session"
 		if key == 'd' {
-			ans.Decision, words = approval.DenySession, "no, for this run"
+			ans.Decision, words = approval.DenySession, "no, for this session"
 		}
 		a.Echo(words)
-		return a.scope(ctx, q, ans)
+		return a.scope(ctx, q, q.Scopes, ans)
+	case 'p', 'u':
+		if !remembers(q) || a.keep == nil {
+			break
+		}
+		layer, words := layernames.Local, "yes, always in this project"
+		if key == 'u' {
+			layer, words = layernames.User, "yes, always for me"
+		}
+		a.Echo(words)
+		return a.always(ctx, q, layer, ans)
 	}
 	a.Echo("")
 	a.Out.Line("%s", a.Out.Dim("press one of the keys; y and n are for this call alone"))
 	return false, nil
 }
 
-// scope asks what a decision for the run covers.
-func (a *Asker) scope(ctx context.Context, q approval.Question, ans *approval.Answer) (bool, error) {
+// always writes a rule into the settings, and allows the call and what is like it for the session:
+// the settings count from the next run on.
+func (a *Asker) always(ctx context.Context, q approval.Question, layer string, ans *approval.Answer) (bool, error) {
+	ans.Decision = approval.AllowSession
+	rules := slices.DeleteFunc(slices.Clone(q.Scopes), func(s approval.Scope) bool { return s.Rule == "" })
+	if exact, ok := exactRule(&q); ok {
+		rules = append([]approval.Scope{exact}, rules...)
+	}
+	if done, err := a.scope(ctx, q, rules, ans); !done || err != nil {
+		return done, err
+	}
+	kept, err := a.keep(layer, ans.Scope)
+	if err != nil {
+		a.Out.Line("%s", a.Out.Red(term.EscapeStrict(term.OneLine("the rule was not kept: "+err.Error()))))
+		ans.Scope = ""
+		return false, nil
+	}
+	a.Out.Line("%s", a.Out.Dim(term.EscapeStrict(kept.String())))
+	if !kept.Counts {
+		a.Out.Line("%s", a.Out.Yellow(NotTrusted))
+	}
+	return true, nil
+}
+
+// exactRule is a rule for exactly the command that a question is about. One with a text that a rule
+// would take for a pattern has none.
+func exactRule(q *approval.Question) (approval.Scope, bool) {
+	if len(q.Requests) != 1 || q.Requests[0].Operation != policy.OpCommand || strings.ContainsAny(q.Requests[0].Resource, "*\\\n") {
+		return approval.Scope{}, false
+	}
+	s := approval.Scope{
+		Rule: q.Tool + "(" + strings.NewReplacer("(", `\(`, ")", `\)`).Replace(q.Requests[0].Resource) + ")",
+		Text: "exactly this command",
+	}
+	return s, q.Check(approval.Answer{Decision: approval.AllowSession, Scope: s.Rule}) == nil
+}
+
+// scope asks what a decision for longer than one call covers.
+func (a *Asker) scope(ctx context.Context, q approval.Question, offered []approval.Scope, ans *approval.Answer) (bool, error) {
 	t := a.Out.Style
-	offered := q.Scopes[:min(len(q.Scopes), 9)]
+	offered = offered[:min(len(offered), 9)]
 	for i, s := range offered {
 		a.Out.Line("  %s %s", t.Bold(fmt.Sprint(i+1)), term.EscapeStrict(ScopeText(s)))
 	}

@@ -104,7 +104,7 @@ func (a *Asker) choose(ctx context.Context, q approval.Question, list []dialog.C
 	for {
 		answers := map[string][]string{}
 		for i, c := range list {
-			printChoice(a.Out, i, len(list), c)
+			a.Asks(func() { printChoice(a.Out, i, len(list), c) })
 			a.Flush()
 			said, err := a.pick(ctx, c, ans)
 			if said == nil || err != nil {

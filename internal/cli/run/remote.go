@@ -174,6 +174,9 @@ func (c *Cmd) runThere(ctx context.Context, p *command.Program, d *client.Client
 	if c.OutputFormat == "text" {
 		if person = question.NewAsker(p); person != nil {
 			defer person.Close()
+			if in == nil {
+				person.KeepRules(p, cwd)
+			}
 		}
 	}
 	ask, onAsk := askThere(person, rules.OnAsk.Value)

@@ -105,6 +105,9 @@ func (c *Cmd) runHere(ctx context.Context, p *command.Program, r *compose.Reques
 	if c.OutputFormat == "text" {
 		if person := question.NewAsker(p); person != nil {
 			defer person.Close()
+			if in == nil {
+				person.KeepRules(p, r.Cwd)
+			}
 			who.Ask, who.Form = person.Ask, person.Form
 		}
 	}
