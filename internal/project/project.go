@@ -25,28 +25,26 @@ const (
 // hash when no branch is).
 //
 // The id is made once and kept in the repository's git directory, which its
-// worktrees share, or, without git, in dir/.holdfast/project. So a folder that
-// is moved keeps its sessions. Where nothing can be written, and in the root of the file
-// system, the id follows from the folder's path. Everybody may read an id, as other users
-// look into .holdfast for a project's settings. No program is run, and nothing but those
-// files is written.
+// worktrees share, or, without git, in dir/.holdfast/project if there is that folder: so a
+// folder that is moved keeps its sessions. Otherwise the id follows from the folder's path, and
+// nothing is written. Everybody may read an id, as other users look into .holdfast for a project's
+// settings. No program is run.
 func ID(dir string) (id, branch string, err error) {
 	if dir, err = canonical(dir); err != nil {
 		return "", "", err
 	}
 	if g, ok := findGit(dir); ok {
 		branch = g.branch()
-		if id, err = keepID(filepath.Join(g.common, gitProjectFile)); err == nil {
+		if id, err = keepID(filepath.Join(g.common, gitProjectFile), randomID()); err == nil {
 			return id, branch, nil
 		}
 		return pathID(g.common), branch, nil
 	}
-	keep := keepID
-	if filepath.Dir(dir) == dir {
-		keep = readID // one that was made there before
-	}
-	if id, err = keep(filepath.Join(dir, ".holdfast", markerProjectFile)); err == nil {
-		return id, "", nil
+	settings := filepath.Join(dir, ".holdfast")
+	if st, err := os.Lstat(settings); err == nil && st.IsDir() {
+		if id, err = keepID(filepath.Join(settings, markerProjectFile), pathID(dir)); err == nil {
+			return id, "", nil
+		}
 	}
 	return pathID(dir), "", nil
 }
@@ -75,24 +73,25 @@ func pathID(dir string) string {
 	return hex.EncodeToString(d[:16])
 }
 
-// keepID reads the id in a file or makes the file with a new one. When two
+func randomID() string {
+	var random [16]byte
+	rand.Read(random[:])
+	return hex.EncodeToString(random[:])
+}
+
+// keepID reads the id in a file or makes the file with the given one. When two
 // processes do so at once both get the same.
-func keepID(file string) (string, error) {
+func keepID(file, made string) (string, error) {
 	if id, err := readID(file); !errors.Is(err, fs.ErrNotExist) {
 		return id, err
 	}
-	if err := makeFolder(filepath.Dir(file)); err != nil {
-		return "", err
-	}
-	var random [16]byte
-	rand.Read(random[:])
 	tmp, err := os.CreateTemp(filepath.Dir(file), ".project-*")
 	if err != nil {
 		return "", err
 	}
 	defer os.Remove(tmp.Name())
 	handOver(tmp, filepath.Dir(file))
-	_, err = tmp.WriteString(hex.EncodeToString(random[:]) + "\n")
+	_, err = tmp.WriteString(made + "\n")
 	if err := errors.Join(err, tmp.Chmod(0o644), tmp.Close()); err != nil {
 		return "", err
 	}
@@ -102,24 +101,6 @@ func keepID(file string) (string, error) {
 		}
 	}
 	return readID(file)
-}
-
-// makeFolder makes a folder where there is none. A link to one is none.
-func makeFolder(dir string) error {
-	err := os.Mkdir(dir, 0o755)
-	if err == nil {
-		if f, err := openFolder(dir); err == nil {
-			handOver(f, filepath.Dir(dir))
-			_ = f.Close() // it was not written to
-		}
-	}
-	if err != nil && !errors.Is(err, fs.ErrExist) {
-		return err
-	}
-	if st, err := os.Lstat(dir); err != nil || !st.IsDir() {
-		return errors.New("project: " + dir + " is not a directory")
-	}
-	return nil
 }
 
 // readID reads an id from a small regular file. Links are not followed.

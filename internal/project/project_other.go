@@ -6,5 +6,3 @@ import "os"
 
 // handOver does nothing: users have no numbers here.
 func handOver(*os.File, string) {}
-
-func openFolder(path string) (*os.File, error) { return os.Open(path) }

@@ -98,14 +98,26 @@ func TestProjectWithoutGit(t *testing.T) {
 	if again, _ := idOf(t, root); again != a || branch != "" {
 		t.Errorf("%q then %q, branch %q", a, again, branch)
 	}
-	for name, mode := range map[string]os.FileMode{".holdfast": 0o755, ".holdfast/project": 0o644} {
-		if st := must(os.Stat(filepath.Join(root, name)))(t); st.Mode().Perm() != mode {
-			t.Errorf("%s has mode %v", name, st.Mode())
-		}
+	if entries := must(os.ReadDir(root))(t); len(entries) != 0 {
+		t.Errorf("it was written into the folder: %v", entries)
 	}
-	entries := must(os.ReadDir(filepath.Join(root, ".holdfast")))(t)
-	if len(entries) != 1 {
+	tree(t, root, map[string]string{".holdfast/": ""})
+	if again, _ := idOf(t, root); again != a {
+		t.Error("a folder that gets settings is another project")
+	}
+	if st := must(os.Stat(filepath.Join(root, ".holdfast/project")))(t); st.Mode().Perm() != 0o644 {
+		t.Errorf("the id has mode %v", st.Mode())
+	}
+	if entries := must(os.ReadDir(filepath.Join(root, ".holdfast")))(t); len(entries) != 1 {
 		t.Errorf("files are left over: %v", entries)
+	}
+	moved := filepath.Join(realTemp(t), "moved")
+	if err := os.Rename(root, moved); err != nil {
+		t.Fatal(err)
+	}
+	root = moved
+	if again, _ := idOf(t, root); again != a {
+		t.Error("a folder that is moved with its settings is another project")
 	}
 	if b, _ := idOf(t, realTemp(t)); b == a {
 		t.Error("two folders are one project")
@@ -173,6 +185,7 @@ func TestProjectTrustsNoPointer(t *testing.T) {
 
 func TestProjectAtOnce(t *testing.T) {
 	root := realTemp(t)
+	tree(t, root, map[string]string{".holdfast/": ""})
 	ids := make([]string, 16)
 	var wg sync.WaitGroup
 	for i := range ids {

@@ -16,11 +16,17 @@ import (
 func TestProjectOfAnother(t *testing.T) {
 	missing.Root(t, "a folder of another user")
 	for name, files := range map[string][]string{
-		"plain": {".holdfast", ".holdfast/project"},
+		"plain": {".holdfast/project"},
 		"git":   {".git/holdfast-project"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := realTemp(t)
+			if name == "plain" {
+				tree(t, dir, map[string]string{".holdfast/": ""})
+				if err := os.Chown(filepath.Join(dir, ".holdfast"), 4711, 4711); err != nil {
+					t.Fatal(err)
+				}
+			}
 			if name == "git" {
 				tree(t, dir, map[string]string{".git/HEAD": "ref: refs/heads/main\n", ".git/objects/": ""})
 				if err := os.Chown(filepath.Join(dir, ".git"), 4711, 4711); err != nil {

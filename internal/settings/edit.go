@@ -11,6 +11,7 @@ import (
 	"slices"
 
 	"github.com/holdfast-dev/holdfast/internal/diskfile"
+	"github.com/holdfast-dev/holdfast/internal/layernames"
 )
 
 // edit is a change of one settings file. Everything else in the file stays, in its order.
@@ -85,13 +86,28 @@ func (e *edit) write(data []byte) error {
 	case !errors.Is(err, fs.ErrNotExist):
 		return err
 	}
-	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
+	dir := filepath.Dir(file)
+	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
+	}
+	if e.layer == layernames.Local && info == nil {
+		keepOut(dir)
 	}
 	if err := diskfile.Write(file, data); err != nil {
 		return err
 	}
 	return os.Chmod(file, mode)
+}
+
+// keepOut has git leave alone what is one person's in a project's .holdfast, unless somebody has
+// said something else there.
+func keepOut(dir string) {
+	f, err := os.OpenFile(filepath.Join(dir, ".gitignore"), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	if err != nil {
+		return // it is there
+	}
+	_, _ = f.WriteString("# One person's; settings.json is for all who work on the project.\n/.gitignore\n/" + localFile + "\n/project\n")
+	_ = f.Close()
 }
 
 // member is a key of an object with its value, as they are written.

@@ -57,7 +57,7 @@ func (k *KeptRule) String() string {
 	for _, e := range k.Effects {
 		words = append(words, is[e])
 	}
-	how, place := strings.Join(words, " and "), fmt.Sprintf("%s: %s", of[k.Layer], k.File)
+	how, place := strings.Join(words, " or "), fmt.Sprintf("%s: %s", of[k.Layer], k.File)
 	switch {
 	case k.Line == 0:
 		return fmt.Sprintf("%s is no longer %s %s", k.Rule, how, place)
