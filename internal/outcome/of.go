@@ -3,6 +3,8 @@ package outcome
 import (
 	"context"
 	"errors"
+	"net/http"
+	"strings"
 
 	"github.com/holdfast-dev/holdfast/approval"
 	"github.com/holdfast-dev/holdfast/event"
@@ -150,13 +152,21 @@ func Hint(err error) string {
 }
 
 func modelHint(e *model.Error) string {
+	if strings.Contains(e.Message, "; hint: ") { // it knows better
+		return ""
+	}
 	switch e.Kind {
 	case model.ErrorAuth:
-		switch e.Provider {
-		case "anthropic":
-			return "set ANTHROPIC_API_KEY"
-		case "openai":
-			return "set OPENAI_API_KEY"
+		key := map[string]string{"anthropic": "ANTHROPIC_API_KEY", "openai": "OPENAI_API_KEY"}[e.Provider]
+		switch {
+		case e.Status == http.StatusPaymentRequired, e.Status == http.StatusTooManyRequests, e.Status == http.StatusBadRequest:
+			return "the account has no credit left, which waiting does not change: see the provider's page for billing"
+		case e.Status == http.StatusForbidden:
+			return "the key is known, and may not do this: see what it may use on the provider's page"
+		case e.Status == http.StatusUnauthorized && key != "":
+			return "the provider does not take the key in " + key + ": is it whole, and of this provider?"
+		case e.Status == 0 && key != "":
+			return "set " + key
 		}
 	case model.ErrorNotFound:
 		return "check the name after --model and the address in --base-url"

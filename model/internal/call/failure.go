@@ -2,14 +2,17 @@ package call
 
 import (
 	"context"
+	"crypto/x509"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"math"
+	"net"
 	"net/http"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/holdfast-dev/holdfast/model"
@@ -44,7 +47,46 @@ func (p Provider) Broken(ctx context.Context, err error) *model.Error {
 		return &model.Error{Kind: model.ErrorNetwork, Provider: p.Name, Message: "the answer broke off"}
 	}
 	text := p.Secrets.Mask(err.Error())
+	if todo := p.remedy(err); todo != "" {
+		text += "; hint: " + todo
+	}
 	return &model.Error{Kind: model.ErrorNetwork, Provider: p.Name, Message: text, Err: &hidden{text, err}}
+}
+
+// remedy says what to do about a connection that could not be made, by its cause; "" where that
+// says nothing.
+func (p Provider) remedy(err error) string {
+	var (
+		name      *net.DNSError
+		invalid   x509.CertificateInvalidError
+		authority x509.UnknownAuthorityError
+		host      x509.HostnameError
+		dial      *net.OpError
+	)
+	switch {
+	case errors.As(err, &name) && name.IsNotFound:
+		return "no server has the name " + name.Name + ": check the base URL, or the DNS of this machine"
+	case errors.As(err, &name):
+		return "the DNS of this machine does not answer: check its network"
+	case errors.As(err, &invalid) && invalid.Reason == x509.Expired:
+		now := time.Now
+		if p.Now != nil {
+			now = p.Now
+		}
+		return "the server's certificate is not valid at this time: check the clock of this machine, which says " + now().UTC().Format(time.DateTime) + " UTC"
+	case errors.As(err, &authority):
+		return "nobody whom this machine trusts has signed the server's certificate: a proxy's own can be named in SSL_CERT_FILE"
+	case errors.As(err, &host):
+		return "the server's certificate is for another name: check the base URL"
+	case errors.Is(err, syscall.ECONNREFUSED) && errors.As(err, &dial):
+		if to, ok := dial.Addr.(*net.TCPAddr); ok && to.IP.IsLoopback() {
+			if p.Name == "ollama" {
+				return "Ollama does not run: ollama serve"
+			}
+			return "nothing listens there: start the model's server, or check the base URL"
+		}
+	}
+	return ""
 }
 
 // Malformed makes the error of an answer that is not what the wire promises.
@@ -62,7 +104,8 @@ func (p Provider) WebPage(page io.Reader) *model.Error {
 	}
 	return &model.Error{
 		Kind: model.ErrorMalformed, Provider: p.Name, Status: http.StatusOK,
-		Message: what + "; hint: check the base URL, and the proxy before it",
+		Retry:   new(false), // it would be the same page
+		Message: what + "; hint: check the base URL, and the proxy before it: a network may want a login in a browser first",
 	}
 }
 
@@ -197,7 +240,7 @@ func (c complaint) kind(status int) model.ErrorKind {
 		invalid && has(text, "prompt is too long", "context length", "context window", "context limit",
 			"context size", "too many tokens", "maximum number of tokens", "reduce the length"):
 		return model.ErrorTooLong
-	case has(code, "insufficient_quota", "billing"): // waiting does not help
+	case has(code, "insufficient_quota", "billing"), invalid && has(text, "credit balance"): // waiting does not help
 		return model.ErrorAuth
 	}
 	switch {
