@@ -230,6 +230,33 @@ func TestAnApprovalCoversOnlyWhatWasShown(t *testing.T) {
 	}
 }
 
+// checking is a tool that knows of the calls that would fail.
+type checking struct{ *runner }
+
+func (checking) Check(c *tool.Call) error {
+	if strings.Contains(string(c.Input), "unread") {
+		return errors.New("read it first")
+	}
+	return nil
+}
+
+func TestNobodyIsAskedInVain(t *testing.T) {
+	bash := command("Bash")
+	var asked int
+	m := play(t, step{uses: []transcript.ToolUse{use("c1", "Bash", `{"command":"touch unread"}`), use("c2", "Bash", `{"command":"touch read"}`)}}, step{text: "ok"})
+	a := newAgent(t, m, asking(agent.Options{Tools: registry(t, checking{bash}), Permissions: agent.Permissions{Ask: func(context.Context, approval.Question) (approval.Answer, error) {
+		asked++
+		return approval.Answer{Decision: approval.Allow}, nil
+	}}}))
+	res := prompt(t, a, "go")
+	if got := results(t, a); asked != 1 || len(bash.inputs) != 1 || got["c1"].Text() != "read it first" || !got["c1"].IsError || got["c2"].IsError {
+		t.Errorf("asked %d times, ran %v, results %+v", asked, bash.inputs, got)
+	}
+	if len(res.Denials) != 0 {
+		t.Errorf("nobody has denied anything: %+v", res.Denials)
+	}
+}
+
 func TestAChangeWhileAPersonThinksCounts(t *testing.T) {
 	bash := command("Bash")
 	var a *agent.Agent

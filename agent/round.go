@@ -9,6 +9,7 @@ import (
 	"github.com/holdfast-dev/holdfast/event"
 	"github.com/holdfast-dev/holdfast/hook"
 	"github.com/holdfast-dev/holdfast/internal/record"
+	"github.com/holdfast-dev/holdfast/internal/tool/optional"
 	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/session"
 	"github.com/holdfast-dev/holdfast/tool"
@@ -117,6 +118,12 @@ func (l *loop) planCall(ctx context.Context, c *call) (entries []entry, done boo
 	if ctx.Err() != nil { // what was said may be because of this
 		return nil, true, nil //nolint:nilerr // the turn ends with the interrupt
 	}
+	if c.decision.Effect == policy.Ask && !l.alone {
+		if why := c.wouldFail(); why != nil { // nobody is asked in vain
+			entries, err = l.refuse(c, why.Error(), false)
+			return entries, false, err
+		}
+	}
 	switch d := &c.decision; {
 	case d.Effect == policy.Ask && c.lapsed() != "":
 		entries, err = l.refuse(c, "not run: "+c.lapsed(), false)
@@ -138,6 +145,14 @@ func (l *loop) planCall(ctx context.Context, c *call) (entries []entry, done boo
 	entries, err = l.refuse(c, c.refusalOf(c.decision, refusal(c.decision))+more, true)
 	l.round.stop = c.decision.Stop
 	return entries, false, err
+}
+
+// wouldFail says why the call fails whatever a person answers, or nil.
+func (c *call) wouldFail() error {
+	if t, ok := c.tool.(optional.Checker); ok {
+		return t.Check(c.call)
+	}
+	return nil
 }
 
 // lookup finds the call's tool. Unknown tools are answered without a start.

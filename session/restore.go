@@ -171,13 +171,43 @@ func (s *Sessions) pick(ctx context.Context, o RestoreOptions) (id string, exist
 }
 
 // Newest is the id of the session of a project that was updated last and works for no
-// other's run: "" when there is none. The project "" is any.
+// other's run: "" when there is none. The project "" is any. One that failed before its first
+// answer, with a wrong key for example, counts only where there is no other.
 func (s *Sessions) Newest(ctx context.Context, project string) (string, error) {
-	p, err := s.store.List(ctx, Query{Project: project, Unowned: true, Limit: 1})
+	p, err := s.store.List(ctx, Query{Project: project, Unowned: true, Limit: 50})
 	if err != nil || len(p.Sessions) == 0 {
 		return "", err
 	}
+	for _, m := range p.Sessions {
+		if failed, err := s.failedAtFirst(ctx, m); err != nil || !failed {
+			return m.ID, err
+		}
+	}
 	return p.Sessions[0].ID, nil
+}
+
+// failedAtFirst reports whether a session has no answer, and its last turn has failed.
+func (s *Sessions) failedAtFirst(ctx context.Context, m Meta) (bool, error) {
+	if m.Head > 50 || m.Parent != "" { // whoever tried so often means it
+		return false, nil
+	}
+	failed, last := false, true
+	for r, err := range s.Records(ctx, m.ID, Range{Until: m.Head, Reverse: true}) {
+		if err != nil {
+			return false, err
+		}
+		switch r.Kind {
+		case record.KindTurnClosed:
+			failed, last = failed || last && payloadText(r.Payload, "reason") == "failed", false
+		case record.KindTurnOpened:
+			last = false // the last one is under way, or was cut off
+		case KindItem:
+			if it, err := record.ReadItem(r.Payload); err == nil && it.Item.Role() == transcript.RoleAssistant {
+				return false, nil
+			}
+		}
+	}
+	return failed, nil
 }
 
 func (s *Sessions) restoreNew(ctx context.Context, id string, o RestoreOptions) (*Restored, error) {

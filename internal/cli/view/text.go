@@ -435,6 +435,10 @@ func (v *Text) result(r event.Result) {
 	facts = append(facts, term.Elapsed(r.Took.Round(time.Millisecond)))
 	v.Program.Err.Line("%s", t.Dim(term.Escape(strings.Join(facts, " · "))))
 	if r.SessionID != "" && v.scene.Again {
-		v.Program.Err.Line("%s", t.Dim("go on: holdfast run "+v.scene.Args+`-c "…"`))
+		which := "-c"
+		if v.opened.Created && r.Reason == event.ReasonFailed && r.Text == "" { // -c passes over a session without an answer
+			which = "-r " + r.SessionID
+		}
+		v.Program.Err.Line("%s", t.Dim("go on: holdfast run "+v.scene.Args+which+` "…"`))
 	}
 }

@@ -140,6 +140,9 @@ func TestTextView(t *testing.T) {
 		{"the end", false, false, false, []event.Event{
 			event.Result{SessionID: "s", Reason: event.ReasonCompleted, Turns: 2, Usage: transcript.Usage{Input: 5}, CostUSD: 0.5, Took: time.Second},
 		}, "session s · 2 turns · 5 tokens · $0.50 · 1.0 s\ngo on: holdfast run --store x -c \"…\"\n"},
+		{"an end without an answer", false, false, false, []event.Event{
+			event.SessionOpened{ID: "s", Created: true}, event.Result{SessionID: "s", Reason: event.ReasonFailed, Err: errAway, Took: time.Second},
+		}, "holdfast: anthropic: network: gone\nsession s · 0 turns · 0 tokens · 1.0 s\ngo on: holdfast run --store x -r s \"…\"\n"},
 		{"refused by the provider", false, true, false, []event.Event{event.Result{Reason: event.ReasonRefused}}, "holdfast: the provider refused to answer\n"},
 		{"out of money", false, true, false, []event.Event{event.Result{Reason: event.ReasonBudget}}, "holdfast: the budget was reached (--max-budget-usd)\n"},
 	} {

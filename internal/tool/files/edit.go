@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/holdfast-dev/holdfast/internal/tool/folder"
 	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/tool"
 )
@@ -83,19 +84,9 @@ func (f *Files) change(ctx context.Context, call *tool.Call, path string, edits 
 	if err != nil {
 		return tool.Failure(err.Error()), nil
 	}
-	was, err := f.current(p)
-	if err == nil {
-		err = writable(p)
-	}
+	was, c, err := f.edited(p, edits)
 	if err != nil {
-		return tool.Failure(unopened(p, err)), nil
-	}
-	c, err := applyAll(parseText(was.data), edits)
-	if err != nil {
-		return tool.Failure(fmt.Sprintf("%s: %v", p.Abs, err)), nil
-	}
-	if len(c.text.raw) > maxWhole {
-		return tool.Failure(fmt.Sprintf("%s: would grow beyond %d bytes", p.Abs, maxWhole)), nil
+		return tool.Failure(err.Error()), nil
 	}
 	changes, err := f.replace(ctx, call, p, c.text.bytes(), was)
 	if err != nil {
@@ -110,6 +101,23 @@ func (f *Files) change(ctx context.Context, call *tool.Call, path string, edits 
 	r := tool.Text(fmt.Sprintf("Successfully edited %s (%s)\n%s", p.Abs, what, c.snippet()))
 	r.Changes = changes
 	return r, nil
+}
+
+// edited reads a file and makes edits to its text, or says why that cannot be.
+func (f *Files) edited(p folder.Place, edits []edit) (was original, c changed, err error) {
+	if was, err = f.current(p); err == nil {
+		err = writable(p)
+	}
+	if err != nil {
+		return was, c, errors.New(unopened(p, err))
+	}
+	if c, err = applyAll(parseText(was.data), edits); err != nil {
+		return was, c, fmt.Errorf("%s: %w", p.Abs, err)
+	}
+	if len(c.text.raw) > maxWhole {
+		return was, c, fmt.Errorf("%s: would grow beyond %d bytes", p.Abs, maxWhole)
+	}
+	return was, c, nil
 }
 
 // changed is a text after edits: how many replacements, and the span of its seen

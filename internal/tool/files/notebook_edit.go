@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/holdfast-dev/holdfast/internal/tool/folder"
 	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/tool"
 )
@@ -63,6 +64,23 @@ func changeNotebook(old []byte, e cellEdit) (out []byte, did string, err error) 
 	return out, did, err
 }
 
+// editedNotebook reads a notebook and changes a cell of it, or says why that cannot be.
+func (f *Files) editedNotebook(p folder.Place, e cellEdit) (was original, out []byte, did string, err error) {
+	if was, err = f.current(p); err == nil {
+		err = writable(p)
+	}
+	if err != nil {
+		return was, nil, "", err
+	}
+	if out, did, err = changeNotebook(was.data, e); err != nil {
+		return was, nil, "", fmt.Errorf("%s: %w", p.Abs, err)
+	}
+	if len(out) > maxWhole {
+		return was, nil, "", fmt.Errorf("%s: would grow beyond %d bytes", p.Abs, maxWhole)
+	}
+	return was, out, did, nil
+}
+
 func (f *Files) editNotebook(ctx context.Context, call *tool.Call, in notebookInput) (tool.Result, error) {
 	f.changing.Lock()
 	defer f.changing.Unlock()
@@ -73,19 +91,9 @@ func (f *Files) editNotebook(ctx context.Context, call *tool.Call, in notebookIn
 	if err != nil {
 		return tool.Failure(err.Error()), nil
 	}
-	was, err := f.current(p)
-	if err == nil {
-		err = writable(p)
-	}
+	was, out, did, err := f.editedNotebook(p, in.edit(call))
 	if err != nil {
 		return tool.Failure(err.Error()), nil
-	}
-	out, did, err := changeNotebook(was.data, in.edit(call))
-	switch {
-	case err != nil:
-		return tool.Failure(fmt.Sprintf("%s: %v", p.Abs, err)), nil
-	case len(out) > maxWhole:
-		return tool.Failure(fmt.Sprintf("%s: would grow beyond %d bytes", p.Abs, maxWhole)), nil
 	}
 	changes, err := f.replace(ctx, call, p, out, was)
 	r := tool.Text(fmt.Sprintf("%s: %s", p.Abs, did))

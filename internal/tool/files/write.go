@@ -42,18 +42,13 @@ func (f *Files) write(ctx context.Context, call *tool.Call, in writeInput) (tool
 	if err != nil {
 		return tool.Failure(err.Error()), nil
 	}
+	was, err := f.replaceable(p)
+	if err != nil {
+		return tool.Failure(err.Error()), nil
+	}
 	fresh := ""
-	was, err := f.overwritable(p)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		fresh, was = "new, ", original{sum: absent}
-	case err == nil:
-		err = writable(p)
-		fallthrough
-	default:
-		if err != nil {
-			return tool.Failure(err.Error()), nil
-		}
+	if was.sum == absent {
+		fresh = "new, "
 	}
 	changes, err := f.replace(ctx, call, p, []byte(in.Content), was)
 	r := tool.Text(fmt.Sprintf("Successfully wrote %s (%s%d lines, %d bytes)", p.Abs, fresh, countLines(in.Content), len(in.Content)))
@@ -62,6 +57,18 @@ func (f *Files) write(ctx context.Context, call *tool.Call, in writeInput) (tool
 	}
 	r.Changes = changes
 	return r, nil
+}
+
+// replaceable reads what a file is that is to be replaced, or says why it cannot be.
+func (f *Files) replaceable(p folder.Place) (original, error) {
+	was, err := f.overwritable(p)
+	if errors.Is(err, fs.ErrNotExist) {
+		return original{sum: absent}, nil
+	}
+	if err == nil {
+		err = writable(p)
+	}
+	return was, err
 }
 
 // writable checks that the file itself may be written: a rename would not ask.

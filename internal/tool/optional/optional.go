@@ -37,3 +37,9 @@ type Recaller interface {
 	// was seen since, by other calls of the tool, counts more.
 	Recall(seen []record.ShownFile)
 }
+
+// Checker is a [tool.Tool] that knows before a person is asked that a call would fail.
+type Checker interface {
+	// Check says why a call would fail, for the model to read, or nil. It changes nothing.
+	Check(call *tool.Call) error
+}

@@ -1,0 +1,43 @@
+package files
+
+import (
+	"encoding/json"
+
+	"github.com/holdfast-dev/holdfast/policy"
+	"github.com/holdfast-dev/holdfast/tool"
+)
+
+// Check implements [optional.Checker]: a file that the model has not read, or an edit that does
+// not fit, is nothing to ask a person about.
+func (t remembering) Check(call *tool.Call) error {
+	var in struct {
+		writeInput
+		Edits []edit `json:"edits"`
+	}
+	var one edit
+	var cell notebookInput
+	for _, into := range []any{&in, &one, &cell} {
+		if err := json.Unmarshal(call.Input, into); err != nil {
+			return err
+		}
+	}
+	path := in.Path
+	if t.Spec().Name == "NotebookEdit" {
+		path = cell.Path
+	}
+	p, err := t.f.find(policy.OpWrite, path)
+	if err != nil {
+		return err
+	}
+	switch t.Spec().Name {
+	case "Write":
+		_, err = t.f.replaceable(p)
+	case "Edit":
+		_, _, err = t.f.edited(p, []edit{one})
+	case "MultiEdit":
+		_, _, err = t.f.edited(p, in.Edits)
+	case "NotebookEdit":
+		_, _, _, err = t.f.editedNotebook(p, cell.edit(call))
+	}
+	return err
+}
