@@ -66,7 +66,7 @@ func cases() map[string]Event {
 		`{"type":"subagent","event":{"type":"turn_finished","error":{"message":"no"},"turn":"t","reason":"failed"},"use_id":"u","session":"s","name":"scout"}`: SubagentEvent{
 			Use: "u", Session: "s", Name: "scout", Event: TurnFinished{Turn: "t", Reason: ReasonFailed, Err: &Error{Message: "no"}},
 		},
-		`{"type":"tool_finished","content":[{"type":"text","text":"hi"}],"use_id":"u","tool":"Bash","is_error":true,"exit_code":1,"notes":["n"],"changes":[{"path":"/a","before":"absent","after":"0"}],"cwd":"/w"}`: ToolFinished{
+		`{"type":"tool_finished","content":[{"type":"text","text":"hi"}],"use_id":"u","tool":"Bash","is_error":true,"ms":0,"exit_code":1,"notes":["n"],"changes":[{"path":"/a","before":"absent","after":"0"}],"cwd":"/w"}`: ToolFinished{
 			Use: "u", Tool: "Bash", Content: []transcript.Part{transcript.Text{Text: "hi"}}, IsError: true, ExitCode: number(1), Notes: []string{"n"},
 			Changes: []record.FileChange{{Path: "/a", Before: "absent", After: "0"}}, Cwd: "/w",
 		},

@@ -27,7 +27,7 @@ type ToolFinished struct {
 	Tool     string            `json:"tool"`
 	Content  []transcript.Part `json:"-"` // what the model reads ("content"). Only an event has it; the log has an item of its own for it
 	IsError  bool              `json:"is_error,omitempty"`
-	Millis   int64             `json:"ms,omitempty"`        // how long it took
+	Millis   int64             `json:"ms"`                  // how long it took
 	ExitCode *int              `json:"exit_code,omitempty"` // of a command
 	Notes    []string          `json:"notes,omitempty"`     // for the person who watches: what a sandbox refused, for example
 	Changes  []FileChange      `json:"changes,omitempty"`   // files that the tool itself has changed; what a command did is not among them

@@ -219,7 +219,7 @@ func (h *house) run(ctx context.Context, a *own, text string, look func(event.Ev
 		if err != nil {
 			h.t.Fatalf("after %v: %v", names, err)
 		}
-		name := strings.TrimPrefix(fmt.Sprintf("%T", e), "event.")
+		_, name, _ := strings.Cut(fmt.Sprintf("%T", e), ".")
 		if it, ok := e.(event.ItemAppended); ok {
 			name = string(it.Item.Role())
 		}
