@@ -142,7 +142,7 @@ func TestTextView(t *testing.T) {
 		}, "session s · 2 turns · 5 tokens · $0.50 · 1.0 s\ngo on: holdfast run --store x -c \"…\"\n"},
 		{"an end without an answer", false, false, false, []event.Event{
 			event.SessionOpened{ID: "s", Created: true}, event.Result{SessionID: "s", Reason: event.ReasonFailed, Err: errAway, Took: time.Second},
-		}, "holdfast: anthropic: network: gone\nsession s · 0 turns · 0 tokens · 1.0 s\ngo on: holdfast run --store x -r s \"…\"\n"},
+		}, "holdfast: anthropic: network: gone\nhint: holdfast doctor --net\nsession s · 0 turns · 0 tokens · 1.0 s\ngo on: holdfast run --store x -r s \"…\"\n"},
 		{"refused by the provider", false, true, false, []event.Event{event.Result{Reason: event.ReasonRefused}}, "holdfast: the provider refused to answer\n"},
 		{"out of money", false, true, false, []event.Event{event.Result{Reason: event.ReasonBudget}}, "holdfast: the budget was reached (--max-budget-usd)\n"},
 	} {
