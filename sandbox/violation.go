@@ -183,7 +183,7 @@ func (f *finder) host(c *complaint) []Violation {
 	if net == kernel.ProxyNetwork {
 		v.Setting, v.Hint = "network", "the only way out is the proxy: the program must use HTTP_PROXY or ALL_PROXY"
 	} else if len(c.names) > 0 {
-		v.Hint = "add " + what + " to " + fieldDomains + " if this is to be allowed"
+		v.Hint = "to allow it: holdfast sandbox allow --host " + what
 	} else {
 		v.Hint = "add the host to " + fieldDomains + " if this is to be allowed"
 	}

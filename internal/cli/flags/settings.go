@@ -2,6 +2,7 @@ package flags
 
 import (
 	"github.com/holdfast-dev/holdfast/internal/cli/command"
+	"github.com/holdfast-dev/holdfast/internal/layernames"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
 	"github.com/holdfast-dev/holdfast/internal/settings"
 	"github.com/holdfast-dev/holdfast/policy"
@@ -46,4 +47,15 @@ func checkMode(mode string) error {
 		return outcome.Invalid(err.Error(), "")
 	}
 	return nil
+}
+
+// Layer is the name of the file that is written.
+func (f *OwnSettings) Layer() string {
+	switch {
+	case f.User:
+		return layernames.User
+	case f.Project:
+		return layernames.Project
+	}
+	return layernames.Local
 }

@@ -158,20 +158,15 @@ was asked about counts as asked, whatever the answer was.`
 
 // ruleFlags name a rule and where it is written down.
 type ruleFlags struct {
-	Rule                 string
-	User, Project, Local bool
-	CWD                  string
+	Rule string
+	flags.OwnSettings
 	command.JSONFlag
 }
 
 func (f *ruleFlags) Declare(b *command.Builder) {
 	b.Arg(&f.Rule, "rule", "A rule, such as 'Bash(go test:*)', 'Edit(src/**)' or WebFetch.")
-	b.Flag(&f.Local, "local", "", "", "In .holdfast/settings.local.json: yours, in this project; the default.")
-	b.Flag(&f.Project, "project", "", "", "In .holdfast/settings.json: for all who work on the project.")
-	b.Flag(&f.User, "user", "", "", "In your own settings: yours, in every project.")
-	b.Flag(&f.CWD, "cwd", "", "FOLDER", "The project's folder; default the current one.")
+	b.Include(&f.OwnSettings)
 	b.Include(&f.JSONFlag)
-	b.Exclusive("local", "project", "user")
 }
 
 // addCmd is `holdfast policy allow`, `ask` and `deny`.

@@ -24,15 +24,7 @@ func (c *addCmd) Run(_ context.Context, p *command.Program) error {
 	if err := c.usable(p, before); err != nil {
 		return err
 	}
-	effect := policy.Effect(c.effect)
-	layer := layernames.Local
-	switch {
-	case c.User:
-		layer = layernames.User
-	case c.Project:
-		layer = layernames.Project
-	}
-	k, err := question.Keep(p, c.CWD, layer, effect, c.Rule)
+	k, err := question.Keep(p, c.CWD, c.Layer(), policy.Effect(c.effect), c.Rule)
 	if err != nil {
 		return err
 	}
@@ -41,7 +33,7 @@ func (c *addCmd) Run(_ context.Context, p *command.Program) error {
 	}
 	p.Err.Line("%s", term.Escape(k.String()))
 	if !k.Counts {
-		p.Warn("%s", question.NotTrusted)
+		p.Warn("%s", command.NotTrusted)
 	}
 	return nil
 }
@@ -93,7 +85,9 @@ func (c *forgetCmd) Run(_ context.Context, p *command.Program) error {
 	default:
 		return outcome.Invalid(fmt.Sprintf("the rule %q stands in several files: %s", c.Rule, strings.Join(layers, ", ")), "say which: --"+strings.Join(layers, " or --"))
 	}
-	k := question.KeptRule{Rule: c.Rule, Layer: layers[0], Changed: true, Counts: true, File: settings.RuleFile(layers[0], before.Project, home)}
+	k := question.KeptRule{Rule: c.Rule, Written: command.Written{
+		Layer: layers[0], Changed: true, Counts: true, File: settings.OwnFile(layers[0], before.Project, home),
+	}}
 	if k.Effects, err = settings.RemoveRule(k.Layer, k.File, c.Rule); err != nil {
 		return err
 	}

@@ -185,7 +185,7 @@ func (a *Asker) always(ctx context.Context, q approval.Question, layer string, a
 	}
 	a.Out.Line("%s", a.Out.Dim(term.EscapeStrict(kept.String())))
 	if !kept.Counts {
-		a.Out.Line("%s", a.Out.Yellow(NotTrusted))
+		a.Out.Line("%s", a.Out.Yellow(command.NotTrusted))
 	}
 	return true, nil
 }

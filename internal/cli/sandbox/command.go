@@ -1,16 +1,43 @@
 // Package sandbox is `holdfast sandbox`: check and explain commands, and run them confined.
 package sandbox
 
-import "github.com/holdfast-dev/holdfast/internal/cli/command"
+import (
+	"github.com/holdfast-dev/holdfast/internal/cli/command"
+	"github.com/holdfast-dev/holdfast/internal/cli/flags"
+)
 
 // Command makes `holdfast sandbox`.
 func Command(p *command.Program) *command.Command {
 	return p.Group("sandbox", "Run commands in the sandbox; check paths and commands against its settings.",
+		p.Command(&allowCmd{}, "allow", "Write into your settings what commands in the sandbox may write, and which hosts they reach."),
 		p.Command(&cachesCmd{}, "caches", "List, prune and remove the caches of compilers and package managers."),
 		p.Command(&checkCmd{}, "check", "Say whether the sandbox settings let a path or a command pass; exit code 3 when not."),
 		p.Command(&execCmd{}, "exec", "Run a command in the kernel sandbox; its exit status, streams and signals stay its own."),
 		p.Command(&explainCmd{}, "explain", "Show what a command line would run and touch, as the checker reads it."),
 	)
+}
+
+// allowCmd is `holdfast sandbox allow`.
+type allowCmd struct {
+	Write, Host []string
+	flags.OwnSettings
+	command.JSONFlag
+}
+
+func (c *allowCmd) Declare(b *command.Builder) {
+	b.Flag(&c.Write, "write", "", "PATH", "A folder or a file that may be written besides the project's; it must be there. May be repeated.")
+	b.Flag(&c.Host, "host", "", "HOST", "A host that may be reached: example.com, *.example.com, a registry such as @npm, or an address with its port. May be repeated.")
+	b.Include(&c.OwnSettings)
+	b.Include(&c.JSONFlag)
+}
+
+// Help says more than one line.
+func (c *allowCmd) Help() string {
+	return `What the sandbox refused is told with the command that allows it. It counts from the next
+run on. The file and the line are printed; everything else in the file stays as it is.
+
+  holdfast sandbox allow --write ~/.cache/foo --host example.com
+  holdfast sandbox allow --user --host @npm`
 }
 
 // cachesCmd is `holdfast sandbox caches`.

@@ -1,0 +1,109 @@
+package sandbox
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/holdfast-dev/holdfast/internal/cli/command"
+	"github.com/holdfast-dev/holdfast/internal/cli/dial"
+	"github.com/holdfast-dev/holdfast/internal/outcome"
+	"github.com/holdfast-dev/holdfast/internal/settings"
+	"github.com/holdfast-dev/holdfast/internal/term"
+	"github.com/holdfast-dev/holdfast/policy"
+	"github.com/holdfast-dev/holdfast/sandbox"
+)
+
+// allowedDoc is one thing that commands in the sandbox may do from now on.
+type allowedDoc struct {
+	Write string `json:"write,omitempty"`
+	Host  string `json:"host,omitempty"`
+	command.Written
+}
+
+func (c *allowCmd) Run(_ context.Context, p *command.Program) error {
+	if len(c.Write)+len(c.Host) == 0 {
+		return outcome.Invalid("say what to allow: --write PATH or --host HOST", "holdfast sandbox allow --host example.com")
+	}
+	if err := dial.NotFromRun(p, "change what the sandbox allows"); err != nil {
+		return err
+	}
+	var paths []string
+	for _, given := range c.Write { // all of them are good, or none is written
+		path, err := p.Path(given)
+		if err != nil {
+			return err
+		}
+		if _, err := os.Stat(path); err != nil {
+			return outcome.Invalid(path+" is not there", "make it first: mkdir -p "+term.Quote(path))
+		}
+		paths = append(paths, path)
+	}
+	var done []allowedDoc
+	for _, path := range paths {
+		w, err := p.WriteSetting(c.CWD, c.Layer(), settings.WritePaths, c.entry(p, path))
+		if err != nil {
+			return err
+		}
+		done = append(done, allowedDoc{Write: path, Written: w})
+	}
+	for _, host := range c.Host {
+		w, err := p.WriteSetting(c.CWD, c.Layer(), settings.AllowedDomains, host)
+		if err != nil {
+			return err
+		}
+		done = append(done, allowedDoc{Host: host, Written: w})
+	}
+	s, err := p.FolderSettings(c.CWD)
+	if err != nil {
+		return err
+	}
+	for i := range done {
+		d := &done[i]
+		where, denied := checkBoxes(boxesOf(s), func(b *sandbox.Checker) error {
+			if d.Write != "" && d.Counts {
+				return b.CheckPath(d.Write, s.Project, policy.OpWrite)
+			}
+			return nil
+		})
+		if denied != nil {
+			d.Counts = false
+		}
+		if c.JSON {
+			if err := p.Out.JSON(d, false); err != nil {
+				return err
+			}
+			continue
+		}
+		p.Err.Line("%s", term.Escape(d.String()))
+		switch {
+		case denied != nil:
+			p.Warn("it is refused all the same: %s (%s)", term.OneLine(denied.Error()), where)
+		case !d.Counts:
+			p.Warn("%s", command.NotTrusted)
+		}
+	}
+	return nil
+}
+
+// entry is how a path is written down: below the home as "~/…", so that it means the same for
+// everybody who works on the project.
+func (c *allowCmd) entry(p *command.Program, path string) string {
+	if rel, err := filepath.Rel(p.UserHome(), path); p.UserHome() != "" && err == nil && filepath.IsLocal(rel) && rel != "." {
+		return "~/" + filepath.ToSlash(rel)
+	}
+	return path
+}
+
+// String is a sentence that names the file and the line.
+func (d *allowedDoc) String() string {
+	what := "may be written by commands in the sandbox"
+	if d.Host != "" {
+		what = "may be reached by commands in the sandbox"
+	}
+	if !d.Changed {
+		what = "was there already: it " + what
+	}
+	return strings.Join([]string{d.Write + d.Host, what, d.Place()}, " ")
+}

@@ -1,0 +1,140 @@
+package settings
+
+import (
+	"encoding/json"
+	"fmt"
+	"path/filepath"
+	"slices"
+
+	"github.com/holdfast-dev/holdfast/internal/layernames"
+	"github.com/holdfast-dev/holdfast/policy"
+)
+
+// OwnFile is the settings file of a layer in which a person writes things down: layernames.User,
+// Project or Local, for a project and HOLDFAST_HOME.
+func OwnFile(layer, project, home string) string {
+	switch layer {
+	case layernames.User:
+		return filepath.Join(home, projectFile)
+	case layernames.Project:
+		return filepath.Join(project, projectDir, projectFile)
+	}
+	return filepath.Join(project, projectDir, localFile)
+}
+
+// The lists that a person adds to by a command.
+var (
+	WritePaths     = []string{"sandbox", "additionalWritePaths"}
+	AllowedDomains = []string{"sandbox", "network", "allowedDomains"}
+)
+
+// RuleList is the list of the rules of an effect.
+func RuleList(effect policy.Effect) []string { return []string{"permissions", string(effect)} }
+
+// AddText puts a text into a list of a settings file. It returns the line on which the text stands
+// then, and false when it was there before.
+func AddText(layer, file string, list []string, text string) (line int, added bool, err error) {
+	e := listEdit(layer, file)
+	data, err := e.do(func(root []member) ([]member, error) {
+		root, err := changeList(root, list, func(texts []string) []string {
+			if added = !slices.Contains(texts, text); added {
+				texts = append(texts, text)
+			}
+			return texts
+		})
+		if !added {
+			return nil, err
+		}
+		return root, err
+	})
+	if err != nil {
+		return 0, false, err
+	}
+	n, err := parse(data)
+	if err != nil {
+		return 0, false, err
+	}
+	at := &n
+	for _, key := range list {
+		at = at.Field(key)
+	}
+	for _, item := range at.Items {
+		if item.Text == text {
+			line, _ = position(data, item.At)
+		}
+	}
+	return line, added, nil
+}
+
+// RemoveRule takes a rule out of all lists of a settings file, and returns the effects that it had.
+func RemoveRule(layer, file, rule string) (had []policy.Effect, err error) {
+	e := listEdit(layer, file)
+	_, err = e.do(func(root []member) ([]member, error) {
+		for _, effect := range []policy.Effect{policy.Deny, policy.Ask, policy.Allow} {
+			root, err = changeList(root, RuleList(effect), func(rules []string) []string {
+				if slices.Contains(rules, rule) {
+					had = append(had, effect)
+				}
+				return slices.DeleteFunc(rules, func(r string) bool { return r == rule })
+			})
+			if err != nil {
+				return nil, err
+			}
+		}
+		if had == nil {
+			return nil, nil
+		}
+		return root, nil
+	})
+	return had, err
+}
+
+func listEdit(layer, file string) edit {
+	e := edit{layer: layer, file: file, mode: 0o600, check: func(src source) error { return refuse(decode(src).problems) }}
+	if layer == layernames.Project { // everybody who works on the project reads it
+		e.mode = 0o644
+	}
+	return e
+}
+
+// changeList changes the list that lies at a path of keys. What becomes empty is taken out.
+func changeList(object []member, path []string, change func([]string) []string) ([]member, error) {
+	i := slices.IndexFunc(object, func(m member) bool { return m.key == path[0] })
+	var value json.RawMessage
+	if i >= 0 {
+		value = object[i].value
+	}
+	if len(path) > 1 {
+		var inner []member
+		var err error
+		if i >= 0 {
+			if inner, err = members(value); err != nil {
+				return nil, fmt.Errorf("%s: %w", path[0], err)
+			}
+		}
+		if inner, err = changeList(inner, path[1:], change); err != nil {
+			return nil, fmt.Errorf("%s.%w", path[0], err)
+		}
+		if len(inner) == 0 {
+			return put(object, path[0], nil), nil
+		}
+		return put(object, path[0], joined(inner)), nil
+	}
+	var texts []string
+	if i >= 0 {
+		if err := json.Unmarshal(value, &texts); err != nil {
+			return nil, fmt.Errorf("%s is no list of texts", path[0])
+		}
+	}
+	if texts = change(texts); len(texts) == 0 {
+		return put(object, path[0], nil), nil
+	}
+	b := []byte{'['}
+	for i, t := range texts {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = append(b, Quote(t)...)
+	}
+	return put(object, path[0], append(b, ']')), nil
+}
