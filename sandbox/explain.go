@@ -127,7 +127,7 @@ func (p *plan) outsideWrite(v *Violation) *Violation {
 		}
 	}
 	v.Setting = fieldWritePaths
-	v.Hint = "it is outside of the workspace; to allow it: holdfast sandbox allow --write " + v.What
+	v.Hint = "it is outside of the workspace; to allow it (additionalWritePaths): holdfast sandbox allow --write " + v.What
 	return v
 }
 

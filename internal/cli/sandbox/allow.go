@@ -36,7 +36,7 @@ func (c *allowCmd) Run(_ context.Context, p *command.Program) error {
 			return err
 		}
 		if _, err := os.Stat(path); err != nil {
-			return outcome.Invalid(path+" is not there", "make it first: mkdir -p "+term.Quote(path))
+			return outcome.Invalid(path+" is not there", "make it first (mkdir -p), or allow the folder that a file is to be in: --write "+term.Quote(filepath.Dir(path)))
 		}
 		paths = append(paths, path)
 	}
