@@ -80,7 +80,7 @@ func Examine(o *Options) (*Settings, []Problem, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	m := merger{out: &Settings{Project: opt.Project, brought: in.brought, opt: opt}, trust: in.trust}
+	m := merger{out: &Settings{Project: opt.Project, brought: in.brought, texts: textsOf(in.project), opt: opt}, trust: in.trust}
 	for _, src := range in.managed {
 		m.add(decode(src))
 	}

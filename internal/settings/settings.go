@@ -59,7 +59,8 @@ type Settings struct {
 	HookEnvBound     bool
 
 	mcp     mcpRules
-	brought string // the digest of what the project's folder brings along
+	brought string            // the digest of what the project's folder brings along
+	texts   map[string]string // what those files say, by name
 	opt     Options
 }
 

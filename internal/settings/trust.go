@@ -122,6 +122,38 @@ func (t *Trust) Add(s *Settings, now time.Time) (bool, error) {
 	return true, t.save()
 }
 
+// Follow keeps a folder trusted whose owner has just changed one of its settings files: before is what
+// was loaded until then, s what is there now. It reports false, and trusts nothing, when not all of
+// before was trusted, or another file says something else now. Which hooks and servers are trusted
+// stays as it is.
+func (t *Trust) Follow(before, s *Settings, file string, now time.Time) (bool, error) {
+	if before.brought != "" && !t.trusts(before.Project, before.brought) || s.brought == before.brought {
+		return false, nil
+	}
+	was, is := maps.Clone(before.texts), maps.Clone(s.texts)
+	delete(was, file)
+	delete(is, file)
+	if before.Project != s.Project || !maps.Equal(was, is) {
+		return false, nil
+	}
+	f := t.doc.Folders[s.Project]
+	f.Digest = s.brought
+	if f.At.IsZero() {
+		f.At = now.UTC()
+	}
+	t.doc.Folders[s.Project] = f
+	return true, t.save()
+}
+
+// textsOf are the texts of files, by name.
+func textsOf(files []source) map[string]string {
+	texts := map[string]string{}
+	for _, f := range files {
+		texts[f.file] = string(f.data)
+	}
+	return texts
+}
+
 // AddHooks trusts the hooks of the folder of settings that were loaded, as they
 // were then, and leaves alone what else is trusted. It reports false when that
 // folder brings no hooks along and none were trusted.

@@ -54,6 +54,53 @@ func TestUntrustedFolder(t *testing.T) {
 	}
 }
 
+// Trust follows the change that the owner has made, and no other that has come with it.
+func TestTrustFollowsOneChange(t *testing.T) {
+	const hooks = `{"hooks": {"PreToolUse": [{"hooks": [{"type": "command", "command": "./guard.sh"}]}]}}`
+	const shared, local = "project/.holdfast/settings.json", "project/.holdfast/settings.local.json"
+	for name, tt := range map[string]struct {
+		trusted bool
+		other   func(p place)
+		follows bool
+	}{
+		"of what was trusted":            {true, func(place) {}, true},
+		"of what was not":                {false, func(place) {}, false},
+		"and another file":               {true, func(p place) { p.write(shared, hooks+"\n") }, false},
+		"and a script that a hook names": {true, func(p place) { p.write("project/guard.sh", "#!/bin/sh\nexit 0\n") }, true},
+	} {
+		p := newPlace(t)
+		p.write("project/guard.sh", "#!/bin/sh\nexit 2\n")
+		p.write(shared, hooks)
+		if tt.trusted {
+			p.trust()
+		}
+		before := p.load()
+		p.write(local, `{"permissions": {"allow": ["Bash(make)"]}}`)
+		tt.other(p)
+		ok, err := p.trustList().Follow(before, p.load(), p.path(local), time.Unix(1, 0))
+		if s := p.load(); err != nil || ok != tt.follows || (len(s.Rules) == 1) != tt.follows {
+			t.Errorf("%s: %v %v, %d rules", name, ok, err, len(s.Rules))
+		}
+		if s := p.load(); strings.Contains(name, "script") && s.Hooks[0].Status != settings.HookModified {
+			t.Errorf("%s: the hook is %s", name, s.Hooks[0].Status)
+		}
+	}
+}
+
+// Where nothing was, what the owner has written is trusted; a folder that brings nothing has no trust.
+func TestTrustFollowsTheFirstFile(t *testing.T) {
+	p := newPlace(t)
+	before := p.load()
+	if ok, err := p.trustList().Follow(before, before, p.path("home/settings.json"), time.Unix(1, 0)); ok || err != nil {
+		t.Errorf("%v %v", ok, err)
+	}
+	p.write("project/.holdfast/settings.local.json", `{"permissions": {"allow": ["Bash(make)"]}}`)
+	ok, err := p.trustList().Follow(before, p.load(), p.path("project/.holdfast/settings.local.json"), time.Unix(1, 0))
+	if s := p.load(); !ok || err != nil || len(s.Rules) != 1 {
+		t.Errorf("%v %v, %d rules", ok, err, len(s.Rules))
+	}
+}
+
 // What an untrusted folder's sandbox block loosens does not count, and is told;
 // what it restricts counts.
 func TestUntrustedSandbox(t *testing.T) {

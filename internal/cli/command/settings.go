@@ -30,22 +30,19 @@ func (p *Program) FolderSettings(folder string) (*settings.Settings, error) {
 	return p.Environment().SettingsOf(folder)
 }
 
-// Settled loads the settings of a folder again after a change of them, where before is what they
-// said until then. If all of that was trusted, or there was nothing, then the change that the
-// person has just made is no reason to ask.
-func (p *Program) Settled(folder string, before *settings.Settings) (*settings.Settings, error) {
+// Settled loads the settings of a folder again after the person has changed a file of them, where
+// before is what they said until then. If all of that was trusted, or there was nothing, the change
+// is no reason to ask: see [settings.Trust.Follow].
+func (p *Program) Settled(folder string, before *settings.Settings, file string) (*settings.Settings, error) {
 	s, err := p.FolderSettings(folder)
 	if err != nil {
 		return nil, err
-	}
-	if slices.ContainsFunc(before.Layers, func(l settings.Layer) bool { return l.Untrusted }) {
-		return s, nil
 	}
 	list, err := p.Trust()
 	if err != nil {
 		return nil, err
 	}
-	if ok, err := list.Add(s, p.Now()); err != nil || !ok {
+	if ok, err := list.Follow(before, s, file, p.Now()); err != nil || !ok {
 		return s, err
 	}
 	return p.FolderSettings(folder)
@@ -79,7 +76,7 @@ func (p *Program) WriteSetting(folder, layer string, list []string, text string)
 	if w.Line, w.Changed, err = settings.AddText(layer, w.File, list, text); err != nil {
 		return w, err
 	}
-	s, err := p.Settled(folder, before)
+	s, err := p.Settled(folder, before, w.File)
 	if err != nil {
 		return w, err
 	}

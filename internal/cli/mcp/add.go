@@ -125,7 +125,7 @@ func (c *mcpScopeFlags) write(p *command.Program, name string, def json.RawMessa
 	if _, err := settings.EditMCP(scope, file, name, def); err != nil {
 		return err
 	}
-	s, err := p.Settled(c.CWD, before)
+	s, err := p.Settled(c.CWD, before, file)
 	if err != nil {
 		return err
 	}
@@ -192,7 +192,7 @@ func (c *removeCmd) Run(_ context.Context, p *command.Program) error {
 	if _, err := settings.EditMCP(scope, files[0], c.Name, nil); err != nil {
 		return err
 	}
-	s, err := p.Settled(c.CWD, before)
+	s, err := p.Settled(c.CWD, before, files[0])
 	if err != nil {
 		return err
 	}

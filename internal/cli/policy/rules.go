@@ -91,7 +91,7 @@ func (c *forgetCmd) Run(_ context.Context, p *command.Program) error {
 	if k.Effects, err = settings.RemoveRule(k.Layer, k.File, c.Rule); err != nil {
 		return err
 	}
-	if _, err := p.Settled(c.CWD, before); err != nil {
+	if _, err := p.Settled(c.CWD, before, k.File); err != nil {
 		return err
 	}
 	if c.JSON {
