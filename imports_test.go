@@ -45,6 +45,7 @@ var floors = map[string]int{
 	"internal/pathnames":                   0, // files and folders that matter
 	"internal/patterns":                    0, // globs and rules as people write them
 	"internal/procgroup":                   0,
+	"internal/providers":                   0, // model providers by name
 	"internal/record":                      0, // payloads of records
 	"internal/sandbox/cgroup":              0,
 	"internal/sandbox/egress":              0,

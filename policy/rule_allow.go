@@ -3,6 +3,7 @@ package policy
 import (
 	"strings"
 
+	"github.com/holdfast-dev/holdfast/internal/environ"
 	"github.com/holdfast-dev/holdfast/internal/shellread"
 )
 
@@ -212,7 +213,7 @@ func passesOn(commands []shellread.Command, i int) bool {
 func envDanger(c *shellread.Command) bool {
 	for _, a := range c.Args {
 		name, _, assigns := strings.Cut(a.Text, "=")
-		if assigns && !isOption(a.Text) && dangerous(name) {
+		if assigns && !isOption(a.Text) && environ.Dangerous(name) {
 			return true
 		}
 	}

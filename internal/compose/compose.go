@@ -71,7 +71,7 @@ func Make(ctx context.Context, r *Request) (m *Parts, err error) {
 	if m.Settings, err = Settings(r); err != nil {
 		return m, err
 	}
-	if m.Models, err = r.models(m.Settings); err != nil {
+	if m.Models, err = r.models(ctx, m.Settings); err != nil {
 		return m, err
 	}
 	m.Tools, err = tools.New(&tools.Options{
@@ -96,9 +96,16 @@ func Make(ctx context.Context, r *Request) (m *Parts, err error) {
 	if err != nil {
 		return m, err
 	}
+	style, err := styleText(e, m.Settings)
+	switch {
+	case err != nil && r.Given != nil: // the person's styles are not in a container
+		e.Warn("%v", err)
+	case err != nil:
+		return m, err
+	}
 	held, profile := box.Isolation().Status()
 	m.Options = agent.Options{
-		System: System(spec, r.Cwd), Model: agent.ModelOptions{
+		System: System(spec, r.Cwd, style), Model: agent.ModelOptions{
 			Fallback:  m.Models.Fallback,
 			MaxTokens: spec.ModelOptions.MaxTokens,
 			Effort:    spec.ModelOptions.Effort,
@@ -130,11 +137,11 @@ func Make(ctx context.Context, r *Request) (m *Parts, err error) {
 }
 
 // models are the host's, or those that the spec names.
-func (r *Request) models(s *settings.Settings) (*models.Models, error) {
+func (r *Request) models(ctx context.Context, s *settings.Settings) (*models.Models, error) {
 	if r.Model != nil {
 		return &models.Models{Primary: r.Model, Fallback: r.Fallback, KeySource: "none"}, nil
 	}
-	return models.Open(r.Env, models.Choice{Model: r.Spec.Model, Fallback: r.Spec.ModelOptions.Fallback, BaseURL: r.Spec.ModelOptions.BaseURL}, s)
+	return models.Open(ctx, r.Env, models.Choice{Model: r.Spec.Model, Fallback: r.Spec.ModelOptions.Fallback, BaseURL: r.Spec.ModelOptions.BaseURL}, s)
 }
 
 // budget is the spec's bound as agents have it.

@@ -64,11 +64,15 @@ func ServerNotices(folder string, servers []settings.MCPServer) (list []env.Noti
 //go:embed prompt.md
 var systemPrompt string
 
-// System is the system prompt of an agent that works in cwd.
-func System(spec *runspec.Spec, cwd string) string {
+// System is the system prompt of an agent that works in cwd. style is what an output style adds
+// to the default one.
+func System(spec *runspec.Spec, cwd, style string) string {
 	text := fmt.Sprintf("%s\nWorking folder: %s\nPlatform: %s/%s\n", systemPrompt, cwd, runtime.GOOS, runtime.GOARCH)
 	for _, dir := range spec.AddDirs {
 		text += "Additional folder: " + dir + "\n"
+	}
+	if style != "" {
+		text += "\nHow to write to the person:\n\n" + style + "\n"
 	}
 	if spec.Instructions.System != "" {
 		text = spec.Instructions.System

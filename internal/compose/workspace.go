@@ -83,20 +83,20 @@ func MakeIn(ctx context.Context, r *Request, in *Space) (m *SpaceParts, err erro
 		return m, err
 	}
 	if in.Own() {
-		return m, m.ownLoop(r)
+		return m, m.ownLoop(ctx, r)
 	}
 	return m, m.guest(r)
 }
 
 // ownLoop is our own loop: it reads the folder's settings inside, and is told the others.
-func (m *SpaceParts) ownLoop(r *Request) (err error) {
+func (m *SpaceParts) ownLoop(ctx context.Context, r *Request) (err error) {
 	e, spec := r.Env, *r.Spec
 	if spec.Model == "" {
 		spec.Model = m.In.Settings.Model
 	}
 	own := *r
 	own.Spec = &spec
-	if m.Models, err = own.models(m.Settings); err != nil {
+	if m.Models, err = own.models(ctx, m.Settings); err != nil {
 		return err
 	}
 	m.Options.Model, m.Options.Options.Model.Fallback = m.Models.Primary, m.Models.Fallback

@@ -16,7 +16,6 @@ import (
 	"slices"
 
 	"github.com/holdfast-dev/holdfast/internal/compose/env"
-	"github.com/holdfast-dev/holdfast/internal/compose/models"
 	"github.com/holdfast-dev/holdfast/internal/compose/stores"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
 	"github.com/holdfast-dev/holdfast/internal/project"
@@ -61,7 +60,7 @@ func Examine(ctx context.Context, e *env.Env, o *Options) *Report {
 		x.o = *o
 	}
 	r := &Report{Version: version.Of()}
-	r.Checks = slices.Concat(x.home(), x.store(ctx), []Check{x.project()}, x.programs(), x.models(), x.sandboxChecks(ctx), x.engine(ctx))
+	r.Checks = slices.Concat(x.home(), x.store(ctx), []Check{x.project()}, x.programs(), x.models(ctx), x.sandboxChecks(ctx), x.engine(ctx))
 	if x.o.Net {
 		r.Checks = append(r.Checks, x.reach(ctx)...)
 	}
@@ -193,30 +192,6 @@ func (x *examination) programs() []Check {
 	}
 	if runtime.GOOS != "linux" {
 		out = append(out, Check{"platform", "warn", runtime.GOOS + ": whether a session's holder still lives cannot be told here", ""})
-	}
-	return out
-}
-
-func (x *examination) models() []Check {
-	var out []Check
-	found := false
-	for _, name := range []string{"ANTHROPIC_API_KEY", "OPENAI_API_KEY"} {
-		if x.env.Get(name) != "" {
-			out, found = append(out, Check{"key", "ok", name + " is set", ""}), true
-		} else {
-			out = append(out, Check{"key", "ok", name + " is not set", ""})
-		}
-	}
-	switch m := x.env.Get("HOLDFAST_MODEL"); {
-	case m != "":
-		if _, _, err := models.New(x.env, "HOLDFAST_MODEL", m, "", nil); err != nil {
-			return append(out, failed("model", err))
-		}
-		out = append(out, Check{"model", "ok", "HOLDFAST_MODEL is " + m, ""})
-	case !found:
-		out = append(out, Check{"model", "warn", "no key and no HOLDFAST_MODEL", "set a key, or use a local server: --model ollama/NAME; holdfast demo needs neither"})
-	default:
-		out = append(out, Check{"model", "ok", "named for each run with --model", ""})
 	}
 	return out
 }

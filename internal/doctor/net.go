@@ -9,7 +9,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/holdfast-dev/holdfast/internal/compose/models"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
 	"github.com/holdfast-dev/holdfast/internal/term"
 )
@@ -17,18 +16,9 @@ import (
 // reach asks the server of each provider that is set up whether it answers. No
 // key is sent and no model is called.
 func (x *examination) reach(ctx context.Context) []Check {
-	var urls []string
-	if u := x.env.Get("ANTHROPIC_BASE_URL"); u != "" || x.env.Get("ANTHROPIC_API_KEY") != "" {
-		urls = append(urls, cmp.Or(u, "https://api.anthropic.com"))
-	}
-	if u := x.env.Get("OPENAI_BASE_URL"); u != "" || x.env.Get("OPENAI_API_KEY") != "" {
-		urls = append(urls, cmp.Or(u, "https://api.openai.com/v1"))
-	}
-	if models.Provider(x.env.Get("HOLDFAST_MODEL")) == "ollama" {
-		urls = append(urls, models.OllamaURL)
-	}
+	urls := x.servers()
 	if len(urls) == 0 {
-		return []Check{{"net", "warn", "no provider is set up", "set ANTHROPIC_API_KEY, OPENAI_API_KEY or OPENAI_BASE_URL"}}
+		return []Check{{"net", "warn", "no provider is set up", "name a model in the settings, or set the key of a provider, such as ANTHROPIC_API_KEY"}}
 	}
 	var out []Check
 	for _, u := range urls {

@@ -3,7 +3,26 @@
 //	cmd.Env = environ.ForCommands(os.Environ())
 package environ
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
+
+// Last keeps of each variable the last entry.
+func Last(all []string) []string {
+	at := map[string]int{}
+	for i, entry := range all {
+		name, _, _ := strings.Cut(entry, "=")
+		at[name] = i
+	}
+	var kept []string
+	for i, entry := range all {
+		if name, _, _ := strings.Cut(entry, "="); at[name] == i {
+			kept = append(kept, entry)
+		}
+	}
+	return slices.Clip(kept)
+}
 
 // ForCommands picks what commands may know of an environment: where programs and the
 // home are, who the user is, the language, the terminal and the time zone. Keys and

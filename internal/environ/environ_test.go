@@ -14,3 +14,14 @@ func TestForCommands(t *testing.T) {
 		t.Errorf("got %q", got)
 	}
 }
+
+func TestDangerousVariables(t *testing.T) {
+	for name, want := range map[string]bool{
+		"PATH": true, "LD_PRELOAD": true, "GIT_SSH": true, "BASH_ENV": true, "MY_PAGER": true, "CARGO_HOME": true,
+		"FOO": false, "NODE_ENV": false, "CI": false, "PATHS": false, "LD": true, "LDX": false, "": false,
+	} {
+		if got := Dangerous(name); got != want {
+			t.Errorf("%s: %t", name, got)
+		}
+	}
+}

@@ -11,6 +11,7 @@ import (
 	"github.com/holdfast-dev/holdfast/audit/secret"
 	"github.com/holdfast-dev/holdfast/internal/compose"
 	"github.com/holdfast-dev/holdfast/internal/compose/env"
+	"github.com/holdfast-dev/holdfast/internal/compose/models"
 	"github.com/holdfast-dev/holdfast/internal/compose/tools"
 	"github.com/holdfast-dev/holdfast/internal/daemon/runs"
 	"github.com/holdfast-dev/holdfast/internal/daemon/strategy"
@@ -40,12 +41,16 @@ func (rt *Runtime) Make(ctx context.Context, n runs.Need) (*runs.Made, error) {
 	if n.Agent.Type == strategy.Command {
 		return rt.command(ctx, r, &n)
 	}
-	name := cmp.Or(spec.Model, e.Get("HOLDFAST_MODEL"))
+	rules, err := compose.Settings(r)
+	if err != nil {
+		return nil, err
+	}
+	name := cmp.Or(spec.Model, models.Default(e, rules))
 	if name == "" {
-		return nil, outcome.Invalid("agent "+n.Agent.Name+": no model is named", "name one in the request or in the strategy, or set HOLDFAST_MODEL for the daemon")
+		return nil, models.NoModel("agent " + n.Agent.Name + ": no model is named")
 	}
 	for _, name := range []string{name, spec.ModelOptions.Fallback} {
-		if key := keyVariable(name); slices.Contains(missing, key) {
+		if key := models.KeyVariable(models.Provider(name), rules); slices.Contains(missing, key) && !models.Kept(models.Provider(name), rules) {
 			return nil, &outcome.Failure{
 				Message: "the run was started with " + key + " in its caller's environment, and the daemon, which keeps no values, does not have it any more",
 				Advice:  "continue it from there: holdfast run --resume " + n.Run + "; or set " + key + " for the daemon, or start runs with --env-from " + key + "=keyring:SERVICE/USER",
@@ -126,17 +131,6 @@ func (rt *Runtime) environment(ctx context.Context, n *runs.Need) (_ *env.Env, m
 		missing = e.Missing(&n.Spec.Environment)
 	}
 	return &e, missing, e.Fetch(ctx, n.Spec.Environment.From)
-}
-
-// keyVariable is the variable that holds the key of a model's provider, or "".
-func keyVariable(model string) string {
-	switch kind, _, _ := strings.Cut(model, "/"); kind {
-	case "anthropic":
-		return "ANTHROPIC_API_KEY"
-	case "openai":
-		return "OPENAI_API_KEY"
-	}
-	return ""
 }
 
 // Mask is [runs.Options].Mask: what masks secrets as the settings of a folder and of a run say.

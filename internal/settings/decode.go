@@ -43,6 +43,8 @@ type said struct {
 	web        WebSearch
 	fetch      WebFetch
 	models     Models
+	env        map[string]Value[string]
+	style      Value[string]
 	mcp        mcpSaid
 	problems   []Problem
 	notes      []Problem // of what has no effect
@@ -91,7 +93,10 @@ func decode(src source) *said {
 
 		"webFetch": s.webFetchBlock, "webSearch": s.webSearchBlock,
 
+		"model": s.modelName(&s.models.Model), "smallModel": s.modelName(&s.models.Small),
 		"retry": s.retryBlock, "providers": s.providersBlock, "prices": s.pricesBlock,
+
+		"env": s.environment, "outputStyle": s.styleName,
 
 		"$schema": func(path string, n jsontree.Node) { s.text(path, n) },
 	})

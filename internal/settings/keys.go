@@ -11,16 +11,14 @@ import (
 // foreign are keys of Claude Code's settings files that people bring along and
 // that mean something there. To skip one silently could open what it closes.
 var foreign = map[string]string{
-	"env":             "set variables in the shell that starts holdfast",
-	"model":           "use --model or HOLDFAST_MODEL",
-	"apiKeyHelper":    "use ANTHROPIC_API_KEY or OPENAI_API_KEY",
+	"apiKeyHelper":    `write {"providers": {"anthropic": {"apiKey": "command:PROGRAM ARGUMENTS"}}}`,
 	"statusLine":      "there is no status line",
 	"disableAutoMode": "deny what auto mode may not do",
 	"autoMode":        "what auto mode refuses is in holdfast policy show",
 	"allowedTools":    "write permissions.allow",
 	"disallowedTools": "write permissions.deny",
 
-	"includeCoAuthoredBy": noEffect, "attribution": noEffect, "outputStyle": noEffect,
+	"includeCoAuthoredBy": noEffect, "attribution": noEffect,
 	"alwaysThinkingEnabled": noEffect, "spinnerTipsEnabled": noEffect, "autoUpdatesChannel": noEffect, "language": noEffect,
 	"enabledPlugins": noEffect, "extraKnownMarketplaces": noEffect, "fileSuggestion": noEffect,
 }

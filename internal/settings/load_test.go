@@ -104,8 +104,15 @@ func TestBadFiles(t *testing.T) {
 
 		{"unknown key", "{\n  \"permission\": {}\n}", 2, 3, `unknown key "permission"`, "did you mean permissions?"},
 		{"case of a key", `{"Permissions": {}}`, 1, 2, `unknown key "Permissions"`, "write it as permissions"},
-		{"model", `{"model": "x"}`, 1, 2, `unknown key "model"`, "take it out: use --model"},
-		{"env", `{"env": {}}`, 1, 2, `unknown key "env"`, "take it out"},
+		{"model", `{"model": "x"}`, 1, 11, `model: "x" does not name a provider and a model`, "PROVIDER/MODEL"},
+		{"small model", `{"smallModel": "/x"}`, 1, 16, `smallModel: "/x" does not name`, "PROVIDER/MODEL"},
+		{"env", `{"env": {"A B": "x"}}`, 1, 10, `"A B" is not the name of a variable`, ""},
+		{"env as list", `{"env": {"A": []}}`, 1, 15, "env.A is a list, want a text", ""},
+		{"env that would have no effect", `{"env": {"ANTHROPIC_BASE_URL": "https://x.example"}}`, 1, 10, "env.ANTHROPIC_BASE_URL cannot be set by settings", "providers.anthropic.baseURL"},
+		{"env that changes how commands are read", `{"env": {"BASH_ENV": "x"}}`, 1, 10, "env.BASH_ENV cannot be set by settings", "let the command set it"},
+		{"env of the sandbox", `{"env": {"https_proxy": "x"}}`, 1, 10, "env.https_proxy cannot be set by settings", "sandbox.network"},
+		{"style", `{"outputStyle": "../x"}`, 1, 17, `"../x" is not the name of a style`, ""},
+		{"key helper", `{"apiKeyHelper": "x"}`, 1, 2, `unknown key "apiKeyHelper"`, "command:PROGRAM"},
 		{"misplaced", `{"deny": ["Bash"]}`, 1, 2, `unknown key "deny"`, "move it into permissions"},
 		{"unknown permission", `{"permissions": {"denied": []}}`, 1, 18, `unknown key "permissions.denied"`, "known here:"},
 		{"claude's", `{"permissions": {"disableAutoMode": "disable"}}`, 1, 18, `unknown key "permissions.disableAutoMode"`, "take it out"},
@@ -185,7 +192,7 @@ func checkRefused(t *testing.T, err error, file string, line, col int, what, hin
 // All that is wrong is told, not only the first.
 func TestAllProblems(t *testing.T) {
 	p := newPlace(t)
-	p.write("home/settings.json", `{"permissions": {"deny": [1, ""], "onAsk": "x"}, "env": {}}`)
+	p.write("home/settings.json", `{"permissions": {"deny": [1, ""], "onAsk": "x"}, "environment": {}}`)
 	_, problems, err := settings.Examine(p.options())
 	if err != nil || len(problems) != 4 {
 		t.Fatalf("%v, %v", problems, err)
@@ -275,7 +282,7 @@ func TestFlagFiles(t *testing.T) {
 		{"none.json", "cannot be read: no such file"},
 		{".", "it is a folder"},
 		{"", "it is a folder"},
-		{`{"env": {}}`, `--settings:1:2: unknown key "env"`},
+		{`{"envs": {}}`, `--settings:1:2: unknown key "envs"`},
 		{"{", "--settings:1:1: not JSON"},
 	} {
 		o.Files = []string{tt.file}

@@ -41,6 +41,8 @@ func (m *merger) add(s *said) {
 	m.addTexts(s)
 	m.addWebSearch(s)
 	m.addModels(s)
+	m.addEnvironment(s)
+	m.addStyle(s)
 	if s.sandbox != nil {
 		m.out.Sandboxes = append(m.out.Sandboxes, *s.sandbox)
 	}
@@ -121,6 +123,7 @@ func (m *merger) finish() (*Settings, []Problem) {
 	m.checkMCP()
 	m.checkSecrets()
 	m.checkCompaction()
+	m.checkProviders()
 	m.sortProblems()
 	for _, p := range m.problems {
 		if !p.Fatal {

@@ -13,18 +13,14 @@ import (
 	"github.com/holdfast-dev/holdfast/policy"
 )
 
-// Models say how providers are waited for and what models cost. What nobody says has its
-// zero value.
+// Models say which models are used, where their providers are, how they are waited for and
+// what they cost. What nobody says has its zero value.
 type Models struct {
+	Model, Small  Value[string]        // PROVIDER/MODEL
 	Retries       Value[*int]          // after the first attempt of a model call; nil when nobody says
 	MaxRetryAfter Value[time.Duration] // how long a provider may have us wait
 	Providers     map[string]Provider  // by name; "*" is all others
 	Prices        map[string]Price     // by PROVIDER/MODEL, or PROVIDER/* for all others of one
-}
-
-// Provider says how long one provider is waited for.
-type Provider struct {
-	Connect, FirstByte, Idle Value[time.Duration]
 }
 
 // Price is what a model costs.
@@ -73,23 +69,6 @@ func (s *said) retryBlock(path string, n jsontree.Node) {
 	})
 	if count.Origin != (policy.Origin{}) {
 		s.models.Retries = Value[*int]{&count.Value, count.Origin}
-	}
-}
-
-// providersBlock reads providers.
-func (s *said) providersBlock(path string, n jsontree.Node) {
-	if !s.ours(path, n, "how long a provider is waited for") || !s.want(path, n, jsontree.Object) {
-		return
-	}
-	s.models.Providers = map[string]Provider{}
-	for _, m := range n.Members {
-		var p Provider
-		s.object(path+"."+m.Key, m.Value, map[string]func(string, jsontree.Node){
-			"connectTimeout":   s.duration(&p.Connect),
-			"firstByteTimeout": s.duration(&p.FirstByte),
-			"idleTimeout":      s.duration(&p.Idle),
-		})
-		s.models.Providers[m.Key] = p
 	}
 }
 
@@ -171,9 +150,20 @@ func (s *said) price(at string, n jsontree.Node) (Price, bool) {
 	return out, true
 }
 
-// addModels takes the strongest layer's word, key by key. Of a folder nothing gets here.
+// addModels takes the strongest layer's word, key by key. Of a folder only the models' names
+// get here.
 func (m *merger) addModels(s *said) {
 	out := &m.out.Models
+	if s.untrusted {
+		for key, v := range map[string]Value[string]{"model": s.models.Model, "smallModel": s.models.Small} {
+			if v.Value != "" {
+				m.ignore(key+" "+v.Value, v.Origin)
+			}
+		}
+		return
+	}
+	prefer(&out.Model, s.models.Model)
+	prefer(&out.Small, s.models.Small)
 	prefer(&out.Retries, s.models.Retries)
 	prefer(&out.MaxRetryAfter, s.models.MaxRetryAfter)
 	for name, p := range s.models.Providers {
@@ -181,9 +171,7 @@ func (m *merger) addModels(s *said) {
 			out.Providers = map[string]Provider{}
 		}
 		own := out.Providers[name]
-		prefer(&own.Connect, p.Connect)
-		prefer(&own.FirstByte, p.FirstByte)
-		prefer(&own.Idle, p.Idle)
+		own.preferTo(&p)
 		out.Providers[name] = own
 	}
 	for name, p := range s.models.Prices {

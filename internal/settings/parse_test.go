@@ -38,7 +38,7 @@ func TestKeyHint(t *testing.T) {
 		{"permissions", "Allow", "write it as allow"},
 		{"permissions", "defaultmode", "write it as defaultMode"},
 		{"permissions", "autoMode", "take it out: "},
-		{"", "env", "take it out: set variables in the shell"},
+		{"", "statusLine", "take it out: there is no status line"},
 		{"permissions", "alow", "did you mean allow?"},
 		{"", "forbidden", "move it into permissions"},
 		{"permissions", "x", "known here: allow, defaultMode"},

@@ -46,9 +46,11 @@ type Settings struct {
 	WebSearch     WebSearch
 	WebFetch      WebFetch
 	Models        Models
-	MCPServers    []MCPServer // by name, also those that are not started
-	Warnings      []Problem   // what can have no effect, but opens nothing
-	Ignored       []Ignored   // what an untrusted folder asks for
+	Env           map[string]Value[string] // of commands, by name; see [Settings.Environ]
+	OutputStyle   Value[string]            // "" when nobody says
+	MCPServers    []MCPServer              // by name, also those that are not started
+	Warnings      []Problem                // what can have no effect, but opens nothing
+	Ignored       []Ignored                // what an untrusted folder asks for
 
 	StrictHooks      Value[bool]    // what cannot be asked blocks
 	NoHooks          Value[bool]    // disableAllHooks: none but the administrator's run

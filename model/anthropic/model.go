@@ -17,7 +17,7 @@ import (
 const apiName = "anthropic-messages"
 
 const (
-	provider         = "anthropic"
+	defaultProvider  = "anthropic"
 	defaultBaseURL   = "https://api.anthropic.com/"
 	defaultMaxTokens = 16384
 
@@ -31,6 +31,8 @@ const (
 type Options struct {
 	APIKey     string
 	BaseURL    string           // of another server; "/v1" at its end may be left out
+	Provider   string           // names the server in errors and finds prices; "": "anthropic"
+	Header     http.Header      // more headers of each request; those that a call has anyway cannot be replaced
 	HTTPClient *http.Client     // nil: http.DefaultClient; redirects are not followed
 	MaxTokens  int              // of an answer when the request sets none; 0: 16384, or what the model can
 	Price      *model.Price     // nil: what is known of the model
@@ -70,6 +72,10 @@ func New(name string, o *Options) (model.Model, error) {
 	if err := call.KeyFault(key); err != nil {
 		return nil, fmt.Errorf("anthropic: %w", err)
 	}
+	provider := o.Provider
+	if provider == "" {
+		provider = defaultProvider
+	}
 	facts, found := known.Lookup(provider, name)
 	if !found {
 		facts.Thinking = known.Adaptive // what every model since Claude 4.6 takes
@@ -83,7 +89,7 @@ func New(name string, o *Options) (model.Model, error) {
 		timeouts:  o.Timeouts,
 		thinking:  facts.Thinking,
 		keyless:   key == "" && o.BaseURL == "",
-		provider:  call.Provider{Name: provider, Secrets: call.SecretsOf(key, base), Now: o.Now},
+		provider:  call.Provider{Name: provider, Secrets: call.SecretsOf(key, base, o.Header), Now: o.Now},
 	}
 	if o.Price != nil {
 		p := *o.Price
@@ -99,7 +105,7 @@ func New(name string, o *Options) (model.Model, error) {
 		}
 	}
 	m.client, m.address = call.Client(o.HTTPClient), base.JoinPath("v1/messages").String()
-	m.header = call.Header("application/json")
+	m.header = call.Header("application/json", o.Header)
 	m.header.Set("Anthropic-Version", "2023-06-01")
 	if m.thinking == known.Preserved {
 		m.header.Set("Anthropic-Beta", bindingControls)

@@ -16,7 +16,7 @@ import (
 // [model.Model]. Breaking off the loop ends the call.
 func (m *adapter) Stream(ctx context.Context, req *model.Request) iter.Seq2[model.Event, error] {
 	if m.keyless {
-		return call.NoKey(provider, "ANTHROPIC_API_KEY")
+		return call.NoKey(m.info.Provider, "ANTHROPIC_API_KEY")
 	}
 	return func(yield func(model.Event, error) bool) {
 		s := call.Stream{

@@ -27,6 +27,7 @@ type Options struct {
 	APIKey     string           // may be empty where the server asks for none
 	BaseURL    string           // of another server, with its "/v1"
 	Provider   string           // names the server in errors and finds prices; "": "openai"
+	Header     http.Header      // more headers of each request; those that a call has anyway cannot be replaced
 	HTTPClient *http.Client     // nil: http.DefaultClient; redirects are not followed
 	MaxTokens  int              // of an answer when the request sets none; 0: the server's default
 	Price      *model.Price     // nil: what is known of the model
@@ -85,7 +86,7 @@ func New(name string, o *Options) (model.Model, error) {
 		maxTokens: o.MaxTokens,
 		timeouts:  o.Timeouts,
 		official:  base.Hostname() == "api.openai.com",
-		provider:  call.Provider{Name: provider, Secrets: call.SecretsOf(key, base), Now: o.Now},
+		provider:  call.Provider{Name: provider, Secrets: call.SecretsOf(key, base, o.Header), Now: o.Now},
 	}
 	m.keyless = m.official && key == ""
 	m.accounts = base.Hostname() == "openrouter.ai"
@@ -98,7 +99,7 @@ func New(name string, o *Options) (model.Model, error) {
 		m.info.Context = o.Context
 	}
 	m.client, m.address = call.Client(o.HTTPClient), base.JoinPath("chat/completions").String()
-	m.header = call.Header("text/event-stream")
+	m.header = call.Header("text/event-stream", o.Header)
 	if key != "" {
 		m.header.Set("Authorization", "Bearer "+key)
 	}

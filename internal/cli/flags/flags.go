@@ -49,7 +49,7 @@ type AgentFlags struct {
 
 func (c *AgentFlags) Declare(b *command.Builder) {
 	b.Heading = "Model"
-	b.Flag(&c.Model, "model", "m", "PROVIDER/MODEL", "anthropic/…, openai/…, ollama/… or scripted/PATH; default $HOLDFAST_MODEL.")
+	b.Flag(&c.Model, "model", "m", "PROVIDER/MODEL", "anthropic/…, openai/…, openrouter/…, ollama/… or another provider, or scripted/PATH; default $HOLDFAST_MODEL, then model of the settings.")
 	b.Flag(&c.FallbackModel, "fallback-model", "", "PROVIDER/MODEL", "Answers for the rest of a turn when the model stays unavailable.")
 	b.Flag(&c.BaseURL, "base-url", "", "URL", "The provider's address; default ANTHROPIC_BASE_URL or OPENAI_BASE_URL.")
 	b.Flag(&c.MaxTokens, "max-tokens", "", "N", "Bound of one answer, in tokens.")

@@ -231,7 +231,7 @@ func (c *Cmd) sceneThere(ctx context.Context, p *command.Program, cwd string, in
 		defer m.Close()
 		return c.sceneIn(m, nil), nil
 	}
-	m, err := models.Open(p.Environment(), models.Choice{Model: c.Model, Fallback: c.FallbackModel, BaseURL: c.BaseURL}, rules)
+	m, err := models.Open(ctx, p.Environment(), models.Choice{Model: c.Model, Fallback: c.FallbackModel, BaseURL: c.BaseURL, NoKey: true}, rules)
 	if err != nil {
 		return view.Scene{}, err
 	}

@@ -417,7 +417,7 @@ type compactCmd struct {
 func (c *compactCmd) Declare(b *command.Builder) {
 	b.Include(&c.SessionArg)
 	b.Flag(&c.Instructions, "instructions", "i", "TEXT", "What the summary is to keep, or to leave out.")
-	b.Flag(&c.Model, "model", "m", "PROVIDER/MODEL", "Who summarises; default $HOLDFAST_MODEL.")
+	b.Flag(&c.Model, "model", "m", "PROVIDER/MODEL", "Who summarises; default $HOLDFAST_MODEL, then model of the settings.")
 	b.Flag(&c.BaseURL, "base-url", "", "URL", "The provider's address.")
 	b.Flag(&c.Settings, "settings", "", "FILE|JSON", "More settings; their compact block says by which steps.")
 	b.Flag(&c.NoHooks, "no-hooks", "", "", "Run no hooks. Refused where the administrator's settings have some.")

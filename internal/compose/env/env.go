@@ -79,6 +79,9 @@ func (e *Env) Get(name string) string {
 	return v
 }
 
+// LookupVariable returns a variable, and whether it is set.
+func (e *Env) LookupVariable(name string) (string, bool) { return lookup(e.Vars, name) }
+
 // LookupCommand returns a variable of the environment of commands.
 func (e *Env) LookupCommand(name string) (string, bool) {
 	if e.Commands != nil {

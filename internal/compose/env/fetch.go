@@ -24,7 +24,7 @@ const helperTimeout = time.Minute
 func (e *Env) Fetch(ctx context.Context, from map[string]string) error {
 	var list []string
 	for _, name := range slices.Sorted(maps.Keys(from)) {
-		value, err := e.fetch(ctx, from[name])
+		value, err := e.Reference(ctx, from[name])
 		if err != nil {
 			return &outcome.Failure{
 				Message: fmt.Sprintf("variable %s: %s: %v", name, from[name], err), Cause: err, Result: outcome.Usage,
@@ -40,7 +40,8 @@ func (e *Env) Fetch(ctx context.Context, from map[string]string) error {
 	return nil
 }
 
-func (e *Env) fetch(ctx context.Context, ref string) (string, error) {
+// Reference returns the value that a reference stands for.
+func (e *Env) Reference(ctx context.Context, ref string) (string, error) {
 	kind, rest, _ := strings.Cut(ref, ":")
 	switch kind {
 	case "env":

@@ -1,15 +1,23 @@
 // Package models makes the models of a run from their names.
 //
-//	PROVIDER/MODEL, settings, keys of the environment ─► model.Model
+//	PROVIDER/MODEL ─┬─ the table of known providers ─┐
+//	                ├─ settings: providers, prices ──┼─► Endpoint ─► model.Model
+//	                └─ flags, environment, keys ─────┘
+//
+// A key that settings name belongs to the server that is the provider's by the settings or by
+// the table: with another base URL, by a flag or by the environment, only a key of the
+// environment is sent.
 package models
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"strings"
 
 	"github.com/holdfast-dev/holdfast/internal/compose/env"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
+	"github.com/holdfast-dev/holdfast/internal/providers"
 	"github.com/holdfast-dev/holdfast/internal/settings"
 	"github.com/holdfast-dev/holdfast/model"
 	"github.com/holdfast-dev/holdfast/model/anthropic"
@@ -17,27 +25,43 @@ import (
 	"github.com/holdfast-dev/holdfast/model/scripted"
 )
 
-// OllamaURL is where Ollama listens by default.
-const OllamaURL = "http://127.0.0.1:11434/v1"
-
 // Models are the models of a run.
 type Models struct {
 	Primary, Fallback model.Model
-	KeySource         string // the variable that the key came from, or "none"
+	KeySource         string // see [Endpoint].KeySource
 }
 
-// Choice names models. Names are PROVIDER/MODEL; Model defaults to HOLDFAST_MODEL.
-type Choice struct{ Model, Fallback, BaseURL string }
+// Choice names models. Names are PROVIDER/MODEL; Model defaults to HOLDFAST_MODEL, then to that
+// of the settings.
+type Choice struct {
+	Model, Fallback, BaseURL string
+	NoKey                    bool // nobody is called: keys are neither fetched nor missed
+}
+
+// Default is the model that is used when nobody names one: HOLDFAST_MODEL, then that of the
+// settings, or "".
+func Default(e *env.Env, rules *settings.Settings) string {
+	name := e.Get("HOLDFAST_MODEL")
+	if name == "" && rules != nil {
+		name = rules.Models.Model.Value
+	}
+	return name
+}
 
 // Open makes the models that are named. Nil settings leave all to the defaults.
-func Open(e *env.Env, c Choice, rules *settings.Settings) (*Models, error) {
-	name := cmp.Or(c.Model, e.Get("HOLDFAST_MODEL"))
+func Open(ctx context.Context, e *env.Env, c Choice, rules *settings.Settings) (*Models, error) {
+	where, name := "--model", c.Model
 	if name == "" {
-		return nil, outcome.Invalid("no model is named", `use --model anthropic/claude-sonnet-4-6, or set HOLDFAST_MODEL; "holdfast demo" needs none`)
+		if name = Default(e, rules); name == "" {
+			return nil, NoModel("no model is named")
+		}
+		if where = "HOLDFAST_MODEL"; e.Get(where) == "" {
+			where = settings.Where(rules.Models.Model.Origin)
+		}
 	}
 	m := &Models{}
 	var err error
-	if m.Primary, m.KeySource, err = New(e, "--model", name, c.BaseURL, rules); err != nil {
+	if m.Primary, m.KeySource, err = open(ctx, e, where, name, c.BaseURL, rules, c.NoKey); err != nil {
 		return nil, err
 	}
 	if c.Fallback != "" {
@@ -45,9 +69,14 @@ func Open(e *env.Env, c Choice, rules *settings.Settings) (*Models, error) {
 		if Provider(c.Fallback) == Provider(name) {
 			base = c.BaseURL
 		}
-		m.Fallback, _, err = New(e, "--fallback-model", c.Fallback, base, rules)
+		m.Fallback, _, err = open(ctx, e, "--fallback-model", c.Fallback, base, rules, c.NoKey)
 	}
 	return m, err
+}
+
+// NoModel is the failure of what needs a model where nobody names one.
+func NoModel(message string) error {
+	return outcome.Invalid(message, `use --model anthropic/claude-sonnet-4-6, or set HOLDFAST_MODEL or model in the settings; "holdfast demo" needs none`)
 }
 
 // Provider is the provider of PROVIDER/MODEL.
@@ -56,53 +85,56 @@ func Provider(name string) string {
 	return p
 }
 
-// New makes the model that PROVIDER/MODEL names. Keys come from the environment and from
-// nowhere else. where says in errors who named it.
-func New(e *env.Env, where, name, baseURL string, rules *settings.Settings) (m model.Model, keySource string, err error) {
+// New makes the model that PROVIDER/MODEL names. where says in errors who named it.
+func New(ctx context.Context, e *env.Env, where, name, baseURL string, rules *settings.Settings) (model.Model, error) {
+	m, _, err := open(ctx, e, where, name, baseURL, rules, false)
+	return m, err
+}
+
+func open(ctx context.Context, e *env.Env, where, name, baseURL string, rules *settings.Settings, noKey bool) (m model.Model, keySource string, err error) {
 	kind, rest, ok := strings.Cut(name, "/")
 	if !ok || rest == "" {
 		return nil, "", outcome.Invalid(fmt.Sprintf("%s: %q does not name a provider and a model", where, name), "for example anthropic/claude-sonnet-4-6 or ollama/qwen3")
 	}
-	keySource = "none"
-	key := func(variable string) string {
-		k := e.Get(variable)
-		if k != "" {
-			keySource = variable
-		}
-		return k
-	}
-	var said settings.Models
-	if rules != nil {
-		said = rules.Models
-	}
+	said := modelsOf(rules)
 	price, _ := said.PriceOf(kind, rest)
-	timeouts := said.Timeouts(kind)
-	switch kind {
-	case "anthropic":
+	if kind == "scripted" {
+		if m, err = scriptedModel(e, rest, said); err != nil {
+			return nil, "", outcome.Invalid(fmt.Sprintf("%s: %v", where, err), "")
+		}
+		return m, "none", nil
+	}
+	at, err := resolve(ctx, e, where, kind, baseURL, rules, noKey)
+	if err != nil {
+		return nil, "", err
+	}
+	if price.Price == nil && !price.Reported && at.local {
+		price.Price = &model.Price{} // one's own machine sends no bill
+	}
+	if at.API == providers.Anthropic {
 		m, err = anthropic.New(rest, &anthropic.Options{
-			APIKey: key("ANTHROPIC_API_KEY"), BaseURL: cmp.Or(baseURL, e.Get("ANTHROPIC_BASE_URL")), Timeouts: timeouts, Price: price.Price, Now: e.Clock,
+			APIKey: at.Key, BaseURL: at.BaseURL, Provider: kind, Header: at.Header, Timeouts: said.Timeouts(kind), Price: price.Price, Now: e.Clock,
 		})
-	case "openai":
+	} else {
 		m, err = openai.New(rest, &openai.Options{
-			APIKey: key("OPENAI_API_KEY"), BaseURL: cmp.Or(baseURL, e.Get("OPENAI_BASE_URL")), Timeouts: timeouts,
-			Price: price.Price, Reported: price.Reported, Now: e.Clock,
+			APIKey: at.Key, BaseURL: at.BaseURL, Provider: kind, Header: at.Header, Timeouts: said.Timeouts(kind), Price: price.Price,
+			Reported: price.Reported, Now: e.Clock,
 		})
-	case "ollama":
-		m, err = openai.New(rest, &openai.Options{
-			Provider: "ollama", BaseURL: cmp.Or(baseURL, OllamaURL), Timeouts: timeouts, Price: price.Price, Reported: price.Reported, Now: e.Clock,
-		})
-	case "scripted":
-		m, err = scriptedModel(e, rest, said)
-	default:
-		return nil, "", outcome.Invalid(fmt.Sprintf("%s: there is no provider %q", where, kind), "the providers are anthropic, openai, ollama and scripted; any server with OpenAI's API works as openai/MODEL with --base-url")
 	}
 	if err != nil {
 		return nil, "", outcome.Invalid(fmt.Sprintf("%s: %v", where, err), "")
 	}
-	return m, keySource, nil
+	return m, at.KeySource, nil
 }
 
-func scriptedModel(e *env.Env, path string, said settings.Models) (model.Model, error) {
+func modelsOf(rules *settings.Settings) *settings.Models {
+	if rules == nil {
+		return &settings.Models{}
+	}
+	return &rules.Models
+}
+
+func scriptedModel(e *env.Env, path string, said *settings.Models) (model.Model, error) {
 	path, err := e.Abs(path)
 	if err != nil {
 		return nil, err
@@ -111,4 +143,11 @@ func scriptedModel(e *env.Env, path string, said settings.Models) (model.Model, 
 		price, _ := said.PriceOf("scripted", name)
 		return price.Price
 	}})
+}
+
+// unknown is the failure of a provider that nobody knows.
+func unknown(where, kind string, said *settings.Models) error {
+	return outcome.Invalid(fmt.Sprintf("%s: there is no provider %q", where, kind),
+		"the providers are "+strings.Join(said.ProviderNames(), ", ")+" and scripted; name any other server with OpenAI's API in the settings: "+
+			fmt.Sprintf(`{"providers": {%q: {"baseURL": "https://HOST/v1"}}}`, cmp.Or(kind, "NAME")))
 }

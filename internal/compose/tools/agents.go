@@ -194,9 +194,17 @@ func (b *Toolbox) given(names []string) ([]*skills.Skill, error) {
 // models that definitions for Claude Code name by what they are good at.
 var aliases = map[string]string{"opus": "claude-opus-4-6", "sonnet": "claude-sonnet-4-6", "haiku": "claude-haiku-4-5"}
 
+// small is the small model that the settings name, or "".
+func (c *crew) small() string {
+	if c.box.settings == nil {
+		return ""
+	}
+	return c.box.settings.Models.Small.Value
+}
+
 // model is one that a definition or a call names: PROVIDER/MODEL, a model of the run's
-// provider, or an alias, which is one of Anthropic's where that is the run's provider and
-// else the run's own.
+// provider, or an alias: haiku is the small model of the settings, and each is one of
+// Anthropic's where that is the run's provider and else the run's own.
 func (c *crew) model(name string) (model.Model, error) {
 	of, err := c.box.host.agent()
 	if err != nil {
@@ -208,6 +216,9 @@ func (c *crew) model(name string) (model.Model, error) {
 			return own, nil
 		}
 		return nil, fmt.Errorf("model %s: there is only %s here", name, own.Info())
+	}
+	if small := c.small(); name == "haiku" && small != "" {
+		name = small
 	}
 	if full, alias := aliases[name]; alias {
 		if own.Info().Provider != "anthropic" {
@@ -222,8 +233,7 @@ func (c *crew) model(name string) (model.Model, error) {
 	if models.Provider(name) == own.Info().Provider {
 		base = c.box.spec.ModelOptions.BaseURL
 	}
-	m, _, err := models.New(c.box.env, "model", name, base, c.box.settings)
-	return m, err
+	return models.New(context.Background(), c.box.env, "model", name, base, c.box.settings)
 }
 
 // where is the session whose list of tasks it is: that of the run's agent, or one in

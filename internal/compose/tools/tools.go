@@ -296,8 +296,9 @@ func (b *Toolbox) searchKit() ([]tool.Tool, error) {
 }
 
 func (b *Toolbox) shellKit() ([]tool.Tool, error) {
+	known, more := b.commandEnviron()
 	sh, err := shell.New(b.folders, &shell.Options{
-		OutputDir: b.held.Output, Keep: b.keep, Sandbox: b.held.Sandbox, EnvFile: b.hooks.EnvFile, Environ: b.environ(), Background: b.Background != nil,
+		OutputDir: b.held.Output, Keep: b.keep, Sandbox: b.held.Sandbox, EnvFile: b.hooks.EnvFile, Environ: known, Env: more, Background: b.Background != nil,
 		Override: b.overrides(), Exec: b.offersExec(),
 	})
 	if err != nil {
@@ -317,14 +318,6 @@ func (b *Toolbox) offersExec() bool {
 	return slices.Contains(names, "Exec") || b.settings != nil && slices.ContainsFunc(b.settings.Rules, func(r policy.RuleSource) bool {
 		return r.Effect != policy.Deny && r.Text == "Exec"
 	})
-}
-
-// environ is the environment of whom the run is for; nil is our own.
-func (b *Toolbox) environ() []string {
-	if b.env == nil {
-		return nil
-	}
-	return b.env.Commands
 }
 
 // backgroundKit looks after what goes on in the background.

@@ -73,7 +73,7 @@ func (b *Toolbox) readPage(ctx context.Context, prompt, text string) (string, er
 		name = b.settings.WebFetch.Model.Value
 	}
 	m := a.Model()
-	if name == "" && m.Info().Provider == "anthropic" {
+	if name == "" && (m.Info().Provider == "anthropic" || b.crew != nil && b.crew.small() != "") {
 		name = "haiku"
 	}
 	if name != "" && name != "inherit" && b.crew != nil {

@@ -80,7 +80,7 @@ func TestExchange(t *testing.T) {
 			return &http.Response{StatusCode: tt.status, Body: io.NopCloser(strings.NewReader("said"))}, nil
 		})})
 		//nolint:bodyclose // made up above: there is nothing to close
-		res, err := x.Post(t.Context(), client, "http://127.0.0.1/", Header("*/*"))
+		res, err := x.Post(t.Context(), client, "http://127.0.0.1/", Header("*/*", nil))
 		if !errors.Is(err, tt.err) || x.Failed() != tt.failed {
 			t.Errorf("%d: failed %v, error %v", tt.status, x.Failed(), err)
 		}
@@ -176,7 +176,7 @@ func TestMask(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := SecretsOf(key, address)
+	s := SecretsOf(key, address, nil)
 	for _, secret := range []string{key, url.QueryEscape(key), url.PathEscape(key), "pass-word", "query-token", "bWU6cGFzcy13b3Jk"} {
 		got := s.Mask("you said <" + secret + "> twice: " + secret + ".")
 		if got != "you said <***> twice: ***." {
@@ -190,7 +190,7 @@ func TestMask(t *testing.T) {
 	if got := s.Mask("a\x1b[31m\r\n\tb\xff" + strings.Repeat("é", 2000)); strings.ContainsAny(got, "\x1b\r\n\t") || !utf8.ValidString(got) || len(got) > maxMessage+4 {
 		t.Errorf("%q", got)
 	}
-	if got := SecretsOf("abc", nil).Mask("abc"); got != "abc" {
+	if got := SecretsOf("abc", nil, nil).Mask("abc"); got != "abc" {
 		t.Errorf("a key too short to be one was masked: %q", got)
 	}
 }

@@ -31,11 +31,13 @@ func (x *Exchange) Post(ctx context.Context, c *http.Client, address string, hea
 	return res, nil
 }
 
-// Header returns the headers that every request to a provider has.
-func Header(accept string) http.Header {
-	return http.Header{
-		"Accept":       {accept},
-		"Content-Type": {"application/json"},
-		"User-Agent":   {"holdfast/" + version.Of().Version},
+// Header returns the headers that every request to a provider has, and more.
+func Header(accept string, more http.Header) http.Header {
+	h := http.Header{"User-Agent": {"holdfast/" + version.Of().Version}}
+	for name, values := range more {
+		h[http.CanonicalHeaderKey(name)] = values
 	}
+	h.Set("Accept", accept)
+	h.Set("Content-Type", "application/json")
+	return h
 }

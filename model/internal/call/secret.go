@@ -2,6 +2,7 @@ package call
 
 import (
 	"encoding/base64"
+	"net/http"
 	"net/url"
 	"strings"
 	"unicode"
@@ -9,18 +10,27 @@ import (
 
 const (
 	maskText   = "***"
-	minSecret  = 4 // what is shorter cannot be a secret
+	minSecret  = 4  // what is shorter cannot be a secret
+	longValue  = 16 // of a header; what is shorter names something
 	maxMessage = 2000
 )
 
 // Secrets are strings that must not show in an error.
 type Secrets []string
 
-// SecretsOf collects a key and what in an address may be one: its password and
-// the values of its query. Each counts as it is and as it is written in a URL.
-func SecretsOf(key string, address *url.URL) Secrets {
+// SecretsOf collects a key and what else may be one: in an address its password and
+// the values of its query, in headers values that are long. Each counts as it is and as
+// it is written in a URL.
+func SecretsOf(key string, address *url.URL, more http.Header) Secrets {
 	var s Secrets
 	s.add(key)
+	for _, values := range more {
+		for _, v := range values {
+			if len(v) >= longValue {
+				s.add(v)
+			}
+		}
+	}
 	if address == nil {
 		return s
 	}

@@ -1,0 +1,132 @@
+package compose
+
+import (
+	"embed"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/holdfast-dev/holdfast/internal/compose/env"
+	"github.com/holdfast-dev/holdfast/internal/jsontree"
+	"github.com/holdfast-dev/holdfast/internal/outcome"
+	"github.com/holdfast-dev/holdfast/internal/settings"
+	"github.com/holdfast-dev/holdfast/internal/yamltree"
+)
+
+// maxStyle bounds an output style, in bytes.
+const maxStyle = 64 << 10
+
+//go:embed styles/*.md
+var builtInStyles embed.FS
+
+// styleText is what the output style of the settings adds to the system prompt, "" for the
+// default one. The project's styles count when its texts are trusted.
+//
+//	the project's .holdfast/output-styles, .claude/output-styles ─► the person's ─► built in
+func styleText(e *env.Env, s *settings.Settings) (string, error) {
+	name := s.OutputStyle.Value
+	if name == "" || strings.EqualFold(name, "default") {
+		return "", nil
+	}
+	trust, err := s.TrustedTexts()
+	if err != nil {
+		return "", err
+	}
+	var dirs []string
+	if trust.Folder {
+		dirs = append(dirs, filepath.Join(s.Project, ".holdfast"), filepath.Join(s.Project, ".claude"))
+	}
+	if home, err := e.Home(); err == nil {
+		dirs = append(dirs, home)
+	}
+	if user := e.UserHome(); user != "" {
+		dirs = append(dirs, filepath.Join(user, ".claude"))
+	}
+	names := []string{"default"}
+	for _, dir := range dirs {
+		text, found, err := findStyle(filepath.Join(dir, "output-styles"), name)
+		if text != "" || err != nil {
+			return text, err
+		}
+		names = append(names, found...)
+	}
+	list, err := fs.Glob(builtInStyles, "styles/*.md")
+	if err != nil {
+		return "", err
+	}
+	for _, file := range list {
+		base := strings.TrimSuffix(filepath.Base(file), ".md")
+		if strings.EqualFold(base, name) {
+			b, err := builtInStyles.ReadFile(file)
+			return strings.TrimSpace(string(b)), err
+		}
+		names = append(names, base)
+	}
+	slices.Sort(names)
+	return "", outcome.Invalid(
+		fmt.Sprintf("%s: there is no output style %q", settings.Where(s.OutputStyle.Origin), name),
+		"there are "+strings.Join(slices.Compact(names), ", ")+"; one of your own is a file output-styles/NAME.md in HOLDFAST_HOME",
+	)
+}
+
+// findStyle looks for a style by the name of its file or the one in its front matter, in any
+// case, and does not follow links out of the folder.
+func findStyle(dir, name string) (text string, names []string, err error) {
+	root, err := os.OpenRoot(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", nil, nil
+	}
+	if err != nil {
+		return "", nil, err
+	}
+	defer root.Close()
+	files, err := fs.Glob(root.FS(), "*.md")
+	if err != nil {
+		return "", nil, err
+	}
+	for _, file := range files {
+		title, body, err := readStyle(root, file)
+		base := strings.TrimSuffix(file, ".md")
+		if strings.EqualFold(base, name) || title != "" && strings.EqualFold(title, name) {
+			if err == nil && body == "" {
+				err = errors.New("it says nothing")
+			}
+			if err != nil {
+				return "", nil, outcome.Invalid(fmt.Sprintf("output style %s: %v", filepath.Join(dir, file), err), "repair the file, or choose another outputStyle")
+			}
+			return body, nil, nil
+		}
+		names = append(names, base)
+	}
+	return "", names, nil
+}
+
+func readStyle(root *os.Root, file string) (title, body string, err error) {
+	f, err := root.Open(file)
+	if err != nil {
+		return "", "", err
+	}
+	defer f.Close()
+	b, err := io.ReadAll(io.LimitReader(f, maxStyle+1))
+	if err == nil && len(b) > maxStyle {
+		err = fmt.Errorf("it is larger than %d KiB", maxStyle>>10)
+	}
+	if err != nil {
+		return "", "", err
+	}
+	t, err := yamltree.Split(b)
+	if err != nil {
+		return "", "", err
+	}
+	for _, m := range t.Front.Members {
+		if m.Key == "name" && m.Value.Kind == jsontree.Text {
+			title = m.Value.Text
+		}
+	}
+	return title, strings.TrimSpace(t.Body), nil
+}

@@ -1,0 +1,37 @@
+package environ
+
+import "strings"
+
+// dangerousVariables change which code runs, or where it connects: a rule for the
+// command alone does not permit setting them. A name with a star at the end
+// stands for all that start so.
+var dangerousVariables = []string{
+	// which program, library or start-up file
+	"PATH", "LD_*", "DYLD_*", "BASH_ENV", "ENV", "ZDOTDIR", "BASH_FUNC_*", "SHELLOPTS", "BASHOPTS", "IFS", "CDPATH",
+	"PROMPT_COMMAND", "PS4", "SHELL", "HOME", "XDG_*", "GCONV_PATH", "LOCPATH", "TERMINFO", "TMPDIR",
+	// programs that others start
+	"EDITOR", "VISUAL", "PAGER", "*_PAGER", "*_EDITOR", "BROWSER", "LESSOPEN", "LESSCLOSE", "MANPAGER", "SUDO_ASKPASS", "SSH_*",
+	// version control, compilers, package managers
+	"GIT_*", "HG*", "CC", "CXX", "CPP", "LD", "AR", "AS", "CFLAGS", "CXXFLAGS", "LDFLAGS", "MAKEFLAGS", "MAKEFILES", "GNUMAKEFLAGS",
+	"GOFLAGS", "GOROOT", "GOPATH", "GOENV", "GOPROXY", "GONOSUMDB", "GONOSUMCHECK", "GOINSECURE", "GOPRIVATE", "GOTOOLCHAIN", "GOSUMDB", "CGO_*",
+	"RUSTC*", "RUSTFLAGS", "RUSTDOC*", "CARGO*", "NPM_CONFIG_*", "npm_config_*", "YARN_*", "PNPM_*", "PIP_*", "UV_*", "POETRY_*", "BUNDLE_*", "GEM_*",
+	// interpreters
+	"NODE_OPTIONS", "NODE_PATH", "NODE_EXTRA_CA_CERTS", "NODE_TLS_REJECT_UNAUTHORIZED", "DENO_*", "BUN_*",
+	"PYTHON*", "PERL5*", "PERLLIB", "RUBYOPT", "RUBYLIB", "PHP_INI_SCAN_DIR", "PHPRC", "LUA_*", "JAVA_*", "_JAVA_OPTIONS", "JDK_JAVA_OPTIONS", "CLASSPATH", "MAVEN_*", "GRADLE_*",
+	// where it connects, and as whom
+	"http_proxy", "https_proxy", "all_proxy", "no_proxy", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY", "SSL_CERT_*", "CURL_*", "REQUESTS_CA_BUNDLE",
+	"DOCKER_*", "KUBECONFIG", "AWS_*", "AZURE_*", "GOOGLE_*", "CLOUDSDK_*", "ANSIBLE_*", "TF_*", "HOLDFAST_*",
+}
+
+// Dangerous reports whether a variable is one that changes which code runs, or where it connects.
+func Dangerous(name string) bool {
+	for _, d := range dangerousVariables {
+		start, tail := strings.CutSuffix(d, "*")
+		end, head := strings.CutPrefix(d, "*")
+		switch {
+		case name == d, tail && strings.HasPrefix(name, start), head && strings.HasSuffix(name, end):
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,253 @@
+package settings
+
+import (
+	"fmt"
+	"maps"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/holdfast-dev/holdfast/audit/secret"
+	"github.com/holdfast-dev/holdfast/internal/jsontree"
+	"github.com/holdfast-dev/holdfast/internal/layernames"
+	"github.com/holdfast-dev/holdfast/internal/providers"
+)
+
+// Provider says where a provider of models is, with which key it is asked, and how long it
+// is waited for. Headers may hold ${VAR}; see [Provider.FillHeaders].
+type Provider struct {
+	BaseURL Value[string]
+	API     Value[string] // providers.Anthropic or providers.OpenAI
+	APIKey  Value[string] // env:NAME, keyring:SERVICE/USER or command:PROGRAM ARGUMENTS
+	Headers map[string]Value[string]
+
+	Connect, FirstByte, Idle Value[time.Duration]
+}
+
+// preferTo takes from a weaker layer what nobody has said.
+func (p *Provider) preferTo(weaker *Provider) {
+	prefer(&p.BaseURL, weaker.BaseURL)
+	prefer(&p.API, weaker.API)
+	prefer(&p.APIKey, weaker.APIKey)
+	prefer(&p.Connect, weaker.Connect)
+	prefer(&p.FirstByte, weaker.FirstByte)
+	prefer(&p.Idle, weaker.Idle)
+	for name, v := range weaker.Headers {
+		if p.Headers == nil {
+			p.Headers = map[string]Value[string]{}
+		}
+		if _, said := p.Headers[name]; !said {
+			p.Headers[name] = v
+		}
+	}
+}
+
+// FillHeaders are the headers with the values of variables in the place of ${VAR}. The error
+// says which variable is not set.
+func (p *Provider) FillHeaders(getenv func(name string) (string, bool)) (http.Header, error) {
+	h := http.Header{}
+	for _, name := range slices.Sorted(maps.Keys(p.Headers)) {
+		v := p.Headers[name]
+		text, missing := expand(v.Value, getenv)
+		switch {
+		case len(missing) > 0:
+			return nil, &Error{Problems: []Problem{{
+				Layer: v.Origin.Layer, File: v.Origin.File, Line: v.Origin.Line, Col: v.Origin.Col, Fatal: true,
+				What: fmt.Sprintf("the header %s: the variable %s is not set", name, strings.Join(missing, ", ")), Hint: "set it, or take the header out",
+			}}}
+		case strings.ContainsAny(text, "\r\n\x00"):
+			return nil, &Error{Problems: []Problem{{
+				Layer: v.Origin.Layer, File: v.Origin.File, Line: v.Origin.Line, Col: v.Origin.Col, Fatal: true,
+				What: fmt.Sprintf("the header %s holds a line break", name),
+			}}}
+		}
+		h.Set(name, text)
+	}
+	return h, nil
+}
+
+// providersBlock reads providers. A folder that said where a provider is would have the key
+// sent where it likes.
+func (s *said) providersBlock(path string, n jsontree.Node) {
+	if !s.ours(path, n, "where models are asked, and with which key") || !s.want(path, n, jsontree.Object) {
+		return
+	}
+	s.models.Providers = map[string]Provider{}
+	for _, m := range n.Members {
+		var p Provider
+		at := path + "." + m.Key
+		s.object(at, m.Value, map[string]func(string, jsontree.Node){
+			"baseURL": s.fitting(&p.BaseURL, "write https://HOST/PATH, without a name, a password and a query", isEngineURL),
+			"api": s.fitting(&p.API, `write "openai" for the Chat Completions API or "anthropic" for the Messages API`, func(text string) bool {
+				return text == providers.OpenAI || text == providers.Anthropic
+			}),
+			"apiKey":           s.fitting(&p.APIKey, "a key is not written into settings: keep it with holdfast login "+m.Key+`, or write "env:NAME", "keyring:SERVICE/USER" or "command:PROGRAM ARGUMENTS"`, isReference),
+			"headers":          s.headers(&p),
+			"connectTimeout":   s.duration(&p.Connect),
+			"firstByteTimeout": s.duration(&p.FirstByte),
+			"idleTimeout":      s.duration(&p.Idle),
+		})
+		s.checkProvider(at, m, &p)
+		s.models.Providers[m.Key] = p
+	}
+}
+
+// checkProvider looks at what a provider's values are worth beside each other.
+func (s *said) checkProvider(at string, m jsontree.Member, p *Provider) {
+	address := p.BaseURL.Value != "" || p.API.Value != "" || p.APIKey.Value != "" || len(p.Headers) > 0
+	switch {
+	case !address:
+	case m.Key == "*" || m.Key == "scripted":
+		s.fault(m.At, "name a provider", "%s: only time-outs can be said here", at)
+	case strings.ContainsAny(m.Key, "/ \t"):
+		s.fault(m.At, "the name is what stands before the first / after --model", "%s: %q cannot be named in PROVIDER/MODEL", at, m.Key)
+	case isPlainHTTP(p.BaseURL.Value) && p.APIKey.Value != "":
+		o := p.BaseURL.Origin
+		s.problems = append(s.problems, Problem{
+			Layer: o.Layer, File: o.File, Line: o.Line, Col: o.Col,
+			What: at + ": the key goes over the network unencrypted", Hint: "write https:// if the server has it",
+		})
+	}
+}
+
+// isReference takes what says where a key is, and no key.
+func isReference(text string) bool {
+	kind, rest, ok := strings.Cut(text, ":")
+	if !ok || strings.TrimSpace(rest) != rest || rest == "" || strings.ContainsAny(text, "\r\n\x00") {
+		return false
+	}
+	switch kind {
+	case "env":
+		return variable.MatchString(rest)
+	case "keyring":
+		service, user, ok := strings.Cut(rest, "/")
+		return ok && service != "" && user != ""
+	case "command":
+		return true
+	}
+	return false
+}
+
+// ownHeaders are those that a call has anyway, and how to say the same.
+var ownHeaders = map[string]string{
+	"Authorization": "write apiKey", "X-Api-Key": "write apiKey", "Host": "write baseURL", "Content-Type": "", "Content-Length": "",
+	"Transfer-Encoding": "", "Connection": "", "Accept": "", "Accept-Encoding": "", "Anthropic-Version": "",
+}
+
+// headers reads more headers of requests.
+func (s *said) headers(p *Provider) func(string, jsontree.Node) {
+	return func(path string, n jsontree.Node) {
+		var pairs map[string]string
+		s.pairs(&pairs, isToken, "header")(path, n)
+		for _, m := range n.Members {
+			text, ok := pairs[m.Key]
+			if !ok {
+				continue
+			}
+			name := http.CanonicalHeaderKey(m.Key)
+			if hint, ours := ownHeaders[name]; ours {
+				s.fault(m.At, hint, "%s.%s: the header cannot be set", path, m.Key)
+				continue
+			}
+			if holdsSecret(text) {
+				s.fault(m.Value.At, "write ${NAME}, the variable that holds it", "%s.%s: a secret is not written into settings", path, m.Key)
+				continue
+			}
+			if p.Headers == nil {
+				p.Headers = map[string]Value[string]{}
+			}
+			p.Headers[name] = Value[string]{text, s.origin(m.Value, m.Key)}
+		}
+	}
+}
+
+// holdsSecret reports whether a text looks like a key or a token.
+func holdsSecret(text string) bool {
+	m, err := secret.New(nil)
+	if err != nil {
+		return false
+	}
+	masked, _ := m.Text(text)
+	return masked != text
+}
+
+// checkProviders refuses a provider that nobody knows and whose address no layer says.
+func (m *merger) checkProviders() {
+	for _, name := range slices.Sorted(maps.Keys(m.out.Models.Providers)) {
+		p := m.out.Models.Providers[name]
+		if _, known := providers.Lookup(name); known || p.BaseURL.Value != "" {
+			continue
+		}
+		o := p.APIKey.Origin
+		for _, v := range p.Headers {
+			o = v.Origin
+		}
+		if p.API.Value != "" {
+			o = p.API.Origin
+		}
+		if o.Layer == "" {
+			continue
+		}
+		m.problems = append(m.problems, Problem{
+			Layer: o.Layer, File: o.File, Line: o.Line, Col: o.Col, Fatal: true,
+			What: fmt.Sprintf("providers.%s has no baseURL", name), Hint: "write its base URL; known by name are " + strings.Join(providers.Names(), ", "),
+		})
+	}
+}
+
+// modelName reads the name of a model. A folder may name one that a person has a provider for,
+// and not a play of its own.
+func (s *said) modelName(into *Value[string]) func(string, jsontree.Node) {
+	return func(path string, n jsontree.Node) {
+		text, ok := s.text(path, n)
+		if !ok {
+			return
+		}
+		provider, name, ok := strings.Cut(text, "/")
+		switch {
+		case !ok || provider == "" || name == "" || strings.TrimSpace(text) != text || strings.ContainsAny(text, "\r\n\t\x00"):
+			s.fault(n.At, `write PROVIDER/MODEL, such as "anthropic/claude-sonnet-4-6"`, "%s: %q does not name a provider and a model", path, text)
+		case provider == "scripted" && (s.layer == layernames.Project || s.layer == layernames.Local):
+			s.fault(n.At, "name it with --model", "%s: a folder does not bring its own model along", path)
+		default:
+			*into = Value[string]{text, s.origin(n, text)}
+		}
+	}
+}
+
+// Address is the base URL that the settings and the table of known providers give a provider,
+// and its API; both "" when neither knows it.
+func (m *Models) Address(name string) (baseURL, api string) {
+	known, ok := providers.Lookup(name)
+	own := m.Providers[name]
+	baseURL, api = known.BaseURL, known.API
+	if own.BaseURL.Value != "" {
+		baseURL = own.BaseURL.Value
+		if !ok {
+			api = providers.OpenAI
+		}
+	}
+	if own.API.Value != "" {
+		api = own.API.Value
+	}
+	return baseURL, api
+}
+
+// ProviderNames are the providers that are known and those that the settings add.
+func (m *Models) ProviderNames() []string {
+	list := providers.Names()
+	for _, name := range slices.Sorted(maps.Keys(m.Providers)) {
+		if m.Providers[name].BaseURL.Value != "" && !slices.Contains(list, name) {
+			list = append(list, name)
+		}
+	}
+	return list
+}
+
+// isPlainHTTP reports whether a key would go to another machine in the clear.
+func isPlainHTTP(address string) bool {
+	u, err := url.Parse(address)
+	return err == nil && u.Scheme == "http" && u.Hostname() != "localhost" && !strings.HasPrefix(u.Hostname(), "127.") && u.Hostname() != "::1"
+}
