@@ -78,7 +78,7 @@ func New(rules *Rules, o *Options) (*Proxy, error) {
 		p.o.Dial = (&net.Dialer{}).DialContext
 	}
 	if p.o.Resolve == nil {
-		p.o.Resolve = lookup
+		p.o.Resolve = newLookups(lookup).resolve
 	}
 	p.o.Limits = p.o.Limits.withDefaults()
 	p.names.limit = p.o.Limits.NamesPerMinute
