@@ -38,6 +38,9 @@ func exactScope(q Question) Scope {
 		return Scope{Text: "every use of " + q.Tool}
 	}
 	r := q.Requests[0]
+	if r.Opens() {
+		return Scope{Text: opensText(r)}
+	}
 	switch r.Operation {
 	case policy.OpCommand:
 		if r.Cwd == "" {
@@ -61,8 +64,19 @@ func exactScope(q Question) Scope {
 	return Scope{Text: q.Tool + " with exactly " + r.Resource}
 }
 
+// opensText says what a request would open in the sandbox.
+func opensText(r policy.Request) string {
+	if r.Operation == policy.OpWrite {
+		return "commands may write " + r.Resource + " and what is in it"
+	}
+	return "commands may use " + r.Resource
+}
+
 // widerScope is a rule for requests like this one.
 func widerScope(q Question, r policy.Request, home string) (Scope, bool) {
+	if r.Opens() {
+		return Scope{}, false
+	}
 	switch r.Operation {
 	case policy.OpCommand:
 		prefix, ok := commandPrefix(r, home)

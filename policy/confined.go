@@ -11,6 +11,18 @@ const bashTool = "Bash"
 
 const outsideReason = "it would run outside the sandbox, which only a person can allow, each time"
 
+const opensReason = "the sandbox refuses it; only a person opens the sandbox"
+
+// opens takes in the question about what the sandbox refuses a command: a write, or a kind
+// of sockets. A decision of a
+// person for the session answers it. Rules, hooks, callbacks and policies are about calls, and open
+// no sandbox.
+func (b *ballot) opens(s *subject) {
+	if s.Opens() {
+		b.doubt(sandboxName, Verdict{Effect: Ask, Reason: opensReason})
+	}
+}
+
 // autoAllow reports whether a request is one that autoAllowBashIfSandboxed is about.
 func (src *source) autoAllow(s *subject) bool {
 	return src.confined != nil && s.Confined && !s.Unsandboxed && s.Tool == bashTool && s.Operation == OpCommand

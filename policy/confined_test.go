@@ -61,7 +61,7 @@ func TestAutoAllowConfined(t *testing.T) {
 		{"policy denies", policy.Config{Policies: limit(policy.Deny)}, confined("make"), policy.Deny, "hard"},
 		{"protected path", policy.Config{}, confined("touch .git/hooks/x"), policy.Ask, policy.ProtectedName},
 		{"another tool", policy.Config{}, policy.Request{Tool: "Run", Operation: policy.OpCommand, Resource: "make", Confined: true}, policy.Ask, "mode default"},
-		{"no command", policy.Config{}, policy.Request{Tool: "Bash", Operation: policy.OpWrite, Resource: "/p/a", Confined: true}, policy.Ask, "mode default"},
+		{"no command", policy.Config{}, policy.Request{Tool: "Bash", Operation: policy.OpWrite, Resource: "/p/a", Confined: true}, policy.Ask, "sandbox"},
 	} {
 		c.c.Folders, c.c.AutoAllowConfined = []string{"/p"}, autoAllow
 		d := judge(newGuards(t, c.c), c.r)
@@ -199,5 +199,46 @@ func TestGrantsOfTheSandboxStayInIt(t *testing.T) {
 	}
 	if _, err := g.Check(policy.Change{Grant: &policy.Grant{Effect: policy.Deny, Tool: "Bash", Confined: true}}); !errors.Is(err, policy.ErrInvalid) {
 		t.Errorf("a deny for the sandbox alone: %v", err)
+	}
+}
+
+// What the sandbox refuses a command opens a person, now or for the session, and nobody else; a no of
+// anybody is a no.
+func TestOpeningTheSandbox(t *testing.T) {
+	sayYes := func(context.Context, policy.Request) (policy.Verdict, error) {
+		return policy.Verdict{Effect: policy.Allow}, nil
+	}
+	write := policy.Request{Tool: "Bash", Operation: policy.OpWrite, Resource: "/home/u/.tool", Confined: true}
+	sockets := policy.Request{Tool: "Bash", Resource: "unix sockets", Confined: true}
+	for _, r := range []policy.Request{write, sockets} {
+		for _, m := range policy.Modes() {
+			g := newGuards(t, policy.Config{
+				Mode: m, Folders: []string{"/p"}, NewID: func() string { return "1" }, AutoAllowConfined: autoAllow, CanUseTool: sayYes,
+				Policies: []policy.Named{{Name: "own", Policy: say(policy.Allow)}}, Rules: rulesOf(t, "allow Bash", "allow Edit(//home/u/**)"),
+			})
+			want := policy.Ask
+			if m == policy.ModeDontAsk || m == policy.ModeSilent {
+				want = policy.Deny
+			}
+			hook := policy.Said{Policy: "hook h", Verdict: policy.Verdict{Effect: policy.Allow}}
+			d := g.Guard("Bash").Judge(t.Context(), []policy.Request{r}, nil, hook)
+			if d.Effect != want || d.Effect == policy.Ask && d.By != "sandbox" {
+				t.Errorf("%s, %s: %s by %s: %s", r.Resource, m, d.Effect, d.By, d.Reason)
+			}
+			apply(t, g, policy.Change{Grant: &policy.Grant{Effect: policy.Allow, Tool: "Bash", Operation: r.Operation, Resource: r.Resource, Confined: true}})
+			if d := judge(g, r); d.Effect != policy.Allow || d.By != "grants" {
+				t.Errorf("%s, %s, opened for the session: %s by %s", r.Resource, m, d.Effect, d.By)
+			}
+		}
+	}
+	for name, c := range map[string]policy.Config{
+		"rule":   {Rules: rulesOf(t, "deny Edit(//home/u/.tool/**)", "deny Edit(//home/u/.tool)")},
+		"limit":  {Limits: []policy.Named{{Name: "hard", Policy: say(policy.Deny)}}},
+		"policy": {Policies: []policy.Named{{Name: "own", Policy: say(policy.Deny)}}},
+	} {
+		c.Folders = []string{"/p"}
+		if d := judge(newGuards(t, c), write); d.Effect != policy.Deny {
+			t.Errorf("%s: %s by %s", name, d.Effect, d.By)
+		}
 	}
 }

@@ -80,7 +80,7 @@ var kindWords = map[actionKind]string{
 	kindDangerous:   "a command line that meets an entry of the list below",
 	kindFetch:       "the network, when the tool says that it changes nothing there",
 	kindNetwork:     "the network",
-	kindReach:       "a connection of a command out of the sandbox, to a host that none of its lists names, where its settings say ask",
+	kindReach:       "what the sandbox refuses a command: a host that none of its lists names, a write outside the session's folders",
 	kindMCP:         "a tool of an MCP server",
 	kindOther:       "everything else: to-do lists, sub-agents, tools that name nothing",
 }

@@ -136,6 +136,7 @@ func (g *Guard) poll(ctx context.Context, v *view, b *ballot, s *subject) {
 	}
 	b.outside(s)
 	b.person(s)
+	b.opens(s)
 	b.grants(v.grants, s, v, kind.kind)
 	if own {
 		b.weakly(Said{Policy: folderName, Verdict: Verdict{Effect: Allow, Reason: "it is in the agent's own folder"}}, "", v, kind.kind)

@@ -33,6 +33,9 @@ type sort struct {
 
 // kind says what sort of thing a request would do.
 func (w *world) kind(s *subject) sort {
+	if s.Opens() {
+		return sort{kindReach, ""}
+	}
 	switch s.Operation {
 	case OpCommand:
 		return w.commandKind(s)

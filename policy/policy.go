@@ -59,7 +59,8 @@ type Request struct {
 	Override bool `json:"override,omitempty"`
 
 	// Confined says that a kernel sandbox that is in force would hold the command, or
-	// holds the MCP server, or that the connection is one out of it. Unsandboxed says that the session has such
+	// holds the MCP server, or that the connection is one out of it, or the write one that it
+	// refuses a command. Unsandboxed says that the session has such
 	// a sandbox and the command would run outside of it: only a person allows that,
 	// once. At most one of the two is set, by the tool.
 	Confined    bool `json:"confined,omitempty"`
@@ -81,6 +82,10 @@ type Request struct {
 // Words reports whether a request is about words alone, between a person and whoever asks:
 // nothing runs that could be held.
 func (r *Request) Words() bool { return r.Person && r.Operation == "" }
+
+// Opens reports whether the request would open the sandbox for what it refuses a command: a write, or
+// a kind of sockets. Only a person opens it.
+func (r *Request) Opens() bool { return r.Confined && (r.Operation == OpWrite || r.Operation == "") }
 
 // Digest identifies exactly what was asked: tool, operation, resource, folder,
 // base, input, line, what would hold it, and whether only a person decides or fills it in.

@@ -15,7 +15,7 @@ const (
 	kindEdit        actionKind = "edit"               // inside the session's folders
 	kindEditOutside actionKind = "edit outside"       // of the session's folders
 	kindNetwork     actionKind = "network"            // may change something there
-	kindReach       actionKind = "network, sandbox"   // out of the sandbox, to a host that none of its lists names
+	kindReach       actionKind = "out of the sandbox" // to a host that none of its lists names, or a write that it refuses
 	kindMCP         actionKind = "MCP"                // a tool of an MCP server
 	kindOther       actionKind = "other"              // everything without a name
 	kindFetch       actionKind = "network, read-only" // the tool says that it changes nothing

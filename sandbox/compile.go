@@ -11,6 +11,7 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/sandbox/egress"
 	"github.com/holdfast-dev/holdfast/internal/sandbox/kernel"
 	"github.com/holdfast-dev/holdfast/internal/sandbox/realpath"
+	"github.com/holdfast-dev/holdfast/internal/shellread"
 	"github.com/holdfast-dev/holdfast/policy"
 )
 
@@ -141,6 +142,11 @@ func (c *compiler) writable() error {
 		list = common(list, other)
 	}
 	for _, w := range c.merged.AdditionalWritePaths {
+		if _, err := os.Lstat(w.Path); err != nil {
+			c.marks = append(c.marks, mark{path: w.Path, none: true})
+			c.notice("%s: %s does not exist, so that commands cannot write it: mkdir -p %s", fieldAdditional, w.Entry, shellread.Join(w.Path))
+			continue
+		}
 		list = append(list, area{path: w.Path, literal: w.Path, field: fieldAdditional, ground: settingGround(fieldAdditional, w.Origin, w.Entry)})
 	}
 	c.write = c.withoutDenied(outermost(list))

@@ -49,6 +49,7 @@ const (
 	fieldDomains         = "network.allowedDomains"
 	fieldDeniedDomains   = "network.deniedDomains"
 	fieldLocal           = "network.allowLocalBinding"
+	fieldUnixSockets     = "network.allowUnixSockets"
 	fieldProtectedPaths  = "protectedPaths"
 	fieldAdditional      = "additionalWritePaths"
 	fieldExcluded        = "excludedCommands"

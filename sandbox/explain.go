@@ -1,11 +1,13 @@
 package sandbox
 
 import (
+	"os"
 	"path"
 	"slices"
 
 	"github.com/holdfast-dev/holdfast/internal/sandbox/kernel"
 	"github.com/holdfast-dev/holdfast/internal/sandbox/realpath"
+	"github.com/holdfast-dev/holdfast/internal/shellread"
 	"github.com/holdfast-dev/holdfast/policy"
 )
 
@@ -34,7 +36,21 @@ func (s *Sandbox) Explain(name string, op policy.Operation) *Violation {
 	s.mu.Lock()
 	p := s.plan
 	s.mu.Unlock()
-	return p.explain(name, op)
+	v := p.explain(name, op)
+	if v == nil || v.Hint != "" || v.Setting != fieldWritePaths {
+		return v
+	}
+	v.Hint = "it is outside of the workspace"
+	if o, ok := s.Opener(v); ok {
+		v.Hint += "; to allow it (additionalWritePaths): "
+		if _, err := os.Lstat(o.Write[0]); err != nil {
+			v.Hint += "mkdir -p " + shellread.Join(o.Write...) + " && "
+		}
+		v.Hint += "holdfast sandbox allow --write " + shellread.Join(o.Write...)
+	} else if s.compiler.decides(v.What) {
+		v.Hint += " and decides what other programs do: only a person changes it, outside of the sandbox"
+	}
+	return v
 }
 
 func (p *plan) explain(name string, op policy.Operation) *Violation {
@@ -127,7 +143,6 @@ func (p *plan) outsideWrite(v *Violation) *Violation {
 		}
 	}
 	v.Setting = fieldWritePaths
-	v.Hint = "it is outside of the workspace; to allow it (additionalWritePaths): holdfast sandbox allow --write " + v.What
 	return v
 }
 

@@ -57,6 +57,7 @@ type Sandbox struct {
 	running  map[*kernel.Process]*kernel.Jail
 	uses     map[*kernel.Jail]int // commands that start or run in it
 	closed   bool
+	wide     map[string]*Sandbox // that With has made, by what they open
 }
 
 // mark is something whose change makes a plan stale.
@@ -264,13 +265,14 @@ func (s *Sandbox) Close() error {
 		return nil
 	}
 	s.closed = true
+	err := s.closeWide()
 	for p := range s.running {
 		_ = p.Signal(syscall.SIGKILL) // it may have ended already
 	}
 	if s.uses[s.jail] > 0 {
-		return nil
+		return err
 	}
-	return s.jail.Close()
+	return errors.Join(err, s.jail.Close())
 }
 
 // Status says in one line what holds commands, for prompts and for people.

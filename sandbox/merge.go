@@ -116,7 +116,7 @@ func (s *Settings) Loosens() []string {
 		{fieldIgnore, len(s.IgnoreViolations) > 0},
 		{fieldDomains, len(n.AllowedDomains) > 0},
 		{fieldLocal, isTrue(n.AllowLocalBinding)},
-		{"network.allowUnixSockets", n.AllowUnixSockets},
+		{fieldUnixSockets, n.AllowUnixSockets},
 		{"network.allowAllUnixSockets", n.AllowAllUnixSockets},
 		{"network.httpProxyPort", n.HTTPProxyPort != nil},
 		{"network.socksProxyPort", n.SOCKSProxyPort != nil},
@@ -166,7 +166,7 @@ func (l loosened) against(c *Checker, name string) loosened {
 func (m *merged) mergeNetwork() {
 	m.Network = m.loosenedNetwork("network", func(*Network) bool { return true })
 	m.LocalBinding = m.localBinding()
-	m.UnixSockets = m.loosenedNetwork("network.allowUnixSockets", func(n *Network) bool { return n.AllowUnixSockets || n.AllowAllUnixSockets })
+	m.UnixSockets = m.loosenedNetwork(fieldUnixSockets, func(n *Network) bool { return n.AllowUnixSockets || n.AllowAllUnixSockets })
 	m.AllUnixSockets = m.loosenedNetwork("network.allowAllUnixSockets", func(n *Network) bool { return n.AllowAllUnixSockets })
 	listsOnly := slices.ContainsFunc(m.layers, func(c *Checker) bool {
 		return c.settings.Network != nil && c.settings.Network.AllowManagedDomainsOnly
@@ -258,21 +258,26 @@ func (m *merged) addWritePaths(c *Checker) {
 		return
 	}
 	for _, t := range c.additional {
-		left := []string{t.resolved}
-		for _, other := range m.layers {
-			switch {
-			case len(other.write) > 0:
-				left = intersect(left, other.write)
-			case other.managed():
-				left = intersect(left, other.additional)
-			}
-		}
-		for _, p := range left {
+		for _, p := range m.left(t.resolved) {
 			if !slices.ContainsFunc(m.AdditionalWritePaths, func(w writeTree) bool { return within(p, w.Path) }) {
 				m.AdditionalWritePaths = append(m.AdditionalWritePaths, writeTree{Path: p, Entry: t.entry, Origin: c.at(fieldAdditional)})
 			}
 		}
 	}
+}
+
+// left is what the layers leave of a tree that is to be opened.
+func (m *merged) left(tree string) []string {
+	left := []string{tree}
+	for _, other := range m.layers {
+		switch {
+		case len(other.write) > 0:
+			left = intersect(left, other.write)
+		case other.managed():
+			left = intersect(left, other.additional)
+		}
+	}
+	return left
 }
 
 // intersect returns what of some trees is in others: of two, one of which holds

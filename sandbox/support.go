@@ -49,7 +49,7 @@ func (s *Settings) kernel() []field {
 	if n := s.Network; n != nil {
 		out = append(out, []field{
 			{"network.allowManagedDomainsOnly", n.AllowManagedDomainsOnly},
-			{"network.allowUnixSockets", n.AllowUnixSockets},
+			{fieldUnixSockets, n.AllowUnixSockets},
 			{"network.allowAllUnixSockets", n.AllowAllUnixSockets},
 			{"network.httpProxyPort", n.HTTPProxyPort != nil},
 			{"network.socksProxyPort", n.SOCKSProxyPort != nil},

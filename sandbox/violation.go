@@ -192,7 +192,7 @@ func (f *finder) host(c *complaint) []Violation {
 
 // callSettings are the settings that open a system call.
 var callSettings = []struct{ call, setting string }{
-	{"socket(AF_UNIX", "network.allowUnixSockets"},
+	{"socket(AF_UNIX", fieldUnixSockets},
 	{"bind", fieldLocal},
 	{"listen", fieldLocal},
 	{"unshare", "allowNestedSandbox"},

@@ -23,7 +23,8 @@ type Asker struct {
 	*term.Person
 	now  func() time.Time
 	by   string
-	keep func(layer, rule string) (*KeptRule, error) // nil: a rule cannot be kept for good
+	keep func(layer, rule string) (*KeptRule, error)       // nil: nothing can be kept for good
+	open func(layer, tree string) (command.Written, error) // of the sandbox; nil with keep
 }
 
 // ViaTerminal is how an answer from here is marked.
@@ -106,11 +107,25 @@ func (a *Asker) choices(q approval.Question) []term.Key {
 	yes, no := []term.Key{{"y", "yes, once"}}, []term.Key{{"n", "no"}}
 	if remembers(q) {
 		yes, no = append(yes, term.Key{"a", "yes, this session"}), append(no, term.Key{"d", "no, this session"})
-		if a.keep != nil {
+		if a.keeps(&q) {
 			yes = append(yes, term.Key{"p", "yes, always in this project"}, term.Key{"u", "yes, always for me"})
 		}
 	}
 	return append(append(yes, no...), term.Key{"m", "no, and why"}, term.Key{"s", "no, and stop"})
+}
+
+// keeps reports whether the settings can say it for good.
+func (a *Asker) keeps(q *approval.Question) bool {
+	r := opens(q)
+	return a.keep != nil && (r == nil || r.Operation == policy.OpWrite)
+}
+
+// opens is what a question would open in the sandbox, or nil.
+func opens(q *approval.Question) *policy.Request {
+	if len(q.Requests) != 1 || !q.Requests[0].Opens() {
+		return nil
+	}
+	return &q.Requests[0]
 }
 
 // remembers reports whether an answer may hold for the session.
@@ -151,7 +166,7 @@ func (a *Asker) take(ctx context.Context, key byte, q approval.Question, ans *ap
 		a.Echo(words)
 		return a.scope(ctx, q, q.Scopes, ans)
 	case 'p', 'u':
-		if !remembers(q) || a.keep == nil {
+		if !remembers(q) || !a.keeps(&q) {
 			break
 		}
 		layer, words := layernames.Local, "yes, always in this project"
@@ -170,6 +185,9 @@ func (a *Asker) take(ctx context.Context, key byte, q approval.Question, ans *ap
 // the settings count from the next run on.
 func (a *Asker) always(ctx context.Context, q approval.Question, layer string, ans *approval.Answer) (bool, error) {
 	ans.Decision = approval.AllowSession
+	if r := opens(&q); r != nil {
+		return a.openAlways(layer, r.Resource)
+	}
 	rules := slices.DeleteFunc(slices.Clone(q.Scopes), func(s approval.Scope) bool { return s.Rule == "" })
 	if exact, ok := exactRule(&q); ok {
 		rules = append([]approval.Scope{exact}, rules...)
@@ -185,6 +203,20 @@ func (a *Asker) always(ctx context.Context, q approval.Question, layer string, a
 	}
 	a.Out.Line("%s", a.Out.Dim(term.EscapeStrict(kept.String())))
 	if !kept.Counts {
+		a.Out.Line("%s", a.Out.Yellow(command.NotTrusted))
+	}
+	return true, nil
+}
+
+// openAlways writes into the settings what the sandbox lets commands write.
+func (a *Asker) openAlways(layer, tree string) (bool, error) {
+	w, err := a.open(layer, tree)
+	if err != nil {
+		a.Out.Line("%s", a.Out.Red(term.EscapeStrict(term.OneLine("it was not kept: "+err.Error()))))
+		return false, nil
+	}
+	a.Out.Line("%s", a.Out.Dim(term.EscapeStrict("commands may write "+tree+" "+w.Place())))
+	if !w.Counts {
 		a.Out.Line("%s", a.Out.Yellow(command.NotTrusted))
 	}
 	return true, nil
@@ -206,6 +238,10 @@ func exactRule(q *approval.Question) (approval.Scope, bool) {
 // scope asks what a decision for longer than one call covers.
 func (a *Asker) scope(ctx context.Context, q approval.Question, offered []approval.Scope, ans *approval.Answer) (bool, error) {
 	t := a.Out.Style
+	if opens(&q) != nil && len(offered) == 1 {
+		a.Out.Line("%s", t.Dim(term.EscapeStrict(ScopeText(offered[0]))))
+		return true, nil
+	}
 	offered = offered[:min(len(offered), 9)]
 	for i, s := range offered {
 		a.Out.Line("  %s %s", t.Bold(fmt.Sprint(i+1)), term.EscapeStrict(ScopeText(s)))

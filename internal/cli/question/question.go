@@ -58,7 +58,9 @@ func PrintQuestion(p *term.Printer, q approval.Question, now time.Time) {
 		fact("in", q.Cwd)
 	}
 	fact("why", WhyAsked(q))
-	fact("sandbox", q.Sandbox)
+	if opens(&q) == nil { // it says what the sandbox does not let through
+		fact("sandbox", q.Sandbox)
+	}
 	printUntil(p, q, now)
 }
 
@@ -108,6 +110,10 @@ func agentOf(q approval.Question) string {
 // request prints one effect that the call would have.
 func printRequest(p *term.Printer, r policy.Request) {
 	t := p.Style
+	if r.Opens() {
+		printOpening(p, r)
+		return
+	}
 	p.Line("  %s  %s", t.Dim("what   "), operation(r.Operation))
 	if r.Unsandboxed {
 		p.Line("  %s  %s", t.Dim("where  "), t.Yellow("outside the sandbox: nothing holds it"))
@@ -125,6 +131,29 @@ func printRequest(p *term.Printer, r policy.Request) {
 	case r.Operation != policy.OpCommand:
 		printInput(p, r.Input)
 	}
+}
+
+// printOpening prints what a command needs that the sandbox has refused it.
+func printOpening(p *term.Printer, r policy.Request) {
+	fact := func(name, text string, style func(string) string) {
+		for l := range strings.Lines(text) {
+			p.Line("  %s  %s", p.Dim(fmt.Sprintf("%-7s", name)), style(term.EscapeStrict(strings.TrimRight(l, "\n"))))
+			name = ""
+		}
+	}
+	plain := func(s string) string { return s }
+	var in struct{ Command, Refused string }
+	_ = json.Unmarshal(r.Input, &in) // what is missing is not shown
+	what := "let commands use " + r.Resource
+	if r.Operation == policy.OpWrite {
+		what = "let commands write " + r.Resource
+		if r.Base == "absent" {
+			what += ", which will be made"
+		}
+	}
+	fact("refused", in.Refused, plain)
+	fact("what", what+", and run this again:", p.Bold)
+	fact("command", in.Command, plain)
 }
 
 func printDiffLine(p *term.Printer, l string) string {

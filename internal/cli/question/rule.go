@@ -41,7 +41,10 @@ func (k *KeptRule) String() string {
 	return fmt.Sprintf("%s %s %s %s", k.Rule, verb, strings.Join(words, " or "), k.Place())
 }
 
-// KeepRules lets the person keep a rule for good, for runs in a folder.
+// KeepRules lets the person keep a rule, or what is opened in the sandbox, for good, for runs in a folder.
 func (a *Asker) KeepRules(p *command.Program, folder string) {
+	a.open = func(layer, tree string) (command.Written, error) {
+		return p.WriteSetting(folder, layer, settings.WritePaths, p.PathEntry(tree))
+	}
 	a.keep = func(layer, rule string) (*KeptRule, error) { return Keep(p, folder, layer, policy.Allow, rule) }
 }

@@ -42,7 +42,7 @@ func (c *allowCmd) Run(_ context.Context, p *command.Program) error {
 	}
 	var done []allowedDoc
 	for _, path := range paths {
-		w, err := p.WriteSetting(c.CWD, c.Layer(), settings.WritePaths, c.entry(p, path))
+		w, err := p.WriteSetting(c.CWD, c.Layer(), settings.WritePaths, p.PathEntry(path))
 		if err != nil {
 			return err
 		}
@@ -85,15 +85,6 @@ func (c *allowCmd) Run(_ context.Context, p *command.Program) error {
 		}
 	}
 	return nil
-}
-
-// entry is how a path is written down: below the home as "~/…", so that it means the same for
-// everybody who works on the project.
-func (c *allowCmd) entry(p *command.Program, path string) string {
-	if rel, err := filepath.Rel(p.UserHome(), path); p.UserHome() != "" && err == nil && filepath.IsLocal(rel) && rel != "." {
-		return "~/" + filepath.ToSlash(rel)
-	}
-	return path
 }
 
 // String is a sentence that names the file and the line.

@@ -284,8 +284,14 @@ func (v *Text) toolFinished(e event.ToolFinished) {
 		v.Program.Err.Line("    %s", t.Yellow(term.Escape(term.OneLine(n))))
 	}
 	if v.Verbose || state != "ok" {
-		v.output(transcript.ToolResult{Content: e.Content}.Text())
+		v.output(without(transcript.ToolResult{Content: e.Content}.Text(), e.Notes))
 	}
+}
+
+// without is a text without the lines that were printed already.
+func without(text string, printed []string) string {
+	lines := strings.Split(text, "\n")
+	return strings.Join(slices.DeleteFunc(lines, func(l string) bool { return slices.Contains(printed, l) }), "\n")
 }
 
 // output shows what a call says: its end, or with --verbose all of it.
@@ -341,7 +347,7 @@ func (v *Text) block(text string, keep int) {
 }
 
 func (v *Text) decided(d policy.Decision) {
-	if d.Effect != policy.Deny || v.Quiet {
+	if d.Effect != policy.Deny || v.Quiet || v.open[d.Use] == d.Tool { // a call that runs tells what was refused
 		return
 	}
 	delete(v.waits, d.Use)

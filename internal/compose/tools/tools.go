@@ -33,6 +33,7 @@ import (
 	"github.com/holdfast-dev/holdfast/model"
 	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/runspec"
+	"github.com/holdfast-dev/holdfast/sandbox"
 	"github.com/holdfast-dev/holdfast/tool"
 )
 
@@ -299,12 +300,31 @@ func (b *Toolbox) shellKit() ([]tool.Tool, error) {
 	known, more := b.commandEnviron()
 	sh, err := shell.New(b.folders, &shell.Options{
 		OutputDir: b.held.Output, Keep: b.keep, Sandbox: b.held.Sandbox, EnvFile: b.hooks.EnvFile, Environ: known, Env: more, Background: b.Background != nil,
-		Override: b.overrides(), Exec: b.offersExec(),
+		Override: b.overrides(), Exec: b.offersExec(), Opened: b.opened,
 	})
 	if err != nil {
 		return nil, err
 	}
 	return sh.Tools(), nil
+}
+
+// opened is what a person has opened in the sandbox for the session.
+func (b *Toolbox) opened() sandbox.Opening {
+	var o sandbox.Opening
+	a, err := b.host.agent()
+	if err != nil {
+		return o
+	}
+	for _, g := range a.Guards().Grants() {
+		switch {
+		case g.Effect != policy.Allow || !g.Confined || g.Scope != "":
+		case g.Operation == policy.OpWrite:
+			o = o.Join(sandbox.Opening{Write: []string{g.Resource}})
+		case g.Operation == "" && g.Resource == shell.UnixSockets:
+			o = o.Join(sandbox.Opening{UnixSockets: true})
+		}
+	}
+	return o
 }
 
 // overrides reports whether the model may ask for exceptions from denies of the session.

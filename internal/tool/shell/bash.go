@@ -133,12 +133,11 @@ func (s *Shell) run(ctx context.Context, call *tool.Call, in bashInput) (tool.Re
 	if err != nil {
 		return tool.Failure(err.Error()), nil
 	}
-	out := s.output(call)
-	defer out.close()
-	end, err := s.launch(ctx, call, command{program: s.program, line: in.Command, dir: cwd, variables: script, limit: limit}, outside, out)
+	end, err := s.launch(ctx, call, command{program: s.program, line: in.Command, dir: cwd, variables: script, limit: limit}, outside)
 	if err != nil {
 		return end.unstarted(err), nil
 	}
+	defer end.out.close()
 	note, moved := "", ""
 	if end.dir != "" && end.dir != cwd && !in.Background {
 		if err := s.folders.SetCwd(end.dir); err != nil {
@@ -147,7 +146,7 @@ func (s *Shell) run(ctx context.Context, call *tool.Call, in bashInput) (tool.Re
 			moved = s.folders.Cwd()
 		}
 	}
-	r := end.result(out, limit, note)
+	r := end.result(limit, note)
 	r.Cwd = moved
 	return r, nil
 }
@@ -168,14 +167,53 @@ func (s *Shell) output(call *tool.Call) *output {
 	return out
 }
 
-// launch runs a command of a call, in the sandbox where there is one.
-func (s *Shell) launch(ctx context.Context, call *tool.Call, c command, outside bool, out *output) (ending, error) {
+// launch runs a command of a call, in the sandbox where there is one. What that refuses a person may
+// open, and the command then runs again. The caller closes the ending's output.
+func (s *Shell) launch(ctx context.Context, call *tool.Call, c command, outside bool) (ending, error) {
 	c.env, c.grace = s.env, s.opts.Grace
-	if s.opts.Sandbox != nil && !outside {
-		c.box, c.env, c.clock = s.opts.Sandbox, s.inside, newClock()
+	if s.opts.Sandbox == nil || outside {
+		return s.runOnce(ctx, call, c)
+	}
+	c.box, c.env = s.opts.Sandbox, s.inside
+	var before []string
+	if box, err := c.box.With(s.opened()); err == nil {
+		c.box = box
+	} else {
+		before = append(before, "[what was opened for the session stays closed: "+err.Error()+"]")
+	}
+	end, err := s.runOnce(ctx, call, c)
+	end.notes = before
+	for asked := map[string]bool{}; err == nil; {
+		again, notes := s.ask(ctx, call, c, end, asked)
+		end.notes = append(end.notes, notes...)
+		if again == nil {
+			break
+		}
+		if show := s.progress(call); show != nil {
+			show([]byte(again.note + "\n"))
+		}
+		before = append(end.notes, again.note)
+		end.out.close()
+		c.box = again.box
+		end, err = s.runOnce(ctx, call, c)
+		end.notes = before
+	}
+	return end, err
+}
+
+// runOnce runs a command of a call.
+func (s *Shell) runOnce(ctx context.Context, call *tool.Call, c command) (ending, error) {
+	if c.box != nil {
+		c.clock = newClock()
 		ctx = context.WithValue(ctx, runningKey{}, &running{call: call, line: c.shown(), clock: c.clock})
 	}
-	return c.run(ctx, out, s.progress(call))
+	out := s.output(call)
+	end, err := c.run(ctx, out, s.progress(call))
+	end.out = out
+	if err != nil {
+		out.close()
+	}
+	return end, err
 }
 
 // unlimited is longer than anything that runs in the background.
@@ -228,9 +266,9 @@ func (s *Shell) startDir() (string, error) {
 }
 
 // result words how a command ended.
-func (e ending) result(out *output, limit time.Duration, notes ...string) tool.Result {
-	text := out.text()
-	r := tool.Result{ExitCode: &e.code, Notes: e.refused()}
+func (e ending) result(limit time.Duration, notes ...string) tool.Result {
+	text := e.out.text()
+	r := tool.Result{ExitCode: &e.code, Notes: append(e.refused(), e.notes...)}
 	notes = append(notes, r.Notes...)
 	if e.leftovers {
 		notes = append(notes, "[processes left in the background were stopped]")

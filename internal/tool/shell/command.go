@@ -36,6 +36,8 @@ type ending struct {
 	leftovers bool            // processes outlived the shell and were killed
 	dir       string          // where the shell was in the end, or "" when that is not known
 	report    *sandbox.Report // nil without a sandbox
+	notes     []string        // about runs before this one
+	out       *output
 }
 
 // run starts the command and copies its output until the shell itself is done.

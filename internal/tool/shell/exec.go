@@ -66,14 +66,13 @@ func (s *Shell) exec(ctx context.Context, call *tool.Call, in execInput) (tool.R
 	if err != nil {
 		return tool.Failure(err.Error()), nil
 	}
-	out := s.output(call)
-	defer out.close()
 	limit := s.limit(bashInput{Timeout: in.Timeout})
-	end, err := s.launch(ctx, call, command{program: f.real, args: append([]string{f.named}, in.Args...), dir: cwd, limit: limit}, false, out)
+	end, err := s.launch(ctx, call, command{program: f.real, args: append([]string{f.named}, in.Args...), dir: cwd, limit: limit}, false)
 	if err != nil {
 		return end.unstarted(err), nil
 	}
-	return end.result(out, limit), nil
+	defer end.out.close()
+	return end.result(limit), nil
 }
 
 // executable is the file of a program: as it is named, and without links.

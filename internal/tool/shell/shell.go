@@ -69,6 +69,10 @@ type Options struct {
 	// about hosts is opened with [AskHost]. It stays the caller's to close.
 	Sandbox *sandbox.Sandbox
 
+	// Opened is what a person has opened in the sandbox for the session. It is called before each
+	// command. Nil: nothing.
+	Opened func() sandbox.Opening
+
 	// EnvFile is a script that every command begins with, for the variables that it
 	// exports (CLAUDE_ENV_FILE of hooks). It is read anew for each command, here and
 	// not by the command; who may write it decides what commands do, so it lies where

@@ -1,0 +1,211 @@
+package sandbox
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/holdfast-dev/holdfast/internal/sandbox/kernel"
+	"github.com/holdfast-dev/holdfast/internal/sandbox/realpath"
+	"github.com/holdfast-dev/holdfast/policy"
+)
+
+// Opening is what a person opens beyond the settings.
+type Opening struct {
+	Write       []string // trees that commands may write; absolute
+	UnixSockets bool     // as network.allowUnixSockets
+}
+
+// IsZero reports whether it opens nothing.
+func (o Opening) IsZero() bool { return len(o.Write) == 0 && !o.UnixSockets }
+
+// Join is what both open.
+func (o Opening) Join(other Opening) Opening {
+	o.Write = slices.Clone(o.Write)
+	for _, p := range other.Write {
+		if !slices.Contains(o.Write, p) {
+			o.Write = append(o.Write, p)
+		}
+	}
+	slices.Sort(o.Write)
+	o.UnixSockets = o.UnixSockets || other.UnixSockets
+	return o
+}
+
+func (o Opening) key() string {
+	key := strings.Join(o.Write, "\x00")
+	if o.UnixSockets {
+		key += "\x00\x00"
+	}
+	return key
+}
+
+// Opener is what a person may open so that the sandbox does not refuse this again. Only the limits of
+// the sandbox itself can be opened: what a layer of the settings refuses, what decides about other
+// programs, and secrets stay as they are. ok is false for these.
+func (s *Sandbox) Opener(v *Violation) (o Opening, ok bool) {
+	m := s.merged()
+	switch {
+	case s.compiler.unheld:
+	case v.Kind == kindPath && v.Op == verb(policy.OpWrite) && v.Setting == fieldWritePaths && v.Origin == (policy.Origin{}):
+		tree := s.compiler.openTree(v.What)
+		if tree == "" || len(m.left(tree)) == 0 {
+			return o, false
+		}
+		return Opening{Write: []string{tree}}, true
+	case v.Kind == kindSyscall && v.Setting == fieldUnixSockets:
+		managed := slices.ContainsFunc(m.layers, func(c *Checker) bool { return c.managed() && c.settings.Network != nil })
+		return Opening{UnixSockets: true}, !managed && !s.weaker()
+	}
+	return o, false
+}
+
+// With returns a sandbox that differs from s in that it opens more. It has the same localhost, if the
+// settings let commands share one. s closes it. Paths that are not there are made as folders.
+func (s *Sandbox) With(o Opening) (*Sandbox, error) {
+	if o.IsZero() {
+		return s, nil
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return nil, errClosed
+	}
+	if err := o.prepare(); err != nil {
+		return nil, err
+	}
+	if wide := s.wide[o.key()]; wide != nil {
+		return wide, nil
+	}
+	wide, err := s.widen(o)
+	if err != nil {
+		return nil, err
+	}
+	if s.wide == nil {
+		s.wide = map[string]*Sandbox{}
+	}
+	s.wide[o.key()] = wide
+	return wide, nil
+}
+
+func (s *Sandbox) widen(o Opening) (*Sandbox, error) {
+	c := &compiler{
+		home: s.compiler.home, folders: s.compiler.folders, state: s.compiler.state, temp: s.compiler.temp, caches: s.compiler.caches,
+		searchPath: s.compiler.searchPath, checkers: s.compiler.checkers, merged: new(*s.compiler.merged),
+	}
+	c.merged.AdditionalWritePaths = slices.Clone(c.merged.AdditionalWritePaths)
+	for _, tree := range o.Write {
+		full, err := realpath.Resolve(tree)
+		if err != nil {
+			return nil, cannotOpen(tree, err)
+		}
+		c.merged.open(full, tree)
+	}
+	if o.UnixSockets {
+		c.merged.UnixSockets = loosened{On: true}
+	}
+	wide := &Sandbox{compiler: c, ask: s.ask, log: s.log, running: map[*kernel.Process]*kernel.Jail{}, uses: map[*kernel.Jail]int{}}
+	if err := wide.renew(); err != nil {
+		return nil, err
+	}
+	wide.jail.Succeed(s.jail)
+	return wide, nil
+}
+
+// prepare makes the trees that are not there.
+func (o Opening) prepare() error {
+	for _, tree := range o.Write {
+		_, err := os.Stat(tree)
+		if errors.Is(err, fs.ErrNotExist) {
+			err = os.MkdirAll(tree, 0o755)
+		}
+		if err != nil {
+			return cannotOpen(tree, err)
+		}
+	}
+	return nil
+}
+
+func cannotOpen(tree string, err error) error {
+	return &Error{What: tree + " cannot be opened for commands", Err: err}
+}
+
+// open adds a tree that a person opens.
+func (m *merged) open(tree, entry string) {
+	for _, p := range m.left(tree) {
+		m.AdditionalWritePaths = append(m.AdditionalWritePaths, writeTree{Path: p, Entry: entry})
+	}
+}
+
+// shared are folders that many programs have theirs in: a program's folder is below them.
+var shared = []string{".cache", ".config", ".local", ".local/share", ".local/state", ".local/lib", ".local/bin"}
+
+// openTree is the tree to open for a write that was refused, as narrow as it can be: the folder that
+// was to be written or made, or the folder of the file, or the file where its folder holds more than
+// that. "" is none.
+func (c *compiler) openTree(full string) string {
+	top, missing := full, false
+	for {
+		if _, err := os.Lstat(top); err == nil {
+			break
+		}
+		up := path.Dir(top)
+		if up == top {
+			return ""
+		}
+		if _, err := os.Lstat(up); err == nil {
+			missing = true
+			break
+		}
+		top = up
+	}
+	if missing { // top is the first that is not there
+		for rel, ok := strings.CutPrefix(full, top+"/"); ok && c.sharedFolder(top); rel, ok = strings.CutPrefix(full, top+"/") {
+			first, _, _ := strings.Cut(rel, "/")
+			top += "/" + first
+		}
+	} else if info, err := os.Stat(top); err == nil && !info.IsDir() && !c.wideFolder(path.Dir(top)) {
+		top = path.Dir(top)
+	}
+	if c.wideFolder(top) || c.decides(top) {
+		return ""
+	}
+	return top
+}
+
+func (c *compiler) sharedFolder(full string) bool {
+	rel, ok := strings.CutPrefix(full, c.home+"/")
+	return ok && c.home != "" && slices.Contains(shared, rel)
+}
+
+// wideFolder reports whether a folder holds more than what one program writes.
+func (c *compiler) wideFolder(full string) bool {
+	holds := func(a area) bool { return within(a.path, full) || within(full, a.path) }
+	return full == "/" || full == c.home || c.sharedFolder(full) || notWorkspace(full, c.home) != "" ||
+		slices.ContainsFunc(c.folders, func(a area) bool { return within(a.path, full) }) || slices.ContainsFunc(c.state, holds)
+}
+
+// decides reports whether a path is, or lies in, what decides about other programs.
+func (c *compiler) decides(full string) bool {
+	names := protectedNames()
+	for at := full; at != "/" && at != c.home; at = path.Dir(at) {
+		parent := path.Base(path.Dir(at))
+		if names.has(parent, path.Base(at)) {
+			return true
+		}
+	}
+	return false
+}
+
+// closeWide closes the sandboxes that [Sandbox.With] has made.
+func (s *Sandbox) closeWide() error {
+	var errs []error
+	for _, wide := range s.wide {
+		errs = append(errs, wide.Close())
+	}
+	s.wide = nil
+	return errors.Join(errs...)
+}

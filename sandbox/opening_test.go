@@ -1,0 +1,134 @@
+package sandbox
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/holdfast-dev/holdfast/internal/missing"
+	"github.com/holdfast-dev/holdfast/policy"
+)
+
+// openerBox is a sandbox with a home folder outside of /tmp, where commands have one of their own.
+func openerBox(t *testing.T, files ...string) (box *Sandbox, home string) {
+	t.Helper()
+	if os.Geteuid() != 0 {
+		t.Skip("needs a home folder in /srv, which root makes")
+	}
+	home, err := os.MkdirTemp("/srv", "holdfast-opening-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(home) })
+	for _, f := range append(files, "p/") {
+		full := filepath.Join(home, f)
+		if strings.HasSuffix(f, "/") {
+			err = os.MkdirAll(full, 0o755)
+		} else if err = os.MkdirAll(filepath.Dir(full), 0o755); err == nil {
+			err = os.WriteFile(full, nil, 0o644)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	box, err = Open(nil, &OpenOptions{Folders: []string{home + "/p"}, Home: home, State: []string{home + "/.holdfast"}})
+	if err != nil {
+		missing.Skip(t, "the kernel sandbox cannot be opened here, holdfast doctor says why: %v", err)
+	}
+	t.Cleanup(func() { box.Close() })
+	return box, home
+}
+
+// What would be opened for a write is as narrow as it can be, and never a folder that holds more than
+// what one program writes.
+func TestOpener(t *testing.T) {
+	box, home := openerBox(t, ".known/data/file", ".file", ".cache/", "lib/", ".git/config")
+	for _, tt := range []struct{ write, tree string }{
+		{".new", ".new"},
+		{".new/a/b/c", ".new"},
+		{".known/data/x", ".known/data/x"},
+		{".known/data/file", ".known/data"},
+		{".known/data", ".known/data"},
+		{".file", ".file"},
+		{".cache/tool/x", ".cache/tool"},
+		{".config/tool/x/y", ".config/tool"},
+		{".local/share/tool/y", ".local/share/tool"},
+		{".cache", ""},
+		{".config", ""},
+		{"", ""},
+		{".bashrc", ""},
+		{".config/git/config", ""},
+		{".git/config", ""},
+		{".holdfast/x", ""},
+		{"lib", "lib"},
+		{"../x", "../x"},
+		{"/usr/bin/x", ""},
+		{"/etc/passwd", ""},
+	} {
+		full := tt.write
+		if !filepath.IsAbs(full) {
+			full = filepath.Join(home, tt.write)
+		}
+		want := tt.tree
+		if want != "" {
+			want = filepath.Join(home, want)
+		}
+		v := box.Explain(full, policy.OpWrite)
+		if v == nil {
+			t.Errorf("%s: it is not refused", tt.write)
+			continue
+		}
+		o, ok := box.Opener(v)
+		if got := append(o.Write, "")[0]; got != want || ok != (want != "") {
+			t.Errorf("%s: opens %q, want %q (%s)", tt.write, got, want, v.Setting)
+		}
+	}
+}
+
+// A sandbox that opens more differs in nothing else, and each of the ones that are made is made once.
+func TestWith(t *testing.T) {
+	box, home := openerBox(t)
+	tree := home + "/.tool"
+	wide, err := box.With(Opening{Write: []string{tree}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if again, err := box.With(Opening{Write: []string{tree}}); again != wide || err != nil {
+		t.Errorf("made twice: %v", err)
+	}
+	if same, err := box.With(Opening{}); same != box || err != nil {
+		t.Errorf("opens nothing, and is another: %v", err)
+	}
+	if v := wide.Explain(tree+"/x", policy.OpWrite); v != nil {
+		t.Errorf("still refused: %v", v)
+	}
+	for _, at := range []string{home + "/.other", home + "/p/.mcp.json", tree + "/.git/config"} {
+		if at != tree+"/.git/config" && wide.Explain(at, policy.OpWrite) == nil {
+			t.Errorf("%s is open, too", at)
+		}
+	}
+	if v := box.Explain(tree+"/x", policy.OpWrite); v == nil {
+		t.Error("the sandbox that it is made from has changed")
+	}
+	if out, err := wide.Command(t.Context(), "/bin/sh", "-c", "echo x >"+tree+"/x && cat "+tree+"/x").Output(); err != nil || string(out) != "x\n" {
+		t.Errorf("%q, %v", out, err)
+	}
+}
+
+// An administrator's settings are not opened by anybody else.
+func TestOpenerOfManagedSettings(t *testing.T) {
+	_, home := openerBox(t)
+	c, err := NewChecker(&Settings{}, &Options{Home: home, Dir: home, Origin: policy.Origin{Layer: "managed"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	box, err := Open([]*Checker{c}, &OpenOptions{Folders: []string{home + "/p"}, Home: home})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer box.Close()
+	if o, ok := box.Opener(box.Explain(home+"/.tool", policy.OpWrite)); ok {
+		t.Errorf("opens %+v", o)
+	}
+}
