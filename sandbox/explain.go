@@ -41,12 +41,12 @@ func (s *Sandbox) Explain(name string, op policy.Operation) *Violation {
 		return v
 	}
 	v.Hint = "it is outside of the workspace"
-	if o, ok := s.Opener(v); ok {
+	if o := s.Opener(v); o != nil && len(o.AdditionalWritePaths) > 0 {
 		v.Hint += "; to allow it (additionalWritePaths): "
-		if _, err := os.Lstat(o.Write[0]); err != nil {
-			v.Hint += "mkdir -p " + shellread.Join(o.Write...) + " && "
+		if _, err := os.Lstat(o.AdditionalWritePaths[0]); err != nil {
+			v.Hint += "mkdir -p " + shellread.Join(o.AdditionalWritePaths...) + " && "
 		}
-		v.Hint += "holdfast sandbox allow --write " + shellread.Join(o.Write...)
+		v.Hint += "holdfast sandbox allow --write " + shellread.Join(o.AdditionalWritePaths...)
 	} else if s.compiler.decides(v.What) {
 		v.Hint += " and decides what other programs do: only a person changes it, outside of the sandbox"
 	}

@@ -2,6 +2,7 @@ package sandbox
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path"
@@ -13,98 +14,70 @@ import (
 	"github.com/holdfast-dev/holdfast/policy"
 )
 
-// Opening is what a person opens beyond the settings.
-type Opening struct {
-	Write       []string // trees that commands may write; absolute
-	UnixSockets bool     // as network.allowUnixSockets
-}
-
-// IsZero reports whether it opens nothing.
-func (o Opening) IsZero() bool { return len(o.Write) == 0 && !o.UnixSockets }
-
-// Join is what both open.
-func (o Opening) Join(other Opening) Opening {
-	o.Write = slices.Clone(o.Write)
-	for _, p := range other.Write {
-		if !slices.Contains(o.Write, p) {
-			o.Write = append(o.Write, p)
-		}
-	}
-	slices.Sort(o.Write)
-	o.UnixSockets = o.UnixSockets || other.UnixSockets
-	return o
-}
-
-func (o Opening) key() string {
-	key := strings.Join(o.Write, "\x00")
-	if o.UnixSockets {
-		key += "\x00\x00"
-	}
-	return key
-}
-
-// Opener is what a person may open so that the sandbox does not refuse this again. Only the limits of
-// the sandbox itself can be opened: what a layer of the settings refuses, what decides about other
-// programs, and secrets stay as they are. ok is false for these.
-func (s *Sandbox) Opener(v *Violation) (o Opening, ok bool) {
+// Opener is what a person may add to the settings so that the sandbox does not refuse this again; nil
+// is nothing. Only the limits of the sandbox itself can be opened: what a layer of the settings refuses,
+// what decides about other programs, and secrets stay as they are.
+func (s *Sandbox) Opener(v *Violation) *Settings {
 	m := s.merged()
 	switch {
 	case s.compiler.unheld:
 	case v.Kind == kindPath && v.Op == verb(policy.OpWrite) && v.Setting == fieldWritePaths && v.Origin == (policy.Origin{}):
-		tree := s.compiler.openTree(v.What)
-		if tree == "" || len(m.left(tree)) == 0 {
-			return o, false
+		if tree := s.compiler.openTree(v.What); tree != "" && len(m.left(tree)) > 0 {
+			return &Settings{AdditionalWritePaths: []string{tree}}
 		}
-		return Opening{Write: []string{tree}}, true
-	case v.Kind == kindSyscall && v.Setting == fieldUnixSockets:
-		managed := slices.ContainsFunc(m.layers, func(c *Checker) bool { return c.managed() && c.settings.Network != nil })
-		return Opening{UnixSockets: true}, !managed && !s.weaker()
+	case v.Kind == kindSyscall && v.Setting == fieldUnixSockets && !s.weaker():
+		if !slices.ContainsFunc(m.layers, func(c *Checker) bool { return c.managed() && c.settings.Network != nil }) {
+			return &Settings{Network: &Network{AllowUnixSockets: true}}
+		}
 	}
-	return o, false
+	return nil
 }
 
-// With returns a sandbox that differs from s in that it opens more. It has the same localhost, if the
-// settings let commands share one. s closes it. Paths that are not there are made as folders.
-func (s *Sandbox) With(o Opening) (*Sandbox, error) {
-	if o.IsZero() {
+// With returns a sandbox that differs from s in what a person opens: AdditionalWritePaths, absolute, and
+// Network.AllowUnixSockets; other fields do not count. It has the same localhost if the settings let
+// commands share one. s closes it. A path that is not there is made as a folder.
+func (s *Sandbox) With(open *Settings) (*Sandbox, error) {
+	trees, sockets := slices.Sorted(slices.Values(open.AdditionalWritePaths)), open.Network != nil && open.Network.AllowUnixSockets
+	if len(trees) == 0 && !sockets {
 		return s, nil
 	}
+	key := fmt.Sprintf("%q %v", trees, sockets)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed {
 		return nil, errClosed
 	}
-	if err := o.prepare(); err != nil {
+	if err := makeTrees(trees); err != nil {
 		return nil, err
 	}
-	if wide := s.wide[o.key()]; wide != nil {
+	if wide := s.wide[key]; wide != nil {
 		return wide, nil
 	}
-	wide, err := s.widen(o)
+	wide, err := s.widen(trees, sockets)
 	if err != nil {
 		return nil, err
 	}
 	if s.wide == nil {
 		s.wide = map[string]*Sandbox{}
 	}
-	s.wide[o.key()] = wide
+	s.wide[key] = wide
 	return wide, nil
 }
 
-func (s *Sandbox) widen(o Opening) (*Sandbox, error) {
+func (s *Sandbox) widen(trees []string, sockets bool) (*Sandbox, error) {
 	c := &compiler{
 		home: s.compiler.home, folders: s.compiler.folders, state: s.compiler.state, temp: s.compiler.temp, caches: s.compiler.caches,
 		searchPath: s.compiler.searchPath, checkers: s.compiler.checkers, merged: new(*s.compiler.merged),
 	}
 	c.merged.AdditionalWritePaths = slices.Clone(c.merged.AdditionalWritePaths)
-	for _, tree := range o.Write {
+	for _, tree := range trees {
 		full, err := realpath.Resolve(tree)
 		if err != nil {
 			return nil, cannotOpen(tree, err)
 		}
 		c.merged.open(full, tree)
 	}
-	if o.UnixSockets {
+	if sockets {
 		c.merged.UnixSockets = loosened{On: true}
 	}
 	wide := &Sandbox{compiler: c, ask: s.ask, log: s.log, running: map[*kernel.Process]*kernel.Jail{}, uses: map[*kernel.Jail]int{}}
@@ -115,9 +88,9 @@ func (s *Sandbox) widen(o Opening) (*Sandbox, error) {
 	return wide, nil
 }
 
-// prepare makes the trees that are not there.
-func (o Opening) prepare() error {
-	for _, tree := range o.Write {
+// makeTrees makes the trees that are not there.
+func makeTrees(trees []string) error {
+	for _, tree := range trees {
 		_, err := os.Stat(tree)
 		if errors.Is(err, fs.ErrNotExist) {
 			err = os.MkdirAll(tree, 0o755)

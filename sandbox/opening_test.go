@@ -79,8 +79,11 @@ func TestOpener(t *testing.T) {
 			t.Errorf("%s: it is not refused", tt.write)
 			continue
 		}
-		o, ok := box.Opener(v)
-		if got := append(o.Write, "")[0]; got != want || ok != (want != "") {
+		got := ""
+		if open := box.Opener(v); open != nil {
+			got = open.AdditionalWritePaths[0]
+		}
+		if got != want {
 			t.Errorf("%s: opens %q, want %q (%s)", tt.write, got, want, v.Setting)
 		}
 	}
@@ -90,14 +93,14 @@ func TestOpener(t *testing.T) {
 func TestWith(t *testing.T) {
 	box, home := openerBox(t)
 	tree := home + "/.tool"
-	wide, err := box.With(Opening{Write: []string{tree}})
+	wide, err := box.With(&Settings{AdditionalWritePaths: []string{tree}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if again, err := box.With(Opening{Write: []string{tree}}); again != wide || err != nil {
+	if again, err := box.With(&Settings{AdditionalWritePaths: []string{tree}}); again != wide || err != nil {
 		t.Errorf("made twice: %v", err)
 	}
-	if same, err := box.With(Opening{}); same != box || err != nil {
+	if same, err := box.With(&Settings{}); same != box || err != nil {
 		t.Errorf("opens nothing, and is another: %v", err)
 	}
 	if v := wide.Explain(tree+"/x", policy.OpWrite); v != nil {
@@ -128,7 +131,7 @@ func TestOpenerOfManagedSettings(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer box.Close()
-	if o, ok := box.Opener(box.Explain(home+"/.tool", policy.OpWrite)); ok {
-		t.Errorf("opens %+v", o)
+	if open := box.Opener(box.Explain(home+"/.tool", policy.OpWrite)); open != nil {
+		t.Errorf("opens %+v", open)
 	}
 }

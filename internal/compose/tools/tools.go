@@ -309,8 +309,8 @@ func (b *Toolbox) shellKit() ([]tool.Tool, error) {
 }
 
 // opened is what a person has opened in the sandbox for the session.
-func (b *Toolbox) opened() sandbox.Opening {
-	var o sandbox.Opening
+func (b *Toolbox) opened() *sandbox.Settings {
+	o := &sandbox.Settings{}
 	a, err := b.host.agent()
 	if err != nil {
 		return o
@@ -319,9 +319,9 @@ func (b *Toolbox) opened() sandbox.Opening {
 		switch {
 		case g.Effect != policy.Allow || !g.Confined || g.Scope != "":
 		case g.Operation == policy.OpWrite:
-			o = o.Join(sandbox.Opening{Write: []string{g.Resource}})
+			o.AdditionalWritePaths = append(o.AdditionalWritePaths, g.Resource)
 		case g.Operation == "" && g.Resource == shell.UnixSockets:
-			o = o.Join(sandbox.Opening{UnixSockets: true})
+			o.Network = &sandbox.Network{AllowUnixSockets: true}
 		}
 	}
 	return o

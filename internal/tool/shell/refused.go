@@ -30,15 +30,14 @@ func (s *Shell) ask(ctx context.Context, call *tool.Call, c command, end ending,
 	if call.Ask == nil || end.report == nil || end.code == 0 || end.cancelled || end.timedOut {
 		return nil, nil
 	}
-	var open sandbox.Opening
-	refused := ""
+	box, refused := c.box, ""
 	for i := range end.report.Violations {
 		v := &end.report.Violations[i]
-		more, ok := c.box.Opener(v)
-		if !ok {
+		open := c.box.Opener(v)
+		if open == nil {
 			continue
 		}
-		r, err := request(call.Tool, c, v, more)
+		r, err := request(call.Tool, c, v, open)
 		if err != nil || asked[r.Resource] || len(asked) == maxAsked {
 			continue
 		}
@@ -49,14 +48,13 @@ func (s *Shell) ask(ctx context.Context, call *tool.Call, c command, end ending,
 		case err != nil:
 			return nil, []string{"[not run again: " + err.Error() + "]"}
 		}
-		open, refused = open.Join(more), refused+", "+v.String()
+		if box, err = box.With(open); err != nil {
+			return nil, []string{"[not run again: " + err.Error() + "]"}
+		}
+		refused += ", " + v.String()
 	}
-	if open.IsZero() {
+	if refused == "" {
 		return nil, nil
-	}
-	box, err := c.box.With(open)
-	if err != nil {
-		return nil, []string{"[not run again: " + err.Error() + "]"}
 	}
 	return &retry{box, "[the sandbox: " + refused[2:] + "; it was then allowed, and the command was run again]"}, nil
 }
@@ -68,11 +66,12 @@ type refusedInput struct {
 	Path    string `json:"path,omitempty"` // that the command needs, in the tree that would be opened
 }
 
-func request(name string, c command, v *sandbox.Violation, open sandbox.Opening) (policy.Request, error) {
+func request(name string, c command, v *sandbox.Violation, open *sandbox.Settings) (policy.Request, error) {
 	in := refusedInput{Command: c.shown(), Refused: v.String()}
 	r := policy.Request{Tool: name, Resource: UnixSockets, Confined: true}
-	if len(open.Write) > 0 {
-		r.Operation, r.Resource, r.Base = policy.OpWrite, open.Write[0], state(open.Write[0])
+	if len(open.AdditionalWritePaths) > 0 {
+		tree := open.AdditionalWritePaths[0]
+		r.Operation, r.Resource, r.Base = policy.OpWrite, tree, state(tree)
 		if v.What != r.Resource {
 			in.Path = v.What
 		}
@@ -91,9 +90,9 @@ func state(tree string) string {
 }
 
 // opened is what a person has opened for the session.
-func (s *Shell) opened() sandbox.Opening {
+func (s *Shell) opened() *sandbox.Settings {
 	if s.opts.Opened == nil {
-		return sandbox.Opening{}
+		return &sandbox.Settings{}
 	}
 	return s.opts.Opened()
 }

@@ -104,13 +104,13 @@ func TestRefusedWriteIsAQuestion(t *testing.T) {
 
 // What is open for the session is open from the start, and no longer once it is revoked.
 func TestOpenedForTheSession(t *testing.T) {
-	var open sandbox.Opening
-	b, tree := refusedBench(t, &shell.Options{Opened: func() sandbox.Opening { return open }}, &sandbox.Settings{})
-	open = sandbox.Opening{Write: []string{tree}}
+	open := &sandbox.Settings{}
+	b, tree := refusedBench(t, &shell.Options{Opened: func() *sandbox.Settings { return open }}, &sandbox.Settings{})
+	open = &sandbox.Settings{AdditionalWritePaths: []string{tree}}
 	if got, _ := b.run(t.Context(), "sh w.sh", 0); got != "written\n" {
 		t.Errorf("while it is open: %q", got)
 	}
-	open = sandbox.Opening{}
+	open = &sandbox.Settings{}
 	if got, _ := b.run(t.Context(), "sh w.sh", 0); !strings.Contains(got, "Read-only file system") {
 		t.Errorf("once it is closed: %q", got)
 	}

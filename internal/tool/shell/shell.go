@@ -71,7 +71,7 @@ type Options struct {
 
 	// Opened is what a person has opened in the sandbox for the session. It is called before each
 	// command. Nil: nothing.
-	Opened func() sandbox.Opening
+	Opened func() *sandbox.Settings
 
 	// EnvFile is a script that every command begins with, for the variables that it
 	// exports (CLAUDE_ENV_FILE of hooks). It is read anew for each command, here and
