@@ -74,6 +74,7 @@ var floors = map[string]int{
 	"internal/workspace/jsonrpc": 1,
 	"internal/workspace/vendor":  1, // what drivers are
 	"internal/yamltree":          1,
+	"internal/foreign":           1, // settings files of other agents, as ours
 	"model":                      1,
 	"policy":                     1,
 	"session":                    1,
@@ -216,6 +217,7 @@ var floors = map[string]int{
 	"internal/cli/policy":       14,
 	"internal/cli/run":          14,
 	"internal/cli/sandbox":      14,
+	"internal/cli/settings":     14,
 	"internal/cli/sessions":     14,
 	"internal/cli/store":        14,
 	"internal/cli/workspace":    14,
@@ -250,6 +252,7 @@ var heavy = map[string][]string{
 	"github.com/hanwen/go-fuse":              {"internal/crashtest"},
 	"github.com/spf13":                       {"internal/cli", "internal/cli/command"}, // cobra and pflag
 	"github.com/goccy/go-yaml":               {"model/scripted", "internal/cli/policy", "internal/yamltree"},
+	"github.com/pelletier/go-toml":           {"internal/foreign"},
 	"github.com/google/jsonschema-go":        {"tool", "internal/dialog", "runspec", "internal/daemon/wire", "internal/daemon/routes"}, // internal/dialog: what is filled in is to fit the schema that a server will check it by
 	"github.com/modelcontextprotocol/go-sdk": {"internal/tool/mcp", "internal/mcpserver"},
 	"golang.org/x/oauth2":                    {"internal/tool/mcp"},

@@ -21,6 +21,7 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/cli/run"
 	"github.com/holdfast-dev/holdfast/internal/cli/sandbox"
 	"github.com/holdfast-dev/holdfast/internal/cli/sessions"
+	"github.com/holdfast-dev/holdfast/internal/cli/settings"
 	"github.com/holdfast-dev/holdfast/internal/cli/store"
 	"github.com/holdfast-dev/holdfast/internal/cli/workspace"
 )
@@ -47,6 +48,7 @@ func commands(p *command.Program, only string) (list []*cobra.Command) {
 		{"context", instructions.ContextCommand},
 		{"skills", instructions.SkillsCommand},
 		{"trust", hooks.TrustCommand},
+		{"settings", settings.Command},
 		{"mcp", mcp.Command},
 		{"sandbox", sandbox.Command},
 		{"audit", audit.Command},

@@ -44,6 +44,9 @@ func SettingsNotices(s *settings.Settings) (list []env.Notice) {
 		list = append(list, env.Notice{Text: what, Hint: hint})
 	}
 	list = append(list, ServerNotices(s.Project, s.MCPServers)...)
+	if what, hint := s.ForeignNotice(); what != "" {
+		list = append(list, env.Notice{Text: what, Hint: hint})
+	}
 	for _, w := range s.Warnings {
 		list = append(list, env.Notice{Text: fmt.Sprint(w)})
 	}

@@ -60,7 +60,7 @@ func Examine(ctx context.Context, e *env.Env, o *Options) *Report {
 		x.o = *o
 	}
 	r := &Report{Version: version.Of()}
-	r.Checks = slices.Concat(x.home(), x.store(ctx), []Check{x.project()}, x.programs(), x.models(ctx), x.sandboxChecks(ctx), x.engine(ctx))
+	r.Checks = slices.Concat(x.home(), x.store(ctx), []Check{x.project()}, x.settings(), x.programs(), x.models(ctx), x.sandboxChecks(ctx), x.engine(ctx))
 	if x.o.Net {
 		r.Checks = append(r.Checks, x.reach(ctx)...)
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/holdfast-dev/holdfast/internal/foreign"
 	"github.com/holdfast-dev/holdfast/internal/jsontree"
 	"github.com/holdfast-dev/holdfast/policy"
 )
@@ -18,6 +19,11 @@ type source struct {
 	dir   string // what "/x" in a rule and relative folders are relative to
 	user  string // the home folder, for "~"
 	data  []byte
+
+	program   foreign.Program                  // another one, whose file this is; "": ours
+	kind      foreign.Kind                     // of a file of another program
+	importing bool                             // it is taken over, and not read for a run
+	place     func(offset int) (line, col int) // in the file; nil: of data
 
 	untrusted bool // it may forbid and ask, and not allow
 }
@@ -49,18 +55,33 @@ type said struct {
 	problems   []Problem
 	notes      []Problem // of what has no effect
 
+	values      []leaf    // as they are written
+	foreign     []Foreign // what has no effect in a file of another program
+	readForeign Value[*bool]
+	key         string // of the setting that is read: "permissions.deny"
+
 	lenient bool // what is wrong with a server is about that server alone
 	given   bool // by --mcp-config
 }
 
 // decode reads a source. What is wrong with it is in problems.
 func decode(src source) *said {
+	if src.program != "" {
+		return decodeForeign(src)
+	}
 	s := &said{source: src}
 	root, err := parse(src.data)
 	if err != nil {
 		s.parseFault(err)
 		return s
 	}
+	s.root(root)
+	return s
+}
+
+// root reads the whole of a source.
+func (s *said) root(root jsontree.Node) {
+	s.leaves(root)
 	s.object("", root, map[string]func(string, jsontree.Node){
 		"permissions": s.permissions,
 		"sandbox":     s.sandboxBlock,
@@ -98,9 +119,10 @@ func decode(src source) *said {
 
 		"env": s.environment, "outputStyle": s.styleName,
 
+		"foreignSettings": s.foreignSwitch,
+
 		"$schema": func(path string, n jsontree.Node) { s.text(path, n) },
 	})
-	return s
 }
 
 // parseFault notes that a text is no JSON.
@@ -130,7 +152,7 @@ func (s *said) permissions(path string, n jsontree.Node) {
 func (s *said) ruleList(effect policy.Effect) func(string, jsontree.Node) {
 	return func(path string, n jsontree.Node) {
 		s.texts(path, n, func(_ string, item jsontree.Node) {
-			line, col := position(s.data, item.At)
+			line, col := s.position(item.At)
 			s.rules = append(s.rules, policy.RuleSource{
 				Effect: effect, Text: item.Text, Layer: s.layer, File: s.file, Line: line, Col: col, Dir: s.dir,
 			})
@@ -258,6 +280,9 @@ func (s *said) object(path string, n jsontree.Node, fields map[string]func(strin
 			s.fault(m.At, hint, "unknown key %q", strings.TrimPrefix(path+"."+m.Key, "."))
 			continue
 		}
+		if path == "" || path == "permissions" {
+			s.key = strings.TrimPrefix(path+"."+m.Key, ".")
+		}
 		read(strings.TrimPrefix(path+"."+m.Key, "."), m.Value)
 	}
 }
@@ -299,13 +324,27 @@ func (s *said) want(path string, n jsontree.Node, k jsontree.Kind) bool {
 }
 
 func (s *said) fault(at int, hint, format string, args ...any) {
-	line, col := position(s.data, at)
+	line, col := s.position(at)
+	if s.program != "" {
+		if s.passOver(at, fmt.Sprintf(format, args...)) {
+			return
+		}
+		hint = orOff(hint)
+	}
 	s.problems = append(s.problems, Problem{
 		Layer: s.layer, File: s.file, Line: line, Col: col, What: fmt.Sprintf(format, args...), Hint: hint, Fatal: true,
 	})
 }
 
+// position is where an offset of the data stands in the file.
+func (s *said) position(at int) (line, col int) {
+	if s.place != nil {
+		return s.place(at)
+	}
+	return position(s.data, at)
+}
+
 func (s *said) origin(n jsontree.Node, text string) policy.Origin {
-	line, col := position(s.data, n.At)
+	line, col := s.position(n.At)
 	return policy.Origin{Rule: text, Layer: s.layer, File: s.file, Line: line, Col: col}
 }

@@ -20,6 +20,7 @@ type edit struct {
 	mode        fs.FileMode // of a file that is not there yet
 	check       func(source) error
 	mends       bool // what is wrong in the file may be what is changed
+	dry         bool // nothing is written
 }
 
 // do writes the file with the root that change makes of it, or leaves the file alone when that
@@ -69,6 +70,9 @@ func (e *edit) do(change func(root []member) ([]member, error)) ([]byte, error) 
 	src.data = b.Bytes()
 	if err := e.check(src); err != nil {
 		return nil, err
+	}
+	if e.dry {
+		return src.data, nil
 	}
 	return src.data, e.write(src.data)
 }

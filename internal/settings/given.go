@@ -3,6 +3,7 @@ package settings
 import (
 	"path/filepath"
 
+	"github.com/holdfast-dev/holdfast/internal/foreign"
 	"github.com/holdfast-dev/holdfast/internal/layernames"
 )
 
@@ -12,6 +13,17 @@ type Given struct {
 	Managed []GivenFile    `json:"managed,omitempty"` // the strongest first
 	User    *GivenFile     `json:"user,omitempty"`
 	Trust   *TrustedFolder `json:"trust,omitempty"` // in the project's folder
+
+	// Foreign are files of other programs, the strongest first.
+	Foreign []GivenForeign `json:"foreign,omitempty"`
+}
+
+// GivenForeign is a settings file of another program.
+type GivenForeign struct {
+	GivenFile
+	Layer   string          `json:"layer"`
+	Program foreign.Program `json:"program"`
+	Kind    foreign.Kind    `json:"kind"`
 }
 
 // GivenFile is a settings file.
@@ -42,6 +54,15 @@ func Give(o *Options) (*Given, error) {
 	for _, s := range managed {
 		g.Managed = append(g.Managed, GivenFile{s.file, string(s.data)})
 	}
+	if readsForeign(managed, user) {
+		others, err := opt.foreignSources(append(opt.foreignManaged(), opt.foreignUser()...))
+		if err != nil {
+			return nil, err
+		}
+		for _, s := range others {
+			g.Foreign = append(g.Foreign, GivenForeign{GivenFile{s.file, string(s.data)}, s.layer, s.program, s.kind})
+		}
+	}
 	for _, s := range user {
 		g.User = &GivenFile{s.file, string(s.data)}
 	}
@@ -64,6 +85,19 @@ func (g *Given) user(o *Options) []source {
 		return nil
 	}
 	return []source{{layer: layernames.User, file: g.User.Name, dir: o.Home, user: o.User, data: []byte(g.User.Text)}}
+}
+
+// foreign are the files of other programs of a layer.
+func (g *Given) foreign(o *Options, layer string) []source {
+	var list []source
+	for _, f := range g.Foreign {
+		if f.Layer == layer {
+			list = append(list, source{
+				layer: layer, file: f.Name, dir: filepath.Dir(f.Name), user: o.User, data: []byte(f.Text), program: f.Program, kind: f.Kind,
+			})
+		}
+	}
+	return list
 }
 
 // trust is the list of trusted folders.

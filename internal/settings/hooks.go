@@ -58,7 +58,7 @@ func (s *said) hooksBlock(path string, n jsontree.Node) {
 	}
 	block := hook.SettingsBlock{
 		JSON: s.data[n.At:n.End], Layer: s.layer, File: s.file, Dir: s.dir,
-		Place: func(offset int) (line, col int) { return position(s.data, n.At+offset) },
+		Place: func(offset int) (line, col int) { return s.position(n.At + offset) },
 	}
 	list, err := block.Decode()
 	s.hooks.list = list
@@ -224,6 +224,8 @@ func (m *merger) status(h *Hook) (HookStatus, string) {
 	switch only, off := m.out.ManagedHooksOnly, m.out.NoHooks; {
 	case only != nil && o.Layer != layernames.Managed:
 		return HookDisabled, "allowManagedHooksOnly, " + Where(*only)
+	case m.foreignHooksOff != nil && slices.Contains(m.foreignFiles, o.File):
+		return HookDisabled, "disableAllHooks, " + Where(*m.foreignHooksOff)
 	case off.Value && (o.Layer != layernames.Managed || off.Origin.Layer == layernames.Managed):
 		if off.Origin.Line == 0 {
 			return HookDisabled, Where(off.Origin)

@@ -8,9 +8,9 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/spelling"
 )
 
-// foreign are keys of Claude Code's settings files that people bring along and
+// claudeKeys are keys of Claude Code's settings files that people bring along and
 // that mean something there. To skip one silently could open what it closes.
-var foreign = map[string]string{
+var claudeKeys = map[string]string{
 	"apiKeyHelper":    `write {"providers": {"anthropic": {"apiKey": "command:PROGRAM ARGUMENTS"}}}`,
 	"statusLine":      "there is no status line",
 	"disableAutoMode": "deny what auto mode may not do",
@@ -32,7 +32,7 @@ func keyHint[T any](path, key string, known map[string]T) string {
 			return "write it as " + name
 		}
 	}
-	if why, ok := foreign[key]; ok {
+	if why, ok := claudeKeys[key]; ok {
 		return "take it out: " + why
 	}
 	if path == "" && slices.Contains(permissionKeys, key) {

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/holdfast-dev/holdfast/internal/layernames"
 	"github.com/holdfast-dev/holdfast/policy"
 )
 
@@ -17,6 +18,10 @@ type Options struct {
 	Cwd     string // where the session works, absolute; required
 	Project string // default [FindProject] of Cwd
 	Managed string // default [DefaultManaged]
+
+	// ClaudeHome and CodexHome are the folders with the person's settings of these programs;
+	// default .claude and .codex in User. Those of administrators lie beside Managed's folder.
+	ClaudeHome, CodexHome string
 
 	// Files are the flag layer: settings files, or JSON texts that begin with "{".
 	// The last is the strongest.
@@ -80,7 +85,7 @@ func Examine(o *Options) (*Settings, []Problem, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	m := merger{out: &Settings{Project: opt.Project, brought: in.brought, texts: textsOf(in.project), opt: opt}, trust: in.trust}
+	m := merger{out: &Settings{Project: opt.Project, brought: in.brought, foreign: in.foreign, others: in.others, texts: textsOf(in.own), opt: opt}, trust: in.trust}
 	for _, src := range in.managed {
 		m.add(decode(src))
 	}
@@ -134,11 +139,13 @@ func (o *Options) complete() (Options, error) {
 
 // inputs are the texts of all layers, the strongest first.
 type inputs struct {
-	managed, flags, project, user []source
-	mcp                           []*said // of --mcp-config
-	mcpFile                       *said   // of the project's .mcp.json, or nil
-	brought                       string  // the digest of what the project's folder brings along
-	trust                         *Trust  // nil when there is no such thing
+	managed, flags, project, user []source // with those of other programs behind ours of the same layer
+	others                        bool     // files of other programs are read
+	own                           []source // of the project, without those of other programs
+	mcp                           []*said  // of --mcp-config
+	mcpFile                       *said    // of the project's .mcp.json, or nil
+	brought, foreign              string   // the digests of what the project's folder brings along: for us, for other programs
+	trust                         *Trust   // nil when there is no such thing
 }
 
 // sources reads every layer's files.
@@ -149,24 +156,36 @@ func (o *Options) sources() (in inputs, err error) {
 	if in.mcp, err = o.mcpGiven(); err != nil || o.Alone {
 		return in, err
 	}
-	var errs [4]error
+	var errs [7]error
 	in.managed, errs[0] = o.managed()
-	in.project, errs[1] = o.project()
+	in.own, errs[1] = o.project()
 	in.mcpFile, errs[2] = o.mcpProject()
 	in.user, errs[3] = o.user()
+	var managed, project, user []source
+	if in.others = readsForeign(in.managed, in.flags, in.user); in.others {
+		managed, errs[4] = o.foreignLayer(layernames.Managed, o.foreignManaged)
+		project, errs[5] = o.foreignSources(o.foreignProject())
+		user, errs[6] = o.foreignLayer(layernames.User, o.foreignUser)
+	}
 	if err := joinErrors(errs[:]...); err != nil {
 		return in, err
 	}
-	if len(in.project) == 0 && in.mcpFile == nil {
+	if len(in.own) == 0 && len(project) == 0 && in.mcpFile == nil {
+		in.managed, in.user = append(in.managed, managed...), append(in.user, user...)
 		return in, nil
 	}
 	if in.trust, err = o.trust(); err != nil {
 		return in, err
 	}
-	in.brought = digest(in.project)
-	for i := range in.project {
-		in.project[i].untrusted = !in.trust.trusts(o.Project, in.brought)
+	in.brought, in.foreign = digest(in.own), o.foreignDigest(project)
+	for i := range in.own {
+		in.own[i].untrusted = !in.trust.trusts(o.Project, in.brought)
 	}
+	for i := range project {
+		project[i].untrusted = !in.trust.trustsForeign(o.Project, in.foreign)
+	}
+	in.managed, in.user = append(in.managed, managed...), append(in.user, user...)
+	in.project = byLayer(in.own, project)
 	return in, nil
 }
 

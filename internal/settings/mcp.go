@@ -105,8 +105,14 @@ func (s *said) mcpServers(path string, n jsontree.Node) {
 	if !s.want(path, n, jsontree.Object) {
 		return
 	}
+	if s.program != "" {
+		if !s.importing {
+			s.foreignServers(n)
+		}
+		return
+	}
 	for _, m := range n.Members {
-		line, col := position(s.data, m.At)
+		line, col := s.position(m.At)
 		before := len(s.problems)
 		srv := &MCPServer{Name: m.Key, Folder: s.dir, Origin: policy.Origin{Rule: m.Key, Layer: s.layer, File: s.file, Line: line, Col: col}}
 		if why := badServerName(m.Key); why != "" {
@@ -197,7 +203,7 @@ func (s *said) mcpServer(path string, n jsontree.Node, srv *MCPServer) {
 			if n.Text == "false" || n.Kind == jsontree.List && len(n.Items) == 0 {
 				return
 			}
-			line, col := position(s.data, n.At)
+			line, col := s.position(n.At)
 			s.notes = append(s.notes, Problem{
 				Layer: s.layer, File: s.file, Line: line, Col: col, What: path + " does not count: a server does not say what is allowed",
 				Hint: "write a rule: permissions.allow mcp__" + srv.Name + "__TOOL",

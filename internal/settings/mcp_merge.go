@@ -145,7 +145,7 @@ func (t *Trust) ForgetServer(project, name string) (bool, error) {
 	if !ok || len(kept) == len(f.Servers) {
 		return false, nil
 	}
-	if f.Servers = kept; len(kept) == 0 && f.Digest == "" && len(f.Hooks) == 0 && !f.Texts && f.Skills == "" {
+	if f.Servers = kept; len(kept) == 0 && f.Digest == "" && len(f.Hooks) == 0 && !f.Texts && f.Skills == "" && f.Foreign == "" {
 		delete(t.doc.Folders, project)
 	} else {
 		t.doc.Folders[project] = f

@@ -14,21 +14,35 @@ import (
 // merger joins what the layers say. They are added in order, the strongest first.
 type merger struct {
 	out      *Settings
-	written  []policy.RuleSource  // all rules, also those that do not count
-	wishes   []Value[policy.Mode] // modes that an untrusted folder asks for
-	dead     []policy.RuleSource  // rules that can never match
+	written  []policy.RuleSource // all rules, also those that do not count
+	wishes   []wish              // modes that somebody asks for who may only ask for a stricter one
+	dead     []policy.RuleSource // rules that can never match
 	problems []Problem
 
 	strict, off, mask, override Value[*bool]
 	compact                     Value[*bool]
 	trust                       *Trust // nil: nothing is trusted
+
+	foreignFiles    []string       // of other programs
+	foreignHooksOff *policy.Origin // who switches off the hooks in them
+}
+
+// wish is a mode that counts when it is stricter than the one that would be in force.
+type wish struct {
+	mode Value[policy.Mode]
+	by   *said
 }
 
 func (m *merger) add(s *said) {
 	m.problems = append(m.problems, s.problems...)
+	if s.program != "" {
+		m.addForeign(s)
+	}
+	m.out.Foreign = append(m.out.Foreign, s.foreign...)
+	m.out.values = append(m.out.values, s.values...)
 	m.written = append(m.written, s.rules...)
 	if s.file != "" {
-		m.out.Layers = append(m.out.Layers, Layer{Layer: s.layer, File: s.file, Rules: len(s.rules), Untrusted: s.untrusted})
+		m.out.Layers = append(m.out.Layers, Layer{Layer: s.layer, File: s.file, Rules: len(s.rules), Untrusted: s.untrusted, From: string(s.program)})
 	}
 	m.out.Forbidden = append(m.out.Forbidden, s.forbidden...)
 	if m.out.NoBypass == nil {
@@ -87,7 +101,7 @@ func (m *merger) addUntrusted(s *said) {
 	case m.out.Mode.Value != "": // a stronger layer has said it
 		m.ignore("defaultMode "+s.mode.Origin.Rule, s.mode.Origin)
 	default:
-		m.wishes = append(m.wishes, s.mode)
+		m.wishes = append(m.wishes, wish{s.mode, s})
 	}
 }
 
@@ -106,12 +120,18 @@ func prefer[T comparable](into *Value[T], v Value[T]) {
 // finish settles what depends on all layers and returns every problem, the fatal
 // ones first.
 func (m *merger) finish() (*Settings, []Problem) {
-	for _, wish := range m.wishes {
-		if m.out.Mode.Value != wish.Value && stricter(wish.Value, cmp.Or(m.out.Mode.Value, policy.ModeDefault)) {
-			m.out.Mode = wish
-			continue
+	for _, w := range m.wishes {
+		o := w.mode.Origin
+		switch {
+		case m.out.Mode.Value != w.mode.Value && stricter(w.mode.Value, cmp.Or(m.out.Mode.Value, policy.ModeDefault)):
+			m.out.Mode = w.mode
+		case w.by.untrusted:
+			m.ignore("defaultMode "+o.Rule, o)
+		case w.mode.Value != policy.ModeDefault:
+			m.out.Foreign = append(m.out.Foreign, Foreign{
+				Key: "permissions.defaultMode", Why: "the mode " + o.Rule + " was chosen for " + w.by.program.String() + ": choose one here by --permission-mode, or in Holdfast's own settings", Origin: o, Quiet: true,
+			})
 		}
-		m.ignore("defaultMode "+wish.Origin.Rule, wish.Origin)
 	}
 	if m.override.Value != nil {
 		m.out.AskToOverride = Value[bool]{*m.override.Value, m.override.Origin}
@@ -163,6 +183,12 @@ func (m *merger) checkRules() {
 	for _, p := range found {
 		if strings.HasPrefix(p.What, "it can never match") {
 			m.dead = append(m.dead, p.Rule)
+		}
+		if !p.Fatal && slices.Contains(m.foreignFiles, p.Rule.File) { // it is not for people here to change
+			m.out.Foreign = append(m.out.Foreign, Foreign{
+				Key: "permissions." + string(p.Rule.Effect) + " " + p.Rule.Text, Why: p.What, Origin: ruleOrigin(p.Rule), Quiet: true,
+			})
+			continue
 		}
 		m.problems = append(m.problems, Problem{
 			Layer: p.Rule.Layer, File: p.Rule.File, Line: p.Rule.Line, Col: p.Rule.Col,
@@ -235,6 +261,7 @@ func (f *Flags) said(cwd string) *said {
 		}
 		s.folders = append(s.folders, Value[string]{filepath.Clean(dir), origin("--add-dir", dir)})
 	}
+	s.flagLeaves()
 	return s
 }
 

@@ -69,7 +69,7 @@ func (e *Error) given() string {
 func (e *Error) Hint() string {
 	first := e.Problems[0]
 	if dir := filepath.Base(filepath.Dir(first.File)); len(e.Problems) > 1 && dir == ".claude" {
-		return fmt.Sprintf("this is Claude Code's file; what works here can be taken out of it: jq '{hooks}' %s", first.File)
+		return "this is Claude Code's file, which is read anyway; to write what works here into your own settings: holdfast settings import --from claude"
 	}
 	return first.Hint
 }

@@ -1,7 +1,10 @@
 package settings
 
 import (
+	"encoding/json"
 	"errors"
+	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/holdfast-dev/holdfast/internal/jsontree"
@@ -17,7 +20,7 @@ func (s *said) sandboxBlock(path string, n jsontree.Node) {
 		return
 	}
 	box := &sandbox.Settings{}
-	if err := box.Decode(s.data[n.At:n.End]); err != nil {
+	if err := s.decodeSandbox(path, n, box); err != nil {
 		s.sandboxFault(path, n, err)
 		return
 	}
@@ -26,26 +29,82 @@ func (s *said) sandboxBlock(path string, n jsontree.Node) {
 			"%s.network.allowManagedDomainsOnly: only managed settings may say this", path)
 		return
 	}
-	b := &Sandbox{Origin: s.origin(n, ""), Dir: s.dir, Settings: box, Untrusted: s.untrusted}
+	b := &Sandbox{Origin: s.origin(n, ""), Dir: s.dir, Settings: box, Untrusted: s.untrusted || s.limited()}
+	for _, field := range box.Loosens() {
+		at := jsontree.Node{At: find(&n, field)}
+		b.loosens = append(b.loosens, Ignored{What: path + "." + field, Origin: s.origin(at, field)})
+	}
+	if s.program != "" && b.Untrusted {
+		box.Network = onlyDenies(box.Network)
+	}
 	var err error
-	b.checker, err = sandbox.NewChecker(box, &sandbox.Options{Home: s.user, Dir: s.dir, Origin: b.Origin, Trusted: !s.untrusted})
+	b.checker, err = sandbox.NewChecker(box, &sandbox.Options{Home: s.user, Dir: s.dir, Origin: b.Origin, Trusted: !b.Untrusted})
 	if err != nil {
 		s.sandboxFault(path, n, err)
 		return
 	}
 	if box.Enabled != nil && !*box.Enabled {
-		line, col := position(s.data, find(&n, "enabled"))
+		line, col := s.position(find(&n, "enabled"))
 		s.problems = append(s.problems, Problem{
 			Layer: s.layer, File: s.file, Line: line, Col: col, What: path + ".enabled is false: the whole block has no say",
 			Hint: "take the block out, or write true",
 		})
 		return
 	}
-	for _, field := range box.Loosens() {
-		at := jsontree.Node{At: find(&n, field)}
-		b.loosens = append(b.loosens, Ignored{What: path + "." + field, Origin: s.origin(at, field)})
-	}
 	s.sandbox = b
+}
+
+// decodeSandbox reads a block. In another program's file a field that cannot be used here is taken out
+// and noted, unless it closes something.
+func (s *said) decodeSandbox(path string, n jsontree.Node, box *sandbox.Settings) error {
+	block := json.RawMessage(s.data[n.At:n.End])
+	for {
+		err := box.Decode(block)
+		e, ok := errors.AsType[*sandbox.Error](err)
+		if s.program == "" || !ok || e.Field == "" || strings.Contains(strings.ToLower(e.Field), "den") {
+			return err
+		}
+		root, took := members(block)
+		if took != nil {
+			return err
+		}
+		field, _, _ := strings.Cut(e.Field, "[")
+		names := strings.Split(field, ".")
+		if root, took = changeMember(root, names); took != nil {
+			return err
+		}
+		why := strings.TrimPrefix(e.Error(), e.Field+": ")
+		s.noEffect(path+"."+field, find(&n, field), why)
+		block, *box = joined(root), sandbox.Settings{}
+	}
+}
+
+// changeMember takes the member out that lies at a path of keys.
+func changeMember(list []member, path []string) ([]member, error) {
+	if len(path) == 1 {
+		shorter := put(slices.Clone(list), path[0], nil)
+		if len(shorter) == len(list) {
+			return nil, fmt.Errorf("there is no %s", path[0])
+		}
+		return shorter, nil
+	}
+	inner, err := object(list, path[0])
+	if err != nil {
+		return nil, err
+	}
+	if inner, err = changeMember(inner, path[1:]); err != nil {
+		return nil, err
+	}
+	return put(list, path[0], joined(inner)), nil
+}
+
+// onlyDenies is what a network of another program restricts: its list of what may be reached is none
+// of what ours may not.
+func onlyDenies(n *sandbox.Network) *sandbox.Network {
+	if n == nil || len(n.DeniedDomains) == 0 {
+		return nil
+	}
+	return &sandbox.Network{AllowedDomains: []string{"*"}, DeniedDomains: n.DeniedDomains}
 }
 
 // Checker is the block, compiled.

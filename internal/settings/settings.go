@@ -51,6 +51,7 @@ type Settings struct {
 	MCPServers    []MCPServer              // by name, also those that are not started
 	Warnings      []Problem                // what can have no effect, but opens nothing
 	Ignored       []Ignored                // what an untrusted folder asks for
+	Foreign       []Foreign                // what other programs' settings say that has no effect here
 
 	StrictHooks      Value[bool]    // what cannot be asked blocks
 	NoHooks          Value[bool]    // disableAllHooks: none but the administrator's run
@@ -61,8 +62,11 @@ type Settings struct {
 	HookEnvBound     bool
 
 	mcp     mcpRules
+	values  []leaf            // of all layers, the strongest first
+	others  bool              // files of other programs are read
 	brought string            // the digest of what the project's folder brings along
-	texts   map[string]string // what those files say, by name
+	foreign string            // the digest of what it brings along for other programs
+	texts   map[string]string // what the files of brought say, by name
 	opt     Options
 }
 
@@ -72,6 +76,7 @@ type Layer struct {
 	File      string `json:"file"`
 	Rules     int    `json:"rules"`
 	Untrusted bool   `json:"untrusted,omitempty"` // it may forbid and ask, but not allow
+	From      string `json:"from,omitempty"`      // another program, whose file it is: claude, codex
 }
 
 // Sandbox is the sandbox block of one layer.

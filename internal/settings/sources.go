@@ -4,6 +4,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"github.com/holdfast-dev/holdfast/internal/layernames"
 	"github.com/holdfast-dev/holdfast/policy"
 )
 
@@ -26,6 +27,12 @@ func (s *Settings) Sources() []Source {
 		list = append(list, Source{o.Managed, "policy_settings"}, Source{filepath.Join(filepath.Dir(o.Managed), "settings.d"), "policy_settings"})
 		if o.Home != "" {
 			list = append(list, Source{filepath.Join(o.Home, projectFile), "user_settings"})
+		}
+	}
+	if o.Given == nil && s.others {
+		for _, f := range slices.Concat(o.foreignManaged(), o.foreignUser(), o.foreignProject()) {
+			name := map[string]string{layernames.Managed: "policy_settings", layernames.User: "user_settings", layernames.Local: "local_settings", layernames.Project: "project_settings"}[f.layer]
+			list = append(list, Source{f.file, name})
 		}
 	}
 	own := filepath.Join(o.Project, projectDir)

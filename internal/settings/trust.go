@@ -44,6 +44,8 @@ type TrustedFolder struct {
 	// commands that were trusted.
 	Texts  bool   `json:"texts,omitempty"`
 	Skills string `json:"skills,omitempty"`
+	// Foreign is the digest of the files of other programs.
+	Foreign string `json:"foreign,omitempty"`
 	// Servers are the MCP servers about which a person has decided, by name.
 	Servers []TrustedServer `json:"servers,omitempty"`
 }
@@ -113,11 +115,11 @@ func (t *Trust) List() []TrustedFolder {
 // and the files that its hooks name said then. It reports false when that folder
 // brings no settings along.
 func (t *Trust) Add(s *Settings, now time.Time) (bool, error) {
-	if s.brought == "" {
+	if s.brought == "" && s.foreign == "" {
 		return false, nil
 	}
 	f := t.doc.Folders[s.Project]
-	f.Digest, f.At, f.Hooks, f.Servers = s.brought, now.UTC(), s.trustable(), s.trustableServers(f.Servers, now)
+	f.Digest, f.Foreign, f.At, f.Hooks, f.Servers = s.brought, s.foreign, now.UTC(), s.trustable(), s.trustableServers(f.Servers, now)
 	t.doc.Folders[s.Project] = f
 	return true, t.save()
 }
@@ -201,6 +203,11 @@ func (t *Trust) hooks(folder string) []TrustedHook {
 func (t *Trust) trusts(folder, digest string) bool {
 	f, ok := t.doc.Folders[folder]
 	return ok && digest != "" && f.Digest == digest
+}
+
+func (t *Trust) trustsForeign(folder, digest string) bool {
+	f, ok := t.doc.Folders[folder]
+	return ok && digest != "" && f.Foreign == digest
 }
 
 // save replaces the list as a whole: a crash leaves the old one or the new one.

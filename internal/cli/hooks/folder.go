@@ -20,6 +20,8 @@ type trustDoc struct {
 
 	Hooks []settings.TrustedHook `json:"hooks,omitempty"`
 	Texts bool                   `json:"texts,omitempty"`
+
+	foreign bool // settings of other programs in it are trusted
 }
 
 func (c *trustCmd) Run(_ context.Context, p *command.Program) error {
@@ -49,7 +51,7 @@ func (c *trustCmd) Run(_ context.Context, p *command.Program) error {
 		return err
 	}
 	if !ok && texts == nil {
-		return outcome.Invalid(s.Project+" brings no settings along that could be trusted", "its settings would be in "+s.Project+"/.holdfast/settings.json")
+		return outcome.Invalid(s.Project+" brings no settings along that could be trusted", "its settings would be in "+s.Project+"/.holdfast/settings.json, or .claude/settings.json")
 	}
 	hooks := broughtHooks(s)
 	d := trustDoc{Folder: s.Project, Hooks: trustedHooks(hooks), Gains: texts}
@@ -77,7 +79,7 @@ func (c *trustCmd) Run(_ context.Context, p *command.Program) error {
 func (c *trustCmd) list(p *command.Program, list *settings.Trust) error {
 	docs := []trustDoc{}
 	for _, f := range list.List() {
-		docs = append(docs, trustDoc{Folder: f.Folder, Digest: f.Digest, At: &f.At, Hooks: f.Hooks, Texts: f.Texts})
+		docs = append(docs, trustDoc{Folder: f.Folder, Digest: f.Digest, At: &f.At, Hooks: f.Hooks, Texts: f.Texts, foreign: f.Foreign != ""})
 	}
 	if c.JSON {
 		return p.Out.JSON(docs, p.Out.TTY)
@@ -85,6 +87,8 @@ func (c *trustCmd) list(p *command.Program, list *settings.Trust) error {
 	for _, d := range docs {
 		more := ""
 		switch {
+		case d.Digest == "" && d.foreign:
+			more = "  (its settings of other agents)"
 		case d.Digest == "" && d.Texts:
 			more = "  (what it has for agents to read)"
 		case d.Digest == "":

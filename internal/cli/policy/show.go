@@ -53,12 +53,16 @@ func printPolicy(p *command.Program, d *policycheck.Document) {
 		p.Out.Line("%s bypassPermissions  %s", t.Dim(term.Column("disabled", 9)), t.Dim(term.Escape(settings.Where(*d.NoBypass))))
 	}
 	printHeading(p, "settings, the strongest first", len(d.Layers))
+	width := 8
+	for i := range d.Layers {
+		width = max(width, len(settings.LayerOf(&d.Layers[i])))
+	}
 	for _, l := range d.Layers {
 		more := ""
 		if l.Untrusted {
 			more = t.Yellow("  not trusted: it may forbid and ask, not allow")
 		}
-		p.Out.Line("  %s %s  %s%s", term.Column(l.Layer, 8), term.Escape(l.File), t.Dim(term.Count(l.Rules, "rule")), more)
+		p.Out.Line("  %s %s  %s%s", term.Column(settings.LayerOf(&l), width), term.Escape(l.File), t.Dim(term.Count(l.Rules, "rule")), more)
 	}
 	printHeading(p, "limits", len(d.Forbidden)+len(d.Sandboxes))
 	for _, f := range d.Forbidden {

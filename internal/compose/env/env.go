@@ -209,7 +209,8 @@ func (e *Env) SettingsOptions(cwd string, files []string) (*settings.Options, er
 	if err != nil {
 		return nil, err
 	}
-	return &settings.Options{Home: home, User: e.UserHome(), Cwd: cwd, Managed: e.Managed, Files: files}, nil
+	return &settings.Options{Home: home, User: e.UserHome(), Cwd: cwd, Managed: e.Managed, Files: files,
+		ClaudeHome: e.Get("CLAUDE_CONFIG_DIR"), CodexHome: e.Get("CODEX_HOME")}, nil
 }
 
 // Settings loads the settings of a session in cwd.

@@ -1,0 +1,43 @@
+package doctor
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/holdfast-dev/holdfast/internal/settings"
+	"github.com/holdfast-dev/holdfast/internal/term"
+)
+
+// settings names the settings files that count, and what those of other programs say that has no effect.
+func (x *examination) settings() []Check {
+	s, err := x.env.SettingsOf(x.o.Cwd)
+	if err != nil {
+		return []Check{failed("settings", err)}
+	}
+	var out []Check
+	for i := range s.Layers {
+		l := &s.Layers[i]
+		c := Check{Name: "settings", State: "ok", Detail: fmt.Sprintf("%s (%s): %s", l.File, settings.LayerOf(l), term.Count(l.Rules, "rule"))}
+		if l.Untrusted {
+			c.Detail, c.Hint = c.Detail+", not trusted: it may forbid and ask, not allow", "read it, then: holdfast trust "+term.Quote(s.Project)
+		}
+		var names []string
+		for _, f := range s.Foreign {
+			if f.Origin.File != l.File {
+				continue
+			}
+			names = append(names, f.Key)
+			if !f.Quiet {
+				c.State = "warn"
+			}
+		}
+		if len(names) > 0 {
+			c.Detail += "; no effect here: " + strings.Join(names, ", ")
+			if c.Hint == "" {
+				c.Hint = "holdfast settings show"
+			}
+		}
+		out = append(out, c)
+	}
+	return out
+}

@@ -1,0 +1,178 @@
+package foreign_test
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/holdfast-dev/holdfast/internal/foreign"
+)
+
+// left are the keys without an equal, quiet ones in brackets.
+func left(f *foreign.File) string {
+	var list []string
+	for _, n := range f.NoEqual {
+		name := n.Key
+		if n.Quiet {
+			name = "(" + name + ")"
+		}
+		list = append(list, name)
+	}
+	return strings.Join(list, " ")
+}
+
+func TestRead(t *testing.T) {
+	for _, tt := range []struct {
+		name    string
+		program foreign.Program
+		kind    foreign.Kind
+		text    string
+		json    string
+		left    string
+	}{
+		{"nothing", foreign.Claude, foreign.Settings, "", "", ""},
+		{"claude's rules", foreign.Claude, foreign.Settings, `{"permissions": {"allow": ["Bash(ls:*)"], "deny": ["Read(.env)"], "defaultMode": "plan"}}`,
+			`{"permissions":{"allow":["Bash(ls:*)"],"deny":["Read(.env)"],"defaultMode":"plan"}}`, ""},
+		{"comments", foreign.Claude, foreign.Settings, "\ufeff{\n// why\n\"permissions\": {\"deny\": [\"Read(//etc/x)\", /* and */ \"Read(a/*b)\",],},\n}",
+			`{"permissions":{"deny":["Read(//etc/x)","Read(a/*b)"]}}`, ""},
+		{"claude's looks", foreign.Claude, foreign.Settings, `{"statusLine": {}, "apiKeyHelper": "x", "brandNew": 1, "permissions": {"whatever": 1}}`,
+			`{"permissions":{}}`, "(statusLine) apiKeyHelper brandNew permissions.whatever"},
+		{"claude's model", foreign.Claude, foreign.Settings, `{"model": "opus[1m]", "env": {"A": "1"}, "outputStyle": "Explanatory"}`,
+			`{"model":"anthropic/claude-opus-4-6","env":{"A":"1"},"outputStyle":"Explanatory"}`, ""},
+		{"claude's model, elsewhere", foreign.Claude, foreign.Settings, `{"model": "us.anthropic.claude-x"}`, ``, "(model)"},
+		{"codex's model", foreign.Codex, foreign.Settings, "model = \"gpt-5\"\n[shell_environment_policy]\nset = {A = \"1\"}", `{"model":"openai/gpt-5","env":{"A":"1"}}`, ""},
+		{"codex's provider", foreign.Codex, foreign.Settings, "model = \"x\"\nmodel_provider = \"corp\"", ``, "(model)"},
+		{"models of others", foreign.OpenCode, foreign.Settings, `{"model": "anthropic/x", "small_model": "openai/y"}`, `{"model":"anthropic/x","smallModel":"openai/y"}`, ""},
+		{"gemini's model", foreign.Gemini, foreign.Settings, `{"model": {"name": "gemini-2.5-pro"}}`, `{"model":"gemini/gemini-2.5-pro"}`, ""},
+		{"claude's sandbox, off", foreign.Claude, foreign.Settings, `{"sandbox": {"network": {"allowedDomains": ["a.example"]}}}`, "", "(sandbox)"},
+		{"claude's sandbox, on", foreign.Claude, foreign.Settings, `{"sandbox": {"enabled": true, "filesystem": {"denyRead": ["~/x"]}}}`,
+			`{"sandbox":{"enabled":true,"filesystem":{"denyRead":["~/x"]}}}`, ""},
+		{"managed", foreign.Claude, foreign.Managed, `{"allowManagedHooksOnly": true}`, `{"allowManagedHooksOnly":true}`, ""},
+		{"managed, elsewhere", foreign.Claude, foreign.Settings, `{"allowManagedHooksOnly": true}`, ``, "(allowManagedHooksOnly)"},
+
+		{"codex asks", foreign.Codex, foreign.Settings, "approval_policy = \"untrusted\"\nsandbox_mode = \"workspace-write\"\n", `{"permissions":{"defaultMode":"default"}}`, ""},
+		{"codex edits", foreign.Codex, foreign.Settings, "approval_policy = \"on-request\"\nsandbox_mode = \"workspace-write\"\n[sandbox_workspace_write]\nwritable_roots = [\"/data\"]\nnetwork_access = true\n",
+			`{"permissions":{"defaultMode":"acceptEdits","additionalDirectories":["/data"]}}`, "sandbox_workspace_write.network_access"},
+		{"codex never asks", foreign.Codex, foreign.Settings, "approval_policy = 'never'\nsandbox_mode = 'read-only'", ``, "(approval_policy)"},
+		{"codex without a sandbox", foreign.Codex, foreign.Settings, "sandbox_mode = \"danger-full-access\"\napproval_policy = \"never\"", ``, "sandbox_mode"},
+		{"codex's servers", foreign.Codex, foreign.Settings, "[mcp_servers.docs]\ncommand = \"docs\"\nargs = [\"-x\"]\nstartup_timeout_sec = 1_0\n[mcp_servers.docs.env]\nA = \"b\"\n[mcp_servers.web]\nurl = \"https://mcp.example.com\"\nbearer_token_env_var = \"TOKEN\"\nenabled = false\n",
+			`{"mcpServers":{"docs":{"command":"docs","args":["-x"],"env":{"A":"b"}},"web":{"type":"http","url":"https://mcp.example.com","disabled":true,"headers":{"Authorization":"Bearer ${TOKEN}"}}}}`,
+			"(mcp_servers.docs.startup_timeout_sec)"},
+		{"codex's profile", foreign.Codex, foreign.Settings, "default_permissions = \"work\"\n[permissions.work.filesystem]\n\"/srv/keys\" = \"deny\"\n\"/data\" = \"write\"\n[permissions.work.filesystem.\":workspace_roots\"]\n\"**/*.pem\" = \"none\"\n[permissions.work.network.domains]\n\"evil.example\" = \"deny\"\n[permissions.other.filesystem]\n\"/x\" = \"deny\"\n",
+			`{"permissions":{"forbidden":["/srv/keys","/srv/keys/**","**/*.pem","**/*.pem/**"],"additionalDirectories":["/data"],"deny":["WebFetch(domain:evil.example)"]}}`, "(permissions.other)"},
+		{"codex's hooks", foreign.Codex, foreign.Settings, "[[hooks.PreToolUse]]\nmatcher = \"Bash\"\n[[hooks.PreToolUse.hooks]]\ntype = \"command\"\ncommand = \"./a\"\n[[hooks.PreToolUse]]\nmatcher = \"Edit\"\nhooks = [{type = \"command\", command = \"./b\"}]\n",
+			`{"hooks":{"PreToolUse":[{"matcher":"Bash","hooks":[{"type":"command","command":"./a"}]},{"matcher":"Edit","hooks":[{"type":"command","command":"./b"}]}]}}`, ""},
+		{"requirements", foreign.Codex, foreign.Requirements, "allowed_approval_policies = [\"untrusted\", \"on-request\"]\n[rules]\nprefix_rules = [\n {pattern = [{token = \"git\"}, {any_of = [\"push\", \"fetch\"]}], decision = \"prompt\"},\n {pattern = [{token = \"rm\"}], decision = \"forbidden\", justification = \"no\"},\n]\n[mcp_servers.docs.identity]\nurl = \"https://mcp.example.com/*\"\n[permissions.filesystem]\ndeny_read = [\"./secrets\"]\n",
+			`{"permissions":{"disableBypassPermissionsMode":"disable","ask":["Bash(git push:*)","Bash(git fetch:*)"],"deny":["Bash(rm:*)"],"forbidden":["secrets","secrets/**"]},"allowedMcpServers":[{"serverUrl":"https://mcp.example.com/*"}]}`, ""},
+		{"read-only required", foreign.Codex, foreign.Requirements, "allowed_sandbox_modes = [\"read-only\"]",
+			`{"permissions":{"disableBypassPermissionsMode":"disable","deny":["Edit","Write"]}}`, "allowed_sandbox_modes"},
+
+		{"opencode", foreign.OpenCode, foreign.Settings, `{"permission": {"edit": "ask", "bash": {"*": "ask", "git push *": "deny", "git status": "allow"}, "webfetch": "allow"}, "theme": "x", "plugin": [],
+			"mcp": {"docs": {"type": "local", "command": ["docs", "-x"], "enabled": true}}}`,
+			`{"permissions":{"ask":["Edit","Write"],"deny":["Bash(git push *)"],"allow":["Bash(git status)"]},"mcpServers":{"docs":{"command":"docs","args":["-x"]}}}`,
+			"permission.bash.\"*\" permission.webfetch (theme) plugin"},
+		{"gemini", foreign.Gemini, foreign.Settings, `{"tools": {"allowed": ["run_shell_command(git status)"], "exclude": ["web_fetch", "magic"], "core": []}, "ui": {"theme": "x"}, "general": {"defaultApprovalMode": "auto_edit"},
+			"mcpServers": {"docs": {"httpUrl": "https://mcp.example.com", "trust": true}}}`,
+			`{"permissions":{"allow":["Bash(git status:*)"],"deny":["WebFetch"],"defaultMode":"acceptEdits"},"mcpServers":{"docs":{"type":"http","url":"https://mcp.example.com"}}}`,
+			"tools.exclude tools.core (ui) mcpServers.docs.trust"},
+		{"gemini, flat", foreign.Gemini, foreign.Settings, `{"excludeTools": ["ShellTool"], "autoAccept": true}`, `{"permissions":{"deny":["Bash"]}}`, "(autoAccept)"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			f, err := foreign.Read(tt.program, tt.kind, []byte(tt.text))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if string(f.JSON) != tt.json {
+				t.Errorf("ours is\n%s, want\n%s", f.JSON, tt.json)
+			}
+			if got := left(f); got != tt.left {
+				t.Errorf("left %q, want %q", got, tt.left)
+			}
+			if len(f.JSON) > 0 && !json.Valid(f.JSON) {
+				t.Error("not JSON")
+			}
+		})
+	}
+}
+
+// Every value has the place that it has in the file.
+func TestPlace(t *testing.T) {
+	for _, tt := range []struct {
+		program   foreign.Program
+		text      string
+		what      string
+		line, col int
+	}{
+		{foreign.Claude, "{\n  \"permissions\": {\n    \"deny\": [\n      \"Read(.env)\"]}}", `"Read(.env)"`, 4, 7},
+		{foreign.Codex, "# why\nsandbox_mode = \"read-only\"\n", `"default"`, 2, 16},
+		{foreign.Codex, "model = \"x\"\n[sandbox_workspace_write]\nwritable_roots = [\n  \"/a\",\n  \"/b\"]\n", `"/b"`, 5, 3},
+	} {
+		f, err := foreign.Read(tt.program, foreign.Settings, []byte(tt.text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		line, col := f.Place(strings.Index(string(f.JSON), tt.what))
+		if line != tt.line || col != tt.col {
+			t.Errorf("%s of %s: %d:%d, want %d:%d", tt.what, f.JSON, line, col, tt.line, tt.col)
+		}
+	}
+}
+
+// What cannot be read, and may forbid something, is an error with its place.
+func TestRefused(t *testing.T) {
+	for _, tt := range []struct {
+		program foreign.Program
+		kind    foreign.Kind
+		text    string
+		want    string // line:col what
+	}{
+		{foreign.Claude, foreign.Settings, "{\n \"permissions\"", "2:14 not JSON"},
+		{foreign.Claude, foreign.Settings, "[]", "1:1 the file is a list"},
+		{foreign.Claude, foreign.Settings, "{\"permissions\": []}", "1:17 permissions is a list"},
+		{foreign.Claude, foreign.Settings, "{\"sandbox\": 1}", "1:13 sandbox is"},
+		{foreign.Claude, foreign.Settings, "{} /* never ends", "1:4 not JSON"},
+		{foreign.Codex, foreign.Settings, "a = 1\nb = ", "2:"},
+		{foreign.Codex, foreign.Settings, "a = 1\na = 2", "2:1 not TOML"},
+		{foreign.Codex, foreign.Settings, "default_permissions = \"w\"\n[permissions.w.filesystem]\n\":tmpdir\" = \"deny\"", "3:13 permissions.w.filesystem.\":tmpdir\": it cannot be told"},
+		{foreign.Codex, foreign.Requirements, "allowed_approval_policies = 1", "1:29 allowed_approval_policies is no list"},
+		{foreign.Codex, foreign.Requirements, "[rules]\nprefix_rules = [{pattern = [{token = \"rm\"}], decision = \"allow\"}]", "2:57 rules.prefix_rules: the decision \"allow\" is not known"},
+		{foreign.Codex, foreign.Requirements, "[rules]\nprefix_rules = [{pattern = [{token = \"a b\"}], decision = \"prompt\"}]", "the pattern cannot be read"},
+		{foreign.Codex, foreign.Requirements, "[rules]\nx = 1", "1:2 rules names no list"},
+	} {
+		_, err := foreign.Read(tt.program, tt.kind, []byte(tt.text))
+		e, ok := errors.AsType[*foreign.Error](err)
+		if !ok {
+			t.Errorf("%q: %v is no error of a file", tt.text, err)
+			continue
+		}
+		if got := fmt.Sprintf("%d:%d %s", e.Line, e.Col, e.What); !strings.Contains(got, tt.want) {
+			t.Errorf("%q: %s, want %s", tt.text, got, tt.want)
+		}
+	}
+}
+
+func FuzzRead(f *testing.F) {
+	f.Add(`{"permissions": {"deny": ["Bash"]}, "sandbox": {"enabled": true}} // x`)
+	f.Add("[a.b]\nc = [1, {d = 0x1F, e = inf}]\n[[f]]\n[[f.g]]\nh = 1979-05-27T07:32:00Z\n[mcp_servers.x]\nargs = []")
+	f.Add("[rules]\nprefix_rules = [{pattern = [{any_of = [\"a\"]}], decision = \"prompt\"}]\n[permissions.filesystem]\ndeny_read = [\"\"]")
+	f.Fuzz(func(t *testing.T, text string) {
+		for _, p := range foreign.Programs {
+			for _, k := range []foreign.Kind{foreign.Settings, foreign.Requirements} {
+				file, err := foreign.Read(p, k, []byte(text))
+				if err != nil {
+					continue
+				}
+				if len(file.JSON) > 0 && !json.Valid(file.JSON) {
+					t.Fatalf("%s makes %s of %q", p, file.JSON, text)
+				}
+				for at := range file.JSON {
+					if line, col := file.Place(at); line < 1 || col < 1 {
+						t.Fatalf("%d:%d", line, col)
+					}
+				}
+			}
+		}
+	})
+}

@@ -1,0 +1,174 @@
+package settings
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/holdfast-dev/holdfast/internal/foreign"
+	"github.com/holdfast-dev/holdfast/internal/jsontree"
+	"github.com/holdfast-dev/holdfast/policy"
+)
+
+// Effective is a setting in force.
+type Effective struct {
+	Key    string        `json:"key"` // "permissions.deny", "providers.ollama.idleTimeout"
+	Value  string        `json:"value"`
+	Origin policy.Origin `json:"origin"`
+	From   string        `json:"from,omitempty"`  // another program, whose file it is: claude, codex
+	State  string        `json:"state,omitempty"` // of a hook and of a server
+}
+
+// leaf is a value of a source: one that is no object, or one of a list.
+type leaf struct {
+	key    string
+	value  string
+	origin policy.Origin
+	from   string
+	joined bool // all layers' count together
+
+	path   []string // of the key
+	raw    json.RawMessage
+	inList bool
+}
+
+// joinedKeys begin the keys of which all layers' values count together.
+var joinedKeys = []string{
+	"permissions.allow", "permissions.ask", "permissions.deny", "permissions.forbidden", "permissions.additionalDirectories", "sandbox.",
+	"deniedMcpServers", "allowedMcpServers", "disabledMcpjsonServers", "claudeMdExcludes", "allowedHttpHookUrls", "httpHookAllowedEnvVars", "secrets.patterns",
+}
+
+// leaves are the values of a source. Hooks and servers are shown by what became of them.
+func (s *said) leaves(root jsontree.Node) {
+	var walk func(path []string, n jsontree.Node)
+	note := func(path []string, value string, n jsontree.Node, inList bool) {
+		key := strings.Join(path, ".")
+		s.values = append(s.values, leaf{
+			path: path, raw: json.RawMessage(s.data[n.At:n.End]), inList: inList,
+			key: key, value: value, origin: s.origin(n, value), from: string(s.program),
+			joined: slices.ContainsFunc(joinedKeys, func(k string) bool { return strings.HasPrefix(key, k) }),
+		})
+	}
+	walk = func(path []string, n jsontree.Node) {
+		switch n.Kind {
+		case jsontree.Object:
+			for _, m := range n.Members {
+				if len(path) == 0 && (m.Key == "hooks" || m.Key == "mcpServers" || m.Key == "$schema") {
+					continue
+				}
+				walk(append(slices.Clone(path), m.Key), m.Value)
+			}
+		case jsontree.List:
+			if len(n.Items) == 0 || slices.Equal(path, []string{"compact", "steps"}) { // one value
+				note(path, string(s.data[n.At:n.End]), n, false)
+				return
+			}
+			for _, item := range n.Items {
+				if item.Kind == jsontree.Object || item.Kind == jsontree.List {
+					note(path, string(s.data[item.At:item.End]), item, true)
+				} else {
+					note(path, item.Text, item, true)
+				}
+			}
+		default:
+			note(path, n.Text, n, false)
+		}
+	}
+	walk(nil, root)
+}
+
+// Effective are the settings in force, the strongest layer's first, each with where it was written.
+// What flags say by themselves is among them. Secrets in values are masked where Masker masks them.
+func (s *Settings) Effective() []Effective {
+	var list []Effective
+	said := map[string]bool{}
+	for _, v := range s.values {
+		if s.hasNoEffect(v) {
+			continue
+		}
+		if !v.joined {
+			at := fmt.Sprint(v.key, " ", v.origin.File)
+			if _, known := said[v.key]; known && !said[at] {
+				continue
+			}
+			said[v.key], said[at] = true, true // a list is one value of its layer
+		}
+		list = append(list, Effective{Key: v.key, Value: v.value, Origin: v.origin, From: v.from})
+	}
+	for i := range s.Hooks {
+		h := &s.Hooks[i]
+		value := HookName(&h.Definition)
+		if h.Matcher != "" {
+			value = h.Matcher + ": " + value
+		}
+		list = append(list, Effective{Key: "hooks." + string(h.Event), Value: value, Origin: h.Origin, From: s.Program(h.Origin.File), State: string(h.Status)})
+	}
+	for i := range s.MCPServers {
+		srv := &s.MCPServers[i]
+		value := srv.URL
+		if value == "" {
+			value = strings.Join(append([]string{srv.Command}, srv.Args...), " ")
+		}
+		list = append(list, Effective{Key: "mcpServers." + srv.Name, Value: value, Origin: srv.Origin, State: string(srv.Status)})
+	}
+	if m, err := s.Masker(); err == nil && m != nil {
+		for i := range list {
+			list[i].Value, _ = m.Text(list[i].Value)
+		}
+	}
+	slices.SortStableFunc(list, func(a, b Effective) int { return strings.Compare(a.Key, b.Key) })
+	return list
+}
+
+// hasNoEffect reports whether a value is among those that do not count.
+func (s *Settings) hasNoEffect(v leaf) bool {
+	at := func(o policy.Origin) bool {
+		return o.File == v.origin.File && o.Line == v.origin.Line && o.Col == v.origin.Col
+	}
+	below := func(key string, o policy.Origin) bool {
+		return o.File == v.origin.File && (v.key == key || strings.HasPrefix(v.key, key+"."))
+	}
+	return slices.ContainsFunc(s.Ignored, func(i Ignored) bool { return at(i.Origin) || below(i.What, i.Origin) }) ||
+		slices.ContainsFunc(s.Foreign, func(f Foreign) bool { return at(f.Origin) || below(f.Key, f.Origin) })
+}
+
+// Program is whose settings file it is: claude, codex, or "" of ours.
+func (s *Settings) Program(file string) string {
+	i := slices.IndexFunc(s.Layers, func(l Layer) bool { return l.File == file })
+	if i < 0 {
+		return ""
+	}
+	return s.Layers[i].From
+}
+
+// leaves of what flags say by themselves.
+func (s *said) flagLeaves() {
+	note := func(key, value string, o policy.Origin, joined bool) {
+		if value != "" {
+			s.values = append(s.values, leaf{key: key, value: value, origin: o, joined: joined})
+		}
+	}
+	for _, r := range s.rules {
+		note("permissions."+string(r.Effect), r.Text, ruleOrigin(r), true)
+	}
+	for _, f := range s.folders {
+		note("permissions.additionalDirectories", f.Value, f.Origin, true)
+	}
+	note("permissions.defaultMode", string(s.mode.Value), s.mode.Origin, false)
+	note("permissions.onAsk", string(s.onAsk.Value), s.onAsk.Origin, false)
+	if s.askTimeout.Value > 0 {
+		note("permissions.askTimeout", s.askTimeout.Value.String(), s.askTimeout.Origin, false)
+	}
+	if s.hooks.off.Value != nil {
+		note("disableAllHooks", "true", s.hooks.off.Origin, false)
+	}
+}
+
+// LayerOf says what a layer is called, for people.
+func LayerOf(l *Layer) string {
+	if l.From == "" {
+		return l.Layer
+	}
+	return l.Layer + ", " + foreign.Program(l.From).String()
+}

@@ -1,0 +1,301 @@
+package settings
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/holdfast-dev/holdfast/internal/foreign"
+	"github.com/holdfast-dev/holdfast/internal/jsontree"
+	"github.com/holdfast-dev/holdfast/internal/layernames"
+	"github.com/holdfast-dev/holdfast/policy"
+)
+
+// ImportOptions say what [Import] takes over.
+type ImportOptions struct {
+	Options *Options // where settings lie
+	From    []string // names of programs, see [Importable]; none is all
+	// Layer is where it is written: layernames.User takes the person's own files, Project those of the
+	// project, Local both the project's and the person's own in the project.
+	Layer  string
+	DryRun bool // nothing is written
+}
+
+// Imported says what became of the settings of other programs.
+type Imported struct {
+	Layer   string      `json:"layer"`
+	File    string      `json:"file"`              // ours
+	Read    []string    `json:"read"`              // theirs
+	Taken   []Effective `json:"taken"`             // what is written, and was not there before
+	Kept    []Effective `json:"kept"`              // what ours says otherwise already
+	Left    []Foreign   `json:"no_equal"`          // what has no equal
+	DryRun  bool        `json:"dry_run,omitempty"` // nothing was written
+	Written bool        `json:"written"`
+}
+
+// Importable are the names of programs.
+func Importable() (names []string) {
+	for _, p := range foreign.Programs {
+		names = append(names, string(p))
+	}
+	return names
+}
+
+// importFiles are the files of a program for a layer, the strongest first.
+func (o *Options) importFiles(p foreign.Program, layer string) []string {
+	in := func(dir string, names ...string) (list []string) {
+		for _, name := range names {
+			if dir != "" {
+				list = append(list, filepath.Join(dir, name))
+			}
+		}
+		return list
+	}
+	if layer == layernames.User {
+		switch p {
+		case foreign.Claude:
+			return in(o.claudeHome(), projectFile)
+		case foreign.Codex:
+			return in(o.codexHome(), codexFile)
+		case foreign.OpenCode:
+			return in(o.programHome("", ".config/opencode"), "opencode.json", "opencode.jsonc", "config.json")
+		case foreign.Gemini:
+			return in(o.programHome("", ".gemini"), projectFile)
+		}
+	}
+	switch p {
+	case foreign.Claude:
+		if layer == layernames.Local {
+			return in(o.Project, ".claude/"+localFile, ".claude/"+projectFile)
+		}
+		return in(o.Project, ".claude/"+projectFile)
+	case foreign.Codex:
+		return in(o.Project, ".codex/"+codexFile)
+	case foreign.OpenCode:
+		return in(o.Project, "opencode.json", "opencode.jsonc", ".opencode/opencode.json")
+	case foreign.Gemini:
+		return in(o.Project, ".gemini/"+projectFile)
+	}
+	return nil
+}
+
+// candidate is a value that may be taken over.
+type candidate struct {
+	path   []string
+	raw    json.RawMessage
+	inList bool
+	show   Effective
+}
+
+// Import takes over settings of other programs into a settings file of ours, and says what has no equal.
+// What ours says stays: lists grow, and a single value is set where there is none. Errors are *[Error].
+func Import(o *ImportOptions) (*Imported, error) {
+	opt, err := o.Options.complete()
+	if err != nil {
+		return nil, err
+	}
+	out := &Imported{
+		Layer: o.Layer, File: OwnFile(o.Layer, opt.Project, opt.Home), DryRun: o.DryRun,
+		Read: []string{}, Taken: []Effective{}, Kept: []Effective{}, Left: []Foreign{},
+	}
+	var all []candidate
+	for _, p := range foreign.Programs {
+		if len(o.From) > 0 && !slices.Contains(o.From, string(p)) {
+			continue
+		}
+		for _, file := range opt.importFiles(p, o.Layer) {
+			dir := opt.Project
+			if o.Layer == layernames.User {
+				dir = filepath.Dir(file)
+			}
+			src, err := opt.read(o.Layer, file, dir)
+			if err != nil {
+				return nil, err
+			}
+			for i := range src {
+				src[i].program, src[i].kind, src[i].importing = p, foreign.Settings, true
+				s := decode(src[i])
+				if err := refuse(s.problems); err != nil {
+					return nil, err
+				}
+				out.Read = append(out.Read, file)
+				list, left := s.candidates(out.File)
+				all, out.Left = append(all, list...), append(out.Left, left...)
+			}
+		}
+	}
+	e := listEdit(o.Layer, out.File)
+	e.dry = o.DryRun
+	_, err = e.do(func(root []member) ([]member, error) {
+		for _, c := range all {
+			took, kept := false, false
+			if root, took, kept, err = merge(root, c.path, c.raw, c.inList); err != nil {
+				return nil, err
+			}
+			switch {
+			case took:
+				out.Taken = append(out.Taken, c.show)
+			case kept:
+				out.Kept = append(out.Kept, c.show)
+			}
+		}
+		if out.Written = len(out.Taken) > 0 && !o.DryRun; len(out.Taken) == 0 {
+			return nil, nil
+		}
+		return root, nil
+	})
+	return out, err
+}
+
+// candidates are the values of another program's file that can be written into a file of ours, each
+// tried by itself; left is what cannot.
+func (s *said) candidates(file string) (list []candidate, left []Foreign) {
+	for _, f := range s.foreign {
+		if f.Key != "hooks" { // each is tried below
+			left = append(left, f)
+		}
+	}
+	try := func(c candidate) {
+		alone := c.raw
+		if c.inList {
+			alone = slices.Concat([]byte("["), alone, []byte("]"))
+		}
+		for _, name := range slices.Backward(c.path) {
+			alone = joined([]member{{name, alone}})
+		}
+		if effect, ok := strings.CutPrefix(c.show.Key, "permissions."); ok && c.inList && slices.Contains([]string{"allow", "ask", "deny"}, effect) {
+			rule := policy.RuleSource{Effect: policy.Effect(effect), Text: c.show.Value, Layer: s.layer, File: file, Dir: filepath.Dir(file)}
+			if _, found, err := (policy.RuleOptions{Home: s.user, Cwd: s.dir, Resolve: Resolve}).Compile([]policy.RuleSource{rule}); err != nil {
+				left = append(left, Foreign{Key: c.show.Key, Why: found[0].What, Origin: c.show.Origin})
+				return
+			}
+		}
+		test := decode(source{layer: s.layer, file: file, dir: filepath.Dir(file), user: s.user, data: alone})
+		if e, ok := errors.AsType[*Error](refuse(test.problems)); ok {
+			left = append(left, Foreign{Key: c.show.Key, Why: e.Problems[0].What, Origin: c.show.Origin})
+			return
+		}
+		list = append(list, c)
+	}
+	known := &Settings{Foreign: s.foreign}
+	for _, v := range s.values {
+		if known.hasNoEffect(v) || v.key == "sandbox.enabled" {
+			continue
+		}
+		value := v.value
+		if s.layer == layernames.User {
+			value = s.absolute(v.key, value)
+		}
+		raw := v.raw
+		if value != v.value {
+			raw = Quote(value)
+		}
+		try(candidate{v.path, raw, v.inList, Effective{Key: v.key, Value: value, Origin: v.origin, From: string(s.program)}})
+	}
+	root, err := parse(s.data)
+	if err != nil {
+		return list, left
+	}
+	for _, m := range root.Field("hooks").Members {
+		if root.Field("hooks").At == root.At {
+			break // there is none
+		}
+		for _, group := range m.Value.Items {
+			raw := json.RawMessage(s.data[group.At:group.End])
+			try(candidate{[]string{"hooks", m.Key}, raw, true, Effective{Key: "hooks." + m.Key, Value: string(raw), Origin: s.origin(group, m.Key), From: string(s.program)}})
+		}
+	}
+	for _, m := range root.Field("mcpServers").Members {
+		if root.Field("mcpServers").At == root.At {
+			break
+		}
+		raw := json.RawMessage(s.data[m.Value.At:m.Value.End])
+		try(candidate{[]string{"mcpServers", m.Key}, raw, false, Effective{Key: "mcpServers." + m.Key, Value: string(raw), Origin: s.origin(m.Value, m.Key), From: string(s.program)}})
+	}
+	return list, left
+}
+
+// rooted is a rule about a path that counts from the folder of the settings.
+var rooted = regexp.MustCompile(`\A([A-Za-z]+)\((/[^/].*)\)\z`)
+
+// absolute writes a path that counts from the folder of the settings so that it means the same in a file
+// that lies elsewhere.
+func (s *said) absolute(key, value string) string {
+	switch {
+	case key == "permissions.additionalDirectories" && !filepath.IsAbs(value) && !strings.HasPrefix(value, "~"):
+		return filepath.Join(s.dir, value)
+	case key == "permissions.allow" || key == "permissions.ask" || key == "permissions.deny":
+		if m := rooted.FindStringSubmatch(value); m != nil && m[1] != "Bash" && m[1] != "WebFetch" {
+			return fmt.Sprintf("%s(/%s)", m[1], filepath.Join(s.dir, m[2]))
+		}
+	}
+	return value
+}
+
+// merge puts a value into an object: into the list that lies at the path, or there where nothing is.
+// kept: another value is there.
+func merge(list []member, path []string, raw json.RawMessage, inList bool) (_ []member, took, kept bool, err error) {
+	i := slices.IndexFunc(list, func(m member) bool { return m.key == path[0] })
+	if len(path) > 1 {
+		var inner []member
+		if i >= 0 {
+			if inner, err = members(list[i].value); err != nil {
+				return list, false, true, nil // something else stands there
+			}
+		}
+		inner, took, kept, err = merge(inner, path[1:], raw, inList)
+		if took {
+			list = put(list, path[0], joined(inner))
+		}
+		return list, took, kept, err
+	}
+	if !inList {
+		switch {
+		case i < 0:
+			return put(list, path[0], raw), true, false, nil
+		case sameJSON(list[i].value, raw):
+			return list, false, false, nil
+		}
+		return list, false, true, nil
+	}
+	var items []json.RawMessage
+	if i >= 0 {
+		if err := json.Unmarshal(list[i].value, &items); err != nil {
+			return list, false, true, nil
+		}
+	}
+	if slices.ContainsFunc(items, func(v json.RawMessage) bool { return sameJSON(v, raw) }) {
+		return list, false, false, nil
+	}
+	b, err := json.Marshal(append(items, raw))
+	return put(list, path[0], b), err == nil, false, err
+}
+
+// sameJSON reports whether two values are one, however they are written.
+func sameJSON(a, b json.RawMessage) bool {
+	x, errX := jsontree.Parse(a)
+	y, errY := jsontree.Parse(b)
+	return errX == nil && errY == nil && sameNode(&x, &y)
+}
+
+func sameNode(a, b *jsontree.Node) bool {
+	if a.Kind != b.Kind || a.Text != b.Text || len(a.Members) != len(b.Members) || len(a.Items) != len(b.Items) {
+		return false
+	}
+	for i := range a.Items {
+		if !sameNode(&a.Items[i], &b.Items[i]) {
+			return false
+		}
+	}
+	for i := range a.Members {
+		j := slices.IndexFunc(b.Members, func(m jsontree.Member) bool { return m.Key == a.Members[i].Key })
+		if j < 0 || !sameNode(&a.Members[i].Value, &b.Members[j].Value) {
+			return false
+		}
+	}
+	return true
+}
