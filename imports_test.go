@@ -20,6 +20,7 @@ const module = "github.com/holdfast-dev/holdfast"
 var floors = map[string]int{
 	"internal/jsonscan": -2, // bytes of JSON, for the transcript, too
 	"transcript":        -1,
+	"internal/diskfile": -1, // files written whole, and locks
 
 	// nothing of ours is imported, but for these two
 	"bench/bareclient":                     0,
@@ -28,7 +29,6 @@ var floors = map[string]int{
 	"internal/corpus":                      0, // for tests
 	"internal/crosscheck":                  0, // for scripts/cross
 	"internal/demo":                        0, // files only
-	"internal/diskfile":                    0,
 	"internal/environ":                     0, // what commands may know of the environment
 	"internal/freeport":                    0, // for tests
 	"internal/history":                     0, // items of a transcript repaired, and as text
@@ -50,6 +50,7 @@ var floors = map[string]int{
 	"internal/sandbox/cgroup":              0,
 	"internal/sandbox/egress":              0,
 	"internal/sandbox/caches":              0,
+	"internal/sandbox/quarantine":          0, // what commands made under protected names
 	"internal/sandbox/realpath":            0,
 	"internal/sandbox/seccomp":             0,
 	"internal/shellread":                   0, // with the one library that knows the shell

@@ -10,6 +10,7 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/sandbox/cgroup"
 	"github.com/holdfast-dev/holdfast/internal/sandbox/egress"
 	"github.com/holdfast-dev/holdfast/internal/sandbox/kernel"
+	"github.com/holdfast-dev/holdfast/internal/sandbox/quarantine"
 	"github.com/holdfast-dev/holdfast/internal/sandbox/realpath"
 	"github.com/holdfast-dev/holdfast/internal/shellread"
 	"github.com/holdfast-dev/holdfast/policy"
@@ -56,8 +57,9 @@ type compiler struct {
 	state      []area
 	temp       string
 	caches     string
-	single     bool   // one command will run
-	searchPath string // where programs are looked for
+	quarantine quarantine.Folder // "": placeholders
+	single     bool              // one command will run
+	searchPath string            // where programs are looked for
 	checkers   []*Checker
 	merged     *merged
 	scanner    scanner
@@ -290,6 +292,7 @@ func (c *compiler) notice(format string, args ...any) {
 func (c *compiler) bounds() {
 	m, p := c.merged, &c.policy
 	p.Temp, p.Caches, p.Single = c.temp, c.caches, c.single
+	p.Quarantine = c.quarantine
 	p.Nested, p.Weaker, p.LocalBind = m.Nested.On, m.Weaker.On, m.LocalBinding.On
 	p.Limits = cgroup.Limits{CPUs: m.Limits.CPU, Memory: m.Limits.Memory, Processes: m.Limits.Pids}
 	p.FileSize = m.Limits.FileSize

@@ -48,6 +48,7 @@ func (d *decoder) settings(s *Settings) fields {
 		"ripgrep":                   d.optional(func(v value) error { return d.ripgrep(v, s) }),
 
 		"protectedPaths":       d.once("protectedPaths", d.list(&s.ProtectedPaths, checkPathEntry)),
+		"strictProtectedPaths": d.flagPointer(&s.StrictProtectedPaths),
 		"additionalWritePaths": d.once("additionalWritePaths", d.list(&s.AdditionalWritePaths, checkPathEntry)),
 		"excludedCommands":     d.list(&s.ExcludedCommands, checkPrefixEntry),
 		"limits":               func(v value) error { return d.limits(v, s) },

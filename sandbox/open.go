@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/holdfast-dev/holdfast/internal/sandbox/kernel"
+	"github.com/holdfast-dev/holdfast/internal/sandbox/quarantine"
 	"github.com/holdfast-dev/holdfast/internal/sandbox/realpath"
 	"github.com/holdfast-dev/holdfast/policy"
 )
@@ -34,6 +35,11 @@ type OpenOptions struct {
 	// it, at another place, and [Sandbox.Environ] has the variables by which tools find it.
 	// "" is none. Where the kernel refuses namespaces there is none, either.
 	Caches string
+
+	// Quarantine is the folder to which what commands make under a protected name is moved at
+	// once: $HOLDFAST_HOME/quarantine. It need not exist. "", and strictProtectedPaths of any
+	// layer, have such names taken by placeholders in the user's folders while commands run.
+	Quarantine string
 
 	// Once says that one command will run: that the kernel refuses namespaces is found
 	// when it starts, and not by a try before.
@@ -119,6 +125,13 @@ func newCompiler(list []*Checker, o *OpenOptions) (*compiler, error) {
 		return v != nil && !*v
 	}) {
 		c.merged.Weaker.On = true
+	}
+	if o.Quarantine != "" && !slices.ContainsFunc(c.checkers, func(c *Checker) bool { return isTrue(c.settings.StrictProtectedPaths) }) {
+		a, err := own(o.Quarantine, "")
+		if err != nil {
+			return nil, err
+		}
+		c.quarantine = quarantine.Folder(a.path)
 	}
 	if c.home = o.Home; c.home == "" {
 		c.home, _ = os.UserHomeDir() // without one, nothing of it is protected

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/holdfast-dev/holdfast/internal/sandbox/kernel"
+	"github.com/holdfast-dev/holdfast/internal/sandbox/quarantine"
 )
 
 // Report says what the sandbox had to do with how a command ended. Three things are
@@ -17,8 +18,12 @@ type Report struct {
 	Hint          string      `json:"hint,omitempty"`            // what to do about that
 	Violations    []Violation `json:"violations,omitempty"`
 
-	// Appeared are protected names that came to be while it ran: somebody outside took
-	// away what held the name, or made it.
+	// Moved are what it made under protected names, and what else came to be there while it ran:
+	// it is in quarantine now.
+	Moved []quarantine.Item `json:"moved,omitempty"`
+
+	// Appeared are protected names that came to be while it ran and still are: somebody outside
+	// took away what held the name, or made it, or it could not be moved.
 	Appeared []string `json:"appeared,omitempty"`
 
 	OOM      bool          `json:"oom,omitempty"`       // killed for its memory
@@ -38,6 +43,7 @@ func (c *Cmd) newReport(err error, wall bool) *Report {
 	}
 	m := c.sandbox.merged()
 	r := &Report{Appeared: c.state.Appeared, OOM: c.state.OOM, WallTime: wall, Dropped: c.streams.budget.lost(), Elapsed: c.state.Elapsed, Failed: !c.state.Success()}
+	r.Moved = c.state.Moved[:min(len(c.state.Moved), maxViolations)]
 	f := finder{box: c.sandbox, dir: c.dir, env: c.env, hosts: map[string]bool{}}
 	all := f.limits(r, c.state)
 	if c.hosts != nil {
@@ -72,8 +78,11 @@ func (r *Report) Text() string {
 	if r.CouldNotStart != "" {
 		line(&b, "could not start: "+r.CouldNotStart, r.Hint)
 	}
+	for _, m := range r.Moved {
+		line(&b, m.Path+" was made while the command ran and was moved away, since its name is protected", "look at it, and put it back if you want it: holdfast sandbox quarantine --restore "+m.ID)
+	}
 	for _, name := range r.Appeared {
-		line(&b, name+" was made while the command ran, although its name is protected", "look at it before a program obeys it: what held the name was taken away from outside")
+		line(&b, name+" was made while the command ran, although its name is protected", "look at it before a program obeys it")
 	}
 	var calls []string
 	for i := range r.Violations {

@@ -32,6 +32,7 @@ type Settings struct {
 
 	// These are beyond seed 000.
 	ProtectedPaths       []string `json:"protectedPaths,omitempty"`       // readable, but never written, made, moved or removed: also inside AllowedWritePaths
+	StrictProtectedPaths *bool    `json:"strictProtectedPaths,omitempty"` // protected names that are not there are taken by placeholders while commands run; else what takes one is moved away
 	AdditionalWritePaths []string `json:"additionalWritePaths,omitempty"` // may be written besides the workspace; restricts nothing, and opens nothing that AllowedWritePaths of any layer closes
 	ExcludedCommands     []string `json:"excludedCommands,omitempty"`     // "docker", "git push": may run outside the kernel sandbox; always a question to a person
 	Limits               *Limits  `json:"limits,omitempty"`
@@ -47,7 +48,7 @@ func (s *Settings) clone() Settings {
 		*l = slices.Clone(*l)
 	}
 	for _, b := range []**bool{
-		&c.AllowNestedSandbox, &c.AutoAllowBashIfSandboxed, &c.AllowUnsandboxedCommands, &c.EnableWeakerNestedSandbox, &c.Enabled,
+		&c.AllowNestedSandbox, &c.AutoAllowBashIfSandboxed, &c.AllowUnsandboxedCommands, &c.EnableWeakerNestedSandbox, &c.StrictProtectedPaths, &c.Enabled,
 	} {
 		*b = clonePointer(*b)
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/layernames"
 	"github.com/holdfast-dev/holdfast/internal/sandbox/caches"
 	"github.com/holdfast-dev/holdfast/internal/sandbox/kernel"
+	"github.com/holdfast-dev/holdfast/internal/sandbox/quarantine"
 	"github.com/holdfast-dev/holdfast/internal/settings"
 	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/sandbox"
@@ -113,7 +114,7 @@ func (c *Call) open() (*sandbox.Sandbox, string, error) {
 	}
 	o := &sandbox.OpenOptions{Folders: folders, Home: c.User, Once: true}
 	if c.Home != "" {
-		o.State = []string{c.Home}
+		o.State, o.Quarantine = []string{c.Home}, string(quarantine.Of(c.Home))
 		o.Caches, _ = caches.Of(c.Home, c.User, dir) // without it, the command has no caches
 	}
 	box, err := sandbox.Open(append([]*sandbox.Checker{own}, list...), o)

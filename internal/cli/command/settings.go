@@ -7,6 +7,7 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/compose"
 	"github.com/holdfast-dev/holdfast/internal/compose/env"
 	"github.com/holdfast-dev/holdfast/internal/layernames"
+	"github.com/holdfast-dev/holdfast/internal/sandbox/quarantine"
 	"github.com/holdfast-dev/holdfast/internal/settings"
 )
 
@@ -73,7 +74,11 @@ func (p *Program) WriteSetting(folder, layer string, list []string, text string)
 		return w, err
 	}
 	w.File = settings.OwnFile(layer, before.Project, home)
-	if w.Line, w.Changed, err = settings.AddText(layer, w.File, list, text); err != nil {
+	err = quarantine.Of(home).Keep(w.File, func() error {
+		w.Line, w.Changed, err = settings.AddText(layer, w.File, list, text)
+		return err
+	})
+	if err != nil {
 		return w, err
 	}
 	s, err := p.Settled(folder, before, w.File)

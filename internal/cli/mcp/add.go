@@ -14,6 +14,7 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/cli/question"
 	"github.com/holdfast-dev/holdfast/internal/compose/tools"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
+	"github.com/holdfast-dev/holdfast/internal/sandbox/quarantine"
 	"github.com/holdfast-dev/holdfast/internal/settings"
 	"github.com/holdfast-dev/holdfast/internal/term"
 )
@@ -122,7 +123,15 @@ func (c *mcpScopeFlags) write(p *command.Program, name string, def json.RawMessa
 	if old := before.FindMCP(name); old != nil && old.Origin.File == file && !replace {
 		return outcome.Invalid(fmt.Sprintf("there is an MCP server %q in %s", name, file), "--replace, or holdfast mcp remove "+name)
 	}
-	if _, err := settings.EditMCP(scope, file, name, def); err != nil {
+	home, err := p.Home()
+	if err != nil {
+		return err
+	}
+	err = quarantine.Of(home).Keep(file, func() error {
+		_, err := settings.EditMCP(scope, file, name, def)
+		return err
+	})
+	if err != nil {
 		return err
 	}
 	s, err := p.Settled(c.CWD, before, file)

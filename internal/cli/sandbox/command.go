@@ -14,6 +14,7 @@ func Command(p *command.Program) *command.Command {
 		p.Command(&checkCmd{}, "check", "Say whether the sandbox settings let a path or a command pass; exit code 3 when not."),
 		p.Command(&execCmd{}, "exec", "Run a command in the kernel sandbox; its exit status, streams and signals stay its own."),
 		p.Command(&explainCmd{}, "explain", "Show what a command line would run and touch, as the checker reads it."),
+		p.Command(&quarantineCmd{}, "quarantine", "List, restore and remove what commands in the sandbox made under protected names."),
 	)
 }
 
@@ -61,6 +62,28 @@ your own caches. Runs prune them once a day.
 
   holdfast sandbox caches
   holdfast sandbox caches --remove app-1f0c2a9b6d3e4f58`
+}
+
+// quarantineCmd is `holdfast sandbox quarantine`.
+type quarantineCmd struct {
+	Restore, Remove string
+	command.JSONFlag
+}
+
+func (c *quarantineCmd) Declare(b *command.Builder) {
+	b.Flag(&c.Restore, "restore", "", "ID", "Move this item back to where it was made.")
+	b.Flag(&c.Remove, "remove", "", "ID", "Remove this item for good.")
+	b.Include(&c.JSONFlag)
+}
+
+// Help says more than one line.
+func (c *quarantineCmd) Help() string {
+	return `Some names decide what other programs do: .claude, .vscode, .envrc, the hooks of git. When a
+command makes one that was not there, it is moved to $HOLDFAST_HOME/quarantine at once, and the
+result of the command says so. Look at it before you put it back.
+
+  holdfast sandbox quarantine
+  holdfast sandbox quarantine --restore 20260102-150405-1`
 }
 
 // checkCmd is `holdfast sandbox check`.

@@ -17,6 +17,7 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/hooktranscript"
 	"github.com/holdfast-dev/holdfast/internal/layernames"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
+	"github.com/holdfast-dev/holdfast/internal/sandbox/quarantine"
 	"github.com/holdfast-dev/holdfast/internal/settings"
 	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/sandbox"
@@ -200,6 +201,7 @@ func (h *Hooks) box(need *Options, write bool) (*sandbox.Sandbox, error) {
 	}
 	box, err := sandbox.Open(checkers, &sandbox.OpenOptions{
 		Folders: need.Folders, Home: e.UserHome(), State: []string{home}, Temp: h.temp, Contained: need.Contained,
+		Quarantine: string(quarantine.Of(home)),
 	})
 	if err != nil {
 		return nil, env.NoSandbox(err)

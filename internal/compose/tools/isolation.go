@@ -14,6 +14,7 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/layernames"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
 	"github.com/holdfast-dev/holdfast/internal/sandbox/caches"
+	"github.com/holdfast-dev/holdfast/internal/sandbox/quarantine"
 	"github.com/holdfast-dev/holdfast/internal/settings"
 	"github.com/holdfast-dev/holdfast/internal/tool/shell"
 	"github.com/holdfast-dev/holdfast/policy"
@@ -78,6 +79,7 @@ func openIsolation(o *isolationOptions) (b *Isolation, err error) {
 	}
 	b.Sandbox, err = sandbox.Open(o.Settings.Checkers(), &sandbox.OpenOptions{
 		Folders: o.Folders, Home: e.UserHome(), State: []string{home}, Temp: b.temp.Path, Caches: kept, Ask: shell.AskHost, Contained: o.Contained,
+		Quarantine: string(quarantine.Of(home)),
 	})
 	if err != nil {
 		return b, env.NoSandbox(err)

@@ -14,7 +14,9 @@ import (
 
 	"github.com/holdfast-dev/holdfast/agent"
 	"github.com/holdfast-dev/holdfast/internal/define"
+	"github.com/holdfast-dev/holdfast/internal/sandbox/quarantine"
 	"github.com/holdfast-dev/holdfast/internal/settings"
+	"github.com/holdfast-dev/holdfast/internal/tool/folder"
 	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/tool"
 )
@@ -79,24 +81,42 @@ func (b *Toolbox) memoryFolder(d agent.Definition) (string, error) {
 		return "", fmt.Errorf("its memory: %w", err)
 	}
 	defer root.Close()
+	name := strings.ReplaceAll(d.Name, ":", "-")
+	full := filepath.Join(append(append([]string{base}, parts...), name)...)
+	home, _ := b.env.Home()
+	err = quarantine.Of(home).Keep(full, func() error { return makeMemory(root, base, append(parts, name), mode) })
+	if err != nil {
+		return "", err
+	}
+	if plain, err := filepath.EvalSymlinks(full); err != nil || plain != full {
+		return "", errors.Join(fmt.Errorf("its memory: a link leads to %s", full), err)
+	}
+	return full, nil
+}
+
+// makeMemory makes the folders of a memory.
+func makeMemory(root *os.Root, base string, parts []string, mode fs.FileMode) error {
 	at := ""
-	for _, part := range append(parts, strings.ReplaceAll(d.Name, ":", "-")) {
+	for _, part := range parts {
 		at = filepath.Join(at, part)
 		if err := root.Mkdir(at, mode); err != nil && !errors.Is(err, fs.ErrExist) {
-			return "", fmt.Errorf("its memory: %w", err)
+			return fmt.Errorf("its memory: %w", err)
 		}
 		if info, err := root.Lstat(at); err != nil || !info.IsDir() {
-			return "", errors.Join(fmt.Errorf("its memory: %s is no folder, or a link", filepath.Join(base, at)), err)
+			return errors.Join(fmt.Errorf("its memory: %s is no folder, or a link", filepath.Join(base, at)), err)
 		}
 		if part == "agent-memory-local" {
 			keepOut(root, filepath.Join(at, ".gitignore"))
 		}
 	}
-	full := filepath.Join(base, at)
-	if plain, err := filepath.EvalSymlinks(full); err != nil || plain != full {
-		return "", errors.Join(fmt.Errorf("its memory: a link leads to %s", full), err)
+	return nil
+}
+
+// keepBy has sandboxes know what our own tools make.
+func (b *Toolbox) keepBy(f *folder.Folders) {
+	if home, err := b.env.Home(); err == nil {
+		f.KeepBy(quarantine.Of(home).Keep)
 	}
-	return full, nil
 }
 
 // keepOut has version control leave a folder alone, unless somebody has said something else.

@@ -177,6 +177,7 @@ func New(o *Options) (b *Toolbox, err error) {
 	if b.folders, err = folder.Open(work[0], work[1:]...); err != nil {
 		return b, err
 	}
+	b.keepBy(b.folders)
 	if err = b.keepOutputs(); err != nil {
 		return b, err
 	}
@@ -225,6 +226,7 @@ func (b *Toolbox) over(ctx context.Context, cwd string, w agent.SubagentRequest)
 	if sub.folders, err = folder.Open(roots[0], roots[1:]...); err != nil {
 		return nil, err
 	}
+	sub.keepBy(sub.folders)
 	if err = sub.keepOutputs(); err != nil {
 		sub.Close()
 		return nil, err

@@ -122,7 +122,7 @@ func newFixture(t *testing.T, c caller, a *attempt) *fixture {
 	raw, err := json.Marshal(settings)
 	must(t, err)
 	f.box = order{
-		Settings: raw, Folders: []string{f.WS}, Home: f.Home, State: f.State,
+		Settings: raw, Folders: []string{f.WS}, Home: f.Home, State: f.State, Quarantine: f.Base + "/quarantine",
 		Out: f.Out, Dir: f.WS, Ready: f.WS + "/ready", Go: f.WS + "/go", Terminal: a.terminal, Apart: a.apart,
 	}
 	if a.folders != nil {

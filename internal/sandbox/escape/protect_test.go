@@ -106,7 +106,7 @@ var protects = []attempt{
 		},
 	},
 	{
-		id: "C25", what: "make a barred name after somebody on the host removed the placeholder", during: removePlaceholders,
+		id: "C25", what: "make a barred name after somebody on the host removed the placeholder", during: removePlaceholders, strict: true,
 		documented: func(_ *fixture, o *outcome) string { // no mount holds a name whose place was taken away: it is told
 			if !strings.Contains(o.told, "although its name is protected") {
 				return "it is not told: " + o.told

@@ -23,23 +23,24 @@ import (
 
 // order is what a supervisor does; it is told in a file.
 type order struct {
-	Plain    bool // no sandbox: the control
-	Settings json.RawMessage
-	Folders  []string
-	Home     string
-	State    string
-	Out      string // stays open, as what a careless parent leaves open
-	Dir      string
-	Before   []string
-	Probe    []string
-	Beside   []string
-	Ready    string // is there when the probe waits
-	Go       string // is there when the probe may go on
-	Linger   string // what appears when something of the command goes on after its end
-	Stdin    string // a file that the command reads
-	Stdout   string // a file that the command appends to
-	Terminal bool
-	Apart    bool // what runs plainly has mounts of its own
+	Plain      bool // no sandbox: the control
+	Settings   json.RawMessage
+	Folders    []string
+	Home       string
+	State      string
+	Quarantine string // where what takes a protected name is moved; "": placeholders hold these names
+	Out        string // stays open, as what a careless parent leaves open
+	Dir        string
+	Before     []string
+	Probe      []string
+	Beside     []string
+	Ready      string // is there when the probe waits
+	Go         string // is there when the probe may go on
+	Linger     string // what appears when something of the command goes on after its end
+	Stdin      string // a file that the command reads
+	Stdout     string // a file that the command appends to
+	Terminal   bool
+	Apart      bool // what runs plainly has mounts of its own
 }
 
 // report is what a supervisor says at the end.
@@ -172,7 +173,7 @@ func (o *order) open() (*sandbox.Sandbox, error) {
 	if err != nil {
 		return nil, err
 	}
-	return sandbox.Open([]*sandbox.Checker{k}, &sandbox.OpenOptions{Folders: o.Folders, Home: o.Home, State: []string{o.State}})
+	return sandbox.Open([]*sandbox.Checker{k}, &sandbox.OpenOptions{Folders: o.Folders, Home: o.Home, State: []string{o.State}, Quarantine: o.Quarantine})
 }
 
 func (o *order) command(box *sandbox.Sandbox, argv []string, out io.Writer) runner {

@@ -53,6 +53,30 @@ func IsPlaceholder(name string) bool {
 	return info.Mode() == placeholder
 }
 
+// isPlaceholderAt is IsPlaceholder for a name in an open folder.
+func isPlaceholderAt(folder *os.File, base string) bool {
+	return IsPlaceholder(procFD(folder) + "/" + base)
+}
+
+func procFD(f *os.File) string { return fmt.Sprintf("/proc/self/fd/%d", f.Fd()) }
+
+// sweep removes a placeholder that no sandbox uses any more: one that was killed, or of
+// an earlier version, left it. It reports whether the name is free.
+func (f *watched) sweep(base string) bool {
+	if !isPlaceholderAt(f.folder, base) {
+		return false
+	}
+	lock, err := os.Open(procFD(f.folder))
+	if err != nil {
+		return false
+	}
+	defer lock.Close()
+	if unix.Flock(int(lock.Fd()), unix.LOCK_EX|unix.LOCK_NB) != nil {
+		return true // it is held, and not for long
+	}
+	return unix.Unlinkat(int(f.folder.Fd()), base, 0) == nil
+}
+
 // add makes sure that all names are taken.
 func (b *bars) add() error {
 	if len(b.names) == 0 {

@@ -87,7 +87,7 @@ func (j *Jail) plan() []mount {
 	add(mountPin, p.Pin)
 	add(mountFixed, p.Fixed)
 	for _, n := range p.Bar {
-		if !covered(n.Path) {
+		if p.Quarantine == "" && !covered(n.Path) {
 			list = append(list, mount{kind: mountFixed, path: n.Path, dir: j.isDir(n.Path)})
 		}
 	}

@@ -30,7 +30,8 @@ type Jail struct {
 	rlimits      []rlimit
 	instructions []seccomp.Instruction
 	group        *cgroup.Group
-	bars         bars
+	bars         bars  // with placeholders
+	watch        watch // with a quarantine
 	room         *room
 	temp         string // in the weaker mode: what stands for /tmp, when it is ours
 
@@ -64,7 +65,11 @@ func Prepare(p *Policy) (*Jail, error) {
 	if err := j.compile(); err != nil {
 		return nil, errors.Join(err, j.Close())
 	}
-	j.bars.names = own.Bar
+	if own.Quarantine != "" {
+		j.watch.names, j.watch.store = own.Bar, own.Quarantine
+	} else {
+		j.bars.names = own.Bar
+	}
 	return j, nil
 }
 
@@ -173,6 +178,7 @@ func (j *Jail) Weaker() bool { return j.weaker }
 // Close removes what was made for the commands. They should have ended.
 func (j *Jail) Close() error {
 	j.bars.remove()
+	j.watch.remove()
 	j.room.close()
 	var err error
 	if j.group != nil {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/holdfast-dev/holdfast/internal/sandbox/cgroup"
+	"github.com/holdfast-dev/holdfast/internal/sandbox/quarantine"
 	"github.com/holdfast-dev/holdfast/internal/sandbox/seccomp"
 )
 
@@ -21,7 +22,11 @@ type Policy struct {
 	Hide  []string // files and folders, there when the command starts, that are empty and closed; beats Read and Write
 	Fixed []string // inside Write, there when the command starts: may be read, but not written, moved or removed
 	Pin   []string // inside Write, there when the command starts: may be written below, but not moved or removed
-	Bar   []Name   // inside Write, not there: cannot be made
+	Bar   []Name   // inside Write, not there: must not be made
+
+	// Quarantine is where what takes the name of a Bar is moved at once, and told in
+	// [State]. "": each of these names is taken by a placeholder while commands run.
+	Quarantine quarantine.Folder
 
 	Temp     string // this folder is /tmp and /var/tmp; "": a fresh one in memory
 	TempSize int64  // bytes of a fresh one; 0: as the kernel has it
@@ -101,8 +106,10 @@ type State struct {
 	Elapsed time.Duration
 	Refused []seccomp.Refusal // with Policy.Notify
 	OOM     bool              // it was killed for its memory
-	// Appeared are barred names that came to be while it ran: somebody outside has
-	// removed what barred them, or has made them.
+	// Moved are barred names that came to be while it ran, and are in quarantine now.
+	Moved []quarantine.Item
+	// Appeared are barred names that came to be while it ran and still are: somebody outside
+	// has removed what barred them, or has made them, or they could not be moved.
 	Appeared []string
 }
 

@@ -74,11 +74,18 @@ func (j *Jail) Start(a *Attr) (*Process, error) {
 	if err := j.bars.add(); err != nil {
 		return nil, err
 	}
+	if err := j.watch.begin(); err != nil {
+		j.bars.done()
+		return nil, err
+	}
 	proc, err := j.start(a)
 	if err != nil {
 		j.bars.done()
+		j.watch.ended(nil)
+		return nil, err
 	}
-	return proc, err
+	j.watch.started(proc)
+	return proc, nil
 }
 
 func (j *Jail) start(a *Attr) (*Process, error) {
@@ -342,6 +349,8 @@ func (p *Process) over() {
 		p.listener.Close()
 	}
 	p.state.Appeared = p.jail.bars.done()
+	moved, appeared := p.jail.watch.ended(p)
+	p.state.Moved, p.state.Appeared = moved, append(p.state.Appeared, appeared...)
 }
 
 // reap waits for the process and closes what was opened for it.

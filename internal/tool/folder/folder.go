@@ -29,6 +29,7 @@ import (
 type Folders struct {
 	list []folder // never changes
 	home string
+	keep func(path string, makes func() error) error // nil: nobody cares who makes files
 
 	mu   sync.RWMutex
 	cwd  string
@@ -257,6 +258,18 @@ func bare(err error) error {
 // unsealer opens the content of files that may be sealed.
 type unsealer struct {
 	open func(path string, content []byte) ([]byte, error)
+}
+
+// KeepBy has keep called around what makes a file in a folder whose name begins with a dot, so
+// that the sandbox of commands does not take it for theirs. It is called before the folders are used.
+func (f *Folders) KeepBy(keep func(path string, makes func() error) error) { f.keep = keep }
+
+// Keep runs makes, which makes what path names: see [Folders.KeepBy].
+func (f *Folders) Keep(path string, makes func() error) error {
+	if f.keep == nil || !strings.Contains(path, string(filepath.Separator)+".") {
+		return makes()
+	}
+	return f.keep(path, makes)
 }
 
 // Unseal has [Place.Open] open what is sealed in one of the folders: open returns the text of

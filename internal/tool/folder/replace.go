@@ -21,7 +21,18 @@ var ErrChanged = errors.New("has changed meanwhile")
 // and a new one gets 0644 less the umask. An existing one keeps its owner, and other hard
 // links to it keep the old content; missing folders above a new one are made. The info is
 // that of the new file, also with an error that comes after it was put in place.
-func (f *Folders) Replace(p Place, data []byte, before fs.FileInfo, mode fs.FileMode) (fs.FileInfo, error) {
+func (f *Folders) Replace(p Place, data []byte, before fs.FileInfo, mode fs.FileMode) (info fs.FileInfo, err error) {
+	if before != nil {
+		return f.replace(p, data, before, mode)
+	}
+	err = f.Keep(p.Abs, func() error {
+		info, err = f.replace(p, data, nil, mode)
+		return err
+	})
+	return info, err
+}
+
+func (f *Folders) replace(p Place, data []byte, before fs.FileInfo, mode fs.FileMode) (fs.FileInfo, error) {
 	dir := path.Dir(p.Rel)
 	fresh, err := makeParents(p.Root, dir)
 	if err != nil {

@@ -191,12 +191,14 @@ func (w *Worktree) aside(repo string) error {
 	if err != nil {
 		return refuse("%v", err)
 	}
-	if err := p.Root.MkdirAll(p.Rel, 0o755); err != nil {
-		return err
-	}
-	name := filepath.Join(p.Rel, ".gitignore")
-	if _, err := p.Root.Lstat(name); !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	return p.Root.WriteFile(name, []byte("*\n"), 0o644)
+	return w.folders.Keep(p.Abs, func() error {
+		if err := p.Root.MkdirAll(p.Rel, 0o755); err != nil {
+			return err
+		}
+		name := filepath.Join(p.Rel, ".gitignore")
+		if _, err := p.Root.Lstat(name); !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+		return p.Root.WriteFile(name, []byte("*\n"), 0o644)
+	})
 }
