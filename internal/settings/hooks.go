@@ -180,6 +180,19 @@ func (m *merger) addHooks(s *said) {
 	}
 }
 
+// HookAccess is what the command of a hook may do with the project: read, write or off; "" of what is no
+// command. Where it does not say, a hook that the folder brought along, or that was written for another
+// program, writes: it was trusted, and formatters and loggers do nothing else.
+func (s *Settings) HookAccess(d *hook.Definition) string {
+	switch {
+	case d.Sandbox != "" || d.Type() != "command":
+		return d.Sandbox
+	case brought(d.Origin.Layer) || s.Program(d.Origin.File) != "":
+		return "write"
+	}
+	return "read"
+}
+
 func preferFlag(into *Value[*bool], v Value[*bool]) {
 	if into.Value == nil {
 		*into = v

@@ -16,6 +16,7 @@ import (
 // pinned runs hooks as they were when the settings were loaded.
 type pinned struct {
 	hook.Runner
+	s       *Settings
 	project string
 }
 
@@ -24,7 +25,7 @@ type pinned struct {
 // write must not become a hook, and a hook that guards must not be written away.
 // On events that guard, such a hook counts as a block. Of hooks that are not the
 // folder's that holds where they guard, or run without a sandbox.
-func (s *Settings) PinHooks(r hook.Runner) hook.Runner { return &pinned{r, s.Project} }
+func (s *Settings) PinHooks(r hook.Runner) hook.Runner { return &pinned{r, s, s.Project} }
 
 // Close closes the runner, when it can be.
 func (p *pinned) Close() error {
@@ -45,7 +46,11 @@ func (p *pinned) Run(ctx context.Context, d *hook.Definition, in *hook.Input) (h
 		err = p.edited(d)
 	}
 	if err == nil {
-		return p.Runner.Run(ctx, d, in)
+		held := *d // a registry fills in what the settings do not say
+		if i := slices.IndexFunc(p.s.Hooks, func(h Hook) bool { return h.Digest == d.Digest && h.Origin == d.Origin }); i >= 0 {
+			held.Sandbox = p.s.HookAccess(&p.s.Hooks[i].Definition)
+		}
+		return p.Runner.Run(ctx, &held, in)
 	}
 	if guards {
 		return hook.Answer{Output: &hook.Output{Block: true, Reason: HookName(d) + ": " + err.Error()}}, nil

@@ -34,7 +34,8 @@ type hookDoc struct {
 	Digest    string              `json:"digest"`
 }
 
-func newHookDoc(h *settings.Hook, strict bool) hookDoc {
+func newHookDoc(s *settings.Settings, h *settings.Hook) hookDoc {
+	strict := s.StrictHooks.Value
 	d := hookDoc{
 		Event: h.Event, Dialect: h.Dialect, Matcher: h.Matcher, If: h.If, Type: h.Type(), Command: h.Command, Args: h.Args, URL: h.URL,
 		Timeout: h.TimeLimit().Seconds(), OnFailure: onFailure(&h.Definition, strict), Async: h.Async, Once: h.Once,
@@ -43,11 +44,7 @@ func newHookDoc(h *settings.Hook, strict bool) hookDoc {
 	if d.Dialect == "" {
 		d.Dialect = "claude"
 	}
-	if d.Type == "command" {
-		if d.Sandbox = h.Sandbox; d.Sandbox == "" {
-			d.Sandbox = "read"
-		}
-	}
+	d.Sandbox = s.HookAccess(&h.Definition)
 	return d
 }
 
@@ -67,12 +64,12 @@ func (c *listCmd) Run(_ context.Context, p *command.Program) error {
 	if c.JSON {
 		docs := []hookDoc{}
 		for i := range s.Hooks {
-			docs = append(docs, newHookDoc(&s.Hooks[i], s.StrictHooks.Value))
+			docs = append(docs, newHookDoc(s, &s.Hooks[i]))
 		}
 		return p.Out.JSON(map[string]any{"hooks": docs}, p.Out.TTY)
 	}
 	for i := range s.Hooks {
-		printHook(p.Out, &s.Hooks[i], s.StrictHooks.Value)
+		printHook(p.Out, s, &s.Hooks[i])
 	}
 	if len(s.Hooks) == 0 {
 		p.Err.Line("no hooks here")
@@ -84,8 +81,8 @@ func (c *listCmd) Run(_ context.Context, p *command.Program) error {
 }
 
 // hook prints a hook on two lines, and a third one when it does not run.
-func printHook(p *term.Printer, h *settings.Hook, strict bool) {
-	t, d := p.Style, newHookDoc(h, strict)
+func printHook(p *term.Printer, s *settings.Settings, h *settings.Hook) {
+	t, d := p.Style, newHookDoc(s, h)
 	style := map[settings.HookStatus]func(string) string{
 		settings.HookTrusted: t.Green, settings.HookUntrusted: t.Yellow, settings.HookModified: t.Yellow, settings.HookDisabled: t.Dim,
 	}[h.Status]

@@ -90,7 +90,7 @@ func showHooks(p *command.Program, s *settings.Settings, list []*settings.Hook) 
 		for line := range strings.SplitSeq(what, "\n") {
 			p.Err.Line("    %s", term.EscapeStrict(line))
 		}
-		d := newHookDoc(h, s.StrictHooks.Value)
+		d := newHookDoc(s, h)
 		if d.Sandbox != "" && d.Sandbox != "read" {
 			p.Err.Line("    %s", t.Yellow("sandbox "+string(d.Sandbox)))
 		}

@@ -149,13 +149,14 @@ func (h *Hooks) runner(need *Options, list []hook.Definition) (hook.Runner, erro
 	o.Unheld = false
 	for _, d := range list {
 		box := &o.Read
-		if d.Sandbox == "write" {
+		write := s.HookAccess(&d) == "write"
+		if write {
 			box = &o.Write
 		}
 		if !wantsBox(d) || *box != nil {
 			continue
 		}
-		if *box, err = h.box(need, d.Sandbox == "write"); err != nil {
+		if *box, err = h.box(need, write); err != nil {
 			return nil, err
 		}
 		r.inside = insideTemp(*box, h.temp)
