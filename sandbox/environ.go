@@ -30,10 +30,18 @@ func (s *Sandbox) within(env []string) []string {
 	}
 	env = over(env, set)
 	if at := s.caches(); at != "" {
-		p := caches.Project{Dir: s.dir(), User: s.compiler.home, Online: s.network() == kernel.ProxyNetwork, MayWrite: s.writes}
-		env = over(env, p.Environ(at, env))
+		env = over(env, s.toolsOf(at).Environ(env, s.network() == kernel.ProxyNetwork))
 	}
 	return env
+}
+
+// toolsOf looks for what tools need in the environment of commands, once.
+func (s *Sandbox) toolsOf(at string) *caches.Tools {
+	s.toolsOnce.Do(func() {
+		p := caches.Project{Dir: s.dir(), User: s.compiler.home, MayWrite: s.writes}
+		s.tools = p.Open(at)
+	})
+	return s.tools
 }
 
 // over is an environment with other values.

@@ -18,6 +18,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/holdfast-dev/holdfast/internal/sandbox/caches"
 	"github.com/holdfast-dev/holdfast/internal/sandbox/egress"
 	"github.com/holdfast-dev/holdfast/internal/sandbox/kernel"
 	"github.com/holdfast-dev/holdfast/policy"
@@ -48,6 +49,9 @@ func tryAgain(tries int, began time.Time) bool {
 type Sandbox struct {
 	ask func(ctx context.Context, host string, port int) (bool, error)
 	log *slog.Logger
+
+	toolsOnce sync.Once
+	tools     *caches.Tools
 
 	mu       sync.Mutex
 	compiler *compiler

@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -58,6 +59,9 @@ func (c *Call) Run(ctx context.Context) (status syscall.WaitStatus, err error) {
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = c.Stdin, c.Stdout, c.Stderr
 	cmd.Terminal = isTerminal(c.Stdin)
 	cmd.ReadStderr = !isTerminal(c.Stderr)
+	if c.Home != "" {
+		defer caches.Pruning(c.Home)()
+	}
 	relay := newRelay(cmd, cmd.Terminal)
 	err = cmd.Start()
 	if err == nil {
@@ -115,7 +119,7 @@ func (c *Call) open() (*sandbox.Sandbox, string, error) {
 	o := &sandbox.OpenOptions{Folders: folders, Home: c.User, Once: true}
 	if c.Home != "" {
 		o.State, o.Quarantine = []string{c.Home}, string(quarantine.Of(c.Home))
-		o.Caches, _ = caches.Of(c.Home, c.User, dir) // without it, the command has no caches
+		o.Caches, _ = caches.Of(c.Home, &caches.Person{Home: c.User, Get: c.get}, dir) // without it, the command has no caches
 	}
 	box, err := sandbox.Open(append([]*sandbox.Checker{own}, list...), o)
 	return box, dir, err
@@ -195,6 +199,16 @@ func inSettingsFile(source []byte) bool {
 		}
 	}
 	return false
+}
+
+// get is a variable of ours.
+func (c *Call) get(name string) string {
+	for _, entry := range slices.Backward(c.Env) {
+		if value, ok := strings.CutPrefix(entry, name+"="); ok {
+			return value
+		}
+	}
+	return ""
 }
 
 // environ is what the command knows.

@@ -24,18 +24,18 @@ func Last(all []string) []string {
 	return slices.Clip(kept)
 }
 
-// ForCommands picks what commands may know of an environment: where programs and the
-// home are, who the user is, the language, the terminal and the time zone. Keys and
-// tokens are not in it.
+// ForCommands picks what commands may know of an environment: where programs, tools and the
+// home are, who the user is, the language, the terminal, the time zone and the registries that tools
+// ask. Keys and tokens are not in it.
 func ForCommands(all []string) []string {
 	var kept []string
 	for _, entry := range all {
-		name, _, _ := strings.Cut(entry, "=")
+		name, value, _ := strings.Cut(entry, "=")
 		switch name {
 		case "PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LANGUAGE", "TERM", "TMPDIR", "TZ":
 			kept = append(kept, entry)
 		default:
-			if strings.HasPrefix(name, "LC_") {
+			if strings.HasPrefix(name, "LC_") || ofTools(name, value) {
 				kept = append(kept, entry)
 			}
 		}

@@ -15,6 +15,20 @@ func TestForCommands(t *testing.T) {
 	}
 }
 
+// Of tools commands know where they are, which version is wanted and which registry is asked, and no password.
+func TestForTools(t *testing.T) {
+	want := []string{
+		"JAVA_HOME=/opt/jdk", "RUSTUP_HOME=/opt/rust", "GEM_PATH=/a:/b:", "SSL_CERT_FILE=/etc/ca.pem", "GOPROXY=https://go.example,direct", "RUSTUP_TOOLCHAIN=nightly",
+	}
+	not := []string{
+		"GOROOT=relative", "GEM_PATH=/a:b", "PYENV_ROOT=", "GOPROXY=https://ann:secret@go.example", "PIP_INDEX_URL=https://token@pypi.example/simple",
+		"NPM_TOKEN=k", "CARGO_REGISTRY_TOKEN=k", "npm_config__authToken=k", "GOFLAGS=-toolexec=/x", "NODE_OPTIONS=--require=/x", "RUSTC_WRAPPER=/x", "PYTHONPATH=/x",
+	}
+	if got := ForCommands(slices.Concat(want, not)); !slices.Equal(got, want) {
+		t.Errorf("got %q", got)
+	}
+}
+
 func TestDangerousVariables(t *testing.T) {
 	for name, want := range map[string]bool{
 		"PATH": true, "LD_PRELOAD": true, "GIT_SSH": true, "BASH_ENV": true, "MY_PAGER": true, "CARGO_HOME": true,

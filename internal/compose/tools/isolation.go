@@ -1,7 +1,6 @@
 package tools
 
 import (
-	"context"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -71,11 +70,11 @@ func openIsolation(o *isolationOptions) (b *Isolation, err error) {
 	}
 	var kept string // none in a container: its own home has the caches
 	if !o.Contained {
-		if kept, err = caches.Of(home, e.UserHome(), o.Folders[0]); err != nil {
+		if kept, err = caches.Of(home, &caches.Person{Home: e.UserHome(), Get: e.Get}, o.Folders[0]); err != nil {
 			e.Warn("commands cannot write caches: %v", err)
 			kept = ""
 		}
-		b.prune(home)
+		b.endPrune = caches.Pruning(home)
 	}
 	b.Sandbox, err = sandbox.Open(o.Settings.Checkers(), &sandbox.OpenOptions{
 		Folders: o.Folders, Home: e.UserHome(), State: []string{home}, Temp: b.temp.Path, Caches: kept, Ask: shell.AskHost, Contained: o.Contained,
@@ -90,20 +89,6 @@ func openIsolation(o *isolationOptions) (b *Isolation, err error) {
 		}
 	}
 	return b, nil
-}
-
-// prune removes old caches while the run works. The next run removes what is left.
-func (b *Isolation) prune(home string) {
-	ctx, stop := context.WithCancel(context.Background())
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		_, _ = caches.Prune(ctx, home, false)
-	}()
-	b.endPrune = func() {
-		stop()
-		<-done
-	}
 }
 
 // WithoutSandbox says that nothing holds commands, or refuses that.

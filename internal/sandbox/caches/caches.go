@@ -3,6 +3,7 @@
 //	HOLDFAST_HOME/caches/app-1f0c…/   one folder for each project
 //	  go-build, go-mod, npm, pip, …   one for each tool, by the tool's own variable
 //	  xdg/                            XDG_CACHE_HOME: what the person's own cache has, by links, and what is new
+//	  .linked                         which folders of the person are shown by links
 //
 // A command writes the folder of its own project only, and the person's caches never: what it plants is
 // seen by no other project, and by nothing that runs outside.
@@ -35,9 +36,9 @@ func Dir(home string) string { return filepath.Join(home, "caches") }
 
 // Of returns the folder of the caches for commands that work in dir, and makes it. Its name depends on
 // the path of dir alone: nothing that a command can write, such as a project's id, may lead to another
-// project's caches. Worktrees of agents use the caches of their project. user is the home of the person
-// whose caches are read; "" is none.
-func Of(home, user, dir string) (string, error) {
+// project's caches. Worktrees of agents use the caches of their project. Commands can read what the
+// person has.
+func Of(home string, person *Person, dir string) (string, error) {
 	dir, err := filepath.EvalSymlinks(dir)
 	if err != nil {
 		return "", err
@@ -59,10 +60,7 @@ func Of(home, user, dir string) (string, error) {
 	if err := root.Chtimes(".", now, now); err != nil {
 		return "", err
 	}
-	if user != "" {
-		err = link(root, filepath.Join(user, ".cache"))
-	}
-	return own, err
+	return own, show(root, person.views())
 }
 
 // name is a folder's name for people, and a digest of its path.
@@ -75,42 +73,6 @@ func name(dir string) string {
 	}, filepath.Base(dir))
 	sum := sha256.Sum256([]byte(dir))
 	return strings.TrimLeft(plain[:min(len(plain), 40)], ".-") + "-" + hex.EncodeToString(sum[:8])
-}
-
-// link makes the person's caches readable below XDG_CACHE_HOME, except those that tools must write. It
-// removes its links to what is gone: a tool could make no folder there.
-func link(root *os.Root, from string) error {
-	if err := root.Mkdir(xdg, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
-		return err
-	}
-	entries, err := os.ReadDir(from)
-	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) {
-		return nil
-	}
-	for _, e := range entries {
-		at := filepath.Join(xdg, e.Name())
-		if slices.Contains(fresh, e.Name()) {
-			continue
-		}
-		if _, lerr := root.Lstat(at); errors.Is(lerr, fs.ErrNotExist) {
-			err = errors.Join(err, root.Symlink(filepath.Join(from, e.Name()), at))
-		}
-	}
-	links, _ := fs.ReadDir(root.FS(), xdg) // a command may have put anything in its place
-	for _, l := range links {
-		at := filepath.Join(xdg, l.Name())
-		to, lerr := root.Readlink(at)
-		if _, gone := os.Lstat(to); lerr == nil && to == filepath.Join(from, l.Name()) && errors.Is(gone, fs.ErrNotExist) {
-			err = errors.Join(err, root.Remove(at))
-		}
-	}
-	return err
-}
-
-// fresh are the folders of a person's ~/.cache that are not linked to: tools must write there.
-var fresh = []string{
-	"bazel", "bazelisk", "black", "ccache", "composer", "deno", "electron", "go-build", "golangci-lint", "goimports", "gopls", "mypy", "node", "node-gyp",
-	"pip", "pip-tools", "pnpm", "pre-commit", "pylint", "pypoetry", "ruff", "sccache", "staticcheck", "typescript", "uv", "virtualenv", "yarn", "zig",
 }
 
 // Usage is the caches of one project.
@@ -181,6 +143,20 @@ func remove(root *os.Root, name string) error {
 		return nil //nolint:nilerr // RemoveAll reports what stays
 	})
 	return root.RemoveAll(name)
+}
+
+// Pruning prunes caches beside other work until stop is called. The next run removes what is left then.
+func Pruning(home string) (stop func()) {
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		_, _ = Prune(ctx, home, false)
+	}()
+	return func() {
+		cancel()
+		<-done
+	}
 }
 
 // Prune removes the caches that were not used for 30 days, and the least recently used ones when all

@@ -30,7 +30,7 @@ func folder(t *testing.T, parts ...string) string {
 
 func of(t *testing.T, home, user, dir string) string {
 	t.Helper()
-	at, err := Of(home, user, dir)
+	at, err := Of(home, &Person{Home: user}, dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -56,45 +56,8 @@ func TestOf(t *testing.T) {
 	if info, err := os.Stat(at); err != nil || info.Mode().Perm() != 0o700 {
 		t.Errorf("%v: %v", info.Mode(), err)
 	}
-	if _, err := Of(home, "", filepath.Join(work, "nowhere")); err == nil {
+	if _, err := Of(home, nil, filepath.Join(work, "nowhere")); err == nil {
 		t.Error("a folder that is not there has caches")
-	}
-}
-
-// The person's caches can be read through links, but those that tools write; and links that a command has
-// planted lead nowhere.
-func TestLinks(t *testing.T) {
-	home, user, work := t.TempDir(), t.TempDir(), t.TempDir()
-	write(t, filepath.Join(user, ".cache", "models", "m"), "weights")
-	write(t, filepath.Join(user, ".cache", "pip", "x"), "wheel")
-	at := of(t, home, user, work)
-	if b, err := os.ReadFile(filepath.Join(at, "xdg", "models", "m")); string(b) != "weights" {
-		t.Errorf("%q: %v", b, err)
-	}
-	if _, err := os.Lstat(filepath.Join(at, "xdg", "pip")); err == nil {
-		t.Error("a tool's cache is the person's")
-	}
-	if err := os.RemoveAll(filepath.Join(user, ".cache", "models")); err != nil {
-		t.Fatal(err)
-	}
-	own := folder(t, at, "xdg", "own")
-	if err := os.Symlink("nowhere", filepath.Join(at, "xdg", "planted")); err != nil {
-		t.Fatal(err)
-	}
-	of(t, home, user, work)
-	if list, err := os.ReadDir(filepath.Dir(own)); err != nil || len(list) != 2 {
-		t.Errorf("of a link to what is gone, a folder and a link of a command's own stay %v: %v", list, err)
-	}
-	secret := folder(t, user, "secret")
-	if err := os.RemoveAll(filepath.Join(at, "xdg")); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Symlink(secret, filepath.Join(at, "xdg")); err != nil {
-		t.Fatal(err)
-	}
-	of(t, home, user, work) // which is the command's own loss
-	if list, _ := os.ReadDir(secret); len(list) > 0 {
-		t.Errorf("%v was made behind a planted link", list)
 	}
 }
 
@@ -103,35 +66,47 @@ func TestEnviron(t *testing.T) {
 	env := func(have ...string) map[string]string {
 		m := map[string]string{}
 		p := Project{Dir: user, User: user, MayWrite: func(p string) bool { return strings.HasPrefix(p, "/w/") }}
-		for _, entry := range p.Environ("/c", have) {
+		for _, entry := range p.Open("/c").Environ(have, false) {
 			name, value, _ := strings.Cut(entry, "=")
 			m[name] = value
 		}
 		return m
 	}
 	got := env("GOCACHE=/home/u/.cache/go-build", "PIP_CACHE_DIR=/w/pip")
-	if got["GOCACHE"] != "/c/go-build" || got["GOPROXY"] != "https://proxy.golang.org,direct" || got["CARGO_HOME"] != "/c/cargo" {
+	if got["GOCACHE"] != "/c/go-build" || got["GOPROXY"] != "https://proxy.golang.org,direct" || got["MAVEN_OPTS"] != "-Dmaven.repo.local=/c/maven" {
 		t.Errorf("%v", got)
 	}
-	if v, ok := got["PIP_CACHE_DIR"]; ok {
-		t.Errorf("PIP_CACHE_DIR, which may be written, became %s", v)
-	}
-	if v, ok := got["npm_config_store_dir"]; ok {
-		t.Errorf("npm warns about npm_config_store_dir=%s", v)
+	for _, name := range []string{"PIP_CACHE_DIR", "npm_config_store_dir", "MAVEN_ARGS", "GRADLE_RO_DEP_CACHE", "GEM_PATH", "NUGET_FALLBACK_PACKAGES"} {
+		if v, ok := got[name]; ok {
+			t.Errorf("%s became %s", name, v)
+		}
 	}
 	write(t, filepath.Join(user, "pnpm-lock.yaml"), "")
 	if got := env()["npm_config_store_dir"]; got != "/c/pnpm" {
 		t.Errorf("pnpm's store is %q", got)
 	}
-	folder(t, user, ".cargo", "registry")
+	repository, packages := folder(t, user, ".m2", "repository"), folder(t, user, ".nuget", "packages")
+	modules := folder(t, user, ".gradle", "caches", "modules-2")
 	downloads := folder(t, user, "go", "pkg", "mod", "cache", "download")
 	write(t, filepath.Join(user, ".config", "go", "env"), "GOPROXY=https://mine.example\n")
-	got = env()
-	if _, ok := got["CARGO_HOME"]; ok || got["GOPROXY"] != "file://"+downloads+",https://mine.example" {
-		t.Errorf("%v", got)
+	got = env("GEM_HOME=/gems", "MAVEN_ARGS=-B", "GRADLE_USER_HOME=/elsewhere")
+	for name, want := range map[string]string{
+		"CARGO_HOME": "/c/cargo", "GRADLE_USER_HOME": "/c/gradle", "GRADLE_RO_DEP_CACHE": "",
+		"GOPROXY": "file://" + downloads + ",https://mine.example", "MAVEN_ARGS": "-B -Dmaven.repo.local.tail=" + repository,
+		"NUGET_FALLBACK_PACKAGES": packages, "GEM_HOME": "/c/gems", "GEM_PATH": "/c/gems:/gems:",
+	} {
+		if got[name] != want {
+			t.Errorf("%s is %q, not %q", name, got[name], want)
+		}
 	}
-	p := Project{User: user, Online: true, MayWrite: func(string) bool { return false }}
-	online := p.Environ("/c", []string{"GOPROXY=https://a.example,direct"})
+	if got := env()["GRADLE_RO_DEP_CACHE"]; got != filepath.Dir(modules) {
+		t.Errorf("Gradle reads %q", got)
+	}
+	if got := env("GEM_HOME=/gems", "GEM_PATH=/a:/b")["GEM_PATH"]; got != "/c/gems:/a:/b" {
+		t.Errorf("Ruby reads %q", got)
+	}
+	p := Project{User: user, MayWrite: func(string) bool { return false }}
+	online := p.Open("/c").Environ([]string{"GOPROXY=https://a.example,direct"}, true)
 	if want := "GOPROXY=https://a.example|file://" + downloads + ",direct"; !slices.Contains(online, want) {
 		t.Errorf("%v", online)
 	}

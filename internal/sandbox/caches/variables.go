@@ -11,34 +11,69 @@ import (
 const xdg = "xdg"
 
 // variables are the environment variables by which tools find their caches, and the folders that they
-// name. readable is a folder of the person's home: where it exists, the tool works with it although it
-// can only be read, and the variable is not set.
-var variables = []struct{ name, folder, readable string }{
-	{"XDG_CACHE_HOME", xdg, ""},
-	{"GOCACHE", "go-build", ""}, {"GOMODCACHE", "go-mod", ""}, {"GOLANGCI_LINT_CACHE", "golangci-lint", ""}, {"STATICCHECK_CACHE", "staticcheck", ""},
-	{"npm_config_cache", "npm", ""}, {pnpmStore, "pnpm", ""}, {"YARN_CACHE_FOLDER", "yarn", ""}, {"YARN_GLOBAL_FOLDER", "yarn-berry", ""}, {"COREPACK_HOME", "corepack", ""},
-	{"PIP_CACHE_DIR", "pip", ""}, {"UV_CACHE_DIR", "uv", ""}, {"POETRY_CACHE_DIR", "poetry", ""}, {"PRE_COMMIT_HOME", "pre-commit", ""},
-	{"CARGO_HOME", "cargo", ".cargo/registry"}, {"GRADLE_USER_HOME", "gradle", ".gradle/caches"},
-	{"BUNDLE_USER_HOME", "bundle", ".bundle"}, {"GEM_SPEC_CACHE", "gem", ""}, {"COMPOSER_HOME", "composer", ""}, {"COMPOSER_CACHE_DIR", "composer-cache", ""},
-	{"NUGET_PACKAGES", "nuget", ""}, {"DOTNET_CLI_HOME", "dotnet", ""},
-	{"CCACHE_DIR", "ccache", ""}, {"SCCACHE_DIR", "sccache", ""},
+// name.
+var variables = []struct{ name, folder string }{
+	{"XDG_CACHE_HOME", xdg},
+	{"GOCACHE", "go-build"}, {"GOMODCACHE", "go-mod"}, {"GOLANGCI_LINT_CACHE", "golangci-lint"}, {"STATICCHECK_CACHE", "staticcheck"},
+	{"npm_config_cache", "npm"}, {pnpmStore, "pnpm"}, {"YARN_CACHE_FOLDER", "yarn"}, {"YARN_GLOBAL_FOLDER", "yarn-berry"}, {"COREPACK_HOME", "corepack"},
+	{"BUN_INSTALL_CACHE_DIR", "bun"},
+	{"PIP_CACHE_DIR", "pip"}, {"UV_CACHE_DIR", "uv"}, {"POETRY_CACHE_DIR", "poetry"}, {"PRE_COMMIT_HOME", "pre-commit"},
+	{"CARGO_HOME", "cargo"}, {"GRADLE_USER_HOME", "gradle"},
+	{gemHome, "gems"}, {"GEM_SPEC_CACHE", "gem"}, {"BUNDLE_USER_CACHE", "bundle/cache"}, {"BUNDLE_USER_PLUGIN", "bundle/plugin"},
+	{"COMPOSER_HOME", "composer"}, {"COMPOSER_CACHE_DIR", "composer-cache"}, {"HEX_HOME", "hex"}, {"PUB_CACHE", "pub"},
+	{"NUGET_PACKAGES", "nuget"}, {"NUGET_HTTP_CACHE_PATH", "nuget-http"}, {"DOTNET_CLI_HOME", "dotnet"},
+	{"CCACHE_DIR", "ccache"}, {"SCCACHE_DIR", "sccache"},
 }
 
-// pnpmStore is set in projects that use pnpm: npm warns about it.
-const pnpmStore = "npm_config_store_dir"
+const (
+	pnpmStore = "npm_config_store_dir" // set in projects that use pnpm: npm warns about it
+	gemHome   = "GEM_HOME"
+)
 
-// A Project says for whom [Environ] makes an environment.
+// A Project says for whom [Tools] make an environment.
 type Project struct {
-	Dir    string // where commands work
-	User   string // the person's home, whose Go modules are read; "" is none
-	Online bool   // commands have a network
+	Dir  string // where commands work
+	User string // the person's home, whose caches are read; "" is none
 
 	MayWrite func(path string) bool // by the commands
 }
 
-// Environ returns the variables by which tools find their caches, at being the folder of the caches as
-// commands see it. A variable of env that names a folder which commands may write is not set again.
-func (p *Project) Environ(at string, env []string) []string {
+// Tools are the variables by which the tools of a project find their caches.
+type Tools struct {
+	project Project
+	at      string
+	pnpm    bool
+	goEnv   map[string]string
+	maven   string // the person's repository
+	nuget   string // the person's packages
+}
+
+// Open looks at what the project and the person have, once. at is the folder of the caches as commands see
+// it.
+func (p *Project) Open(at string) *Tools {
+	t := &Tools{project: *p, at: at, goEnv: goEnv(p.User)}
+	t.pnpm = slices.ContainsFunc([]string{"pnpm-lock.yaml", "pnpm-workspace.yaml"}, func(name string) bool {
+		_, err := os.Stat(filepath.Join(p.Dir, name))
+		return err == nil
+	})
+	if p.User != "" {
+		t.maven, t.nuget = existing(p.User, ".m2", "repository"), existing(p.User, ".nuget", "packages")
+	}
+	return t
+}
+
+// existing is a folder that is there, or "".
+func existing(parts ...string) string {
+	dir := filepath.Join(parts...)
+	if !isDir(dir) {
+		return ""
+	}
+	return dir
+}
+
+// Environ returns the variables for an environment. One of it that names a folder which commands may
+// write is not set again. online says that commands have a network.
+func (t *Tools) Environ(env []string, online bool) []string {
 	get := func(name string) string {
 		for _, entry := range slices.Backward(env) {
 			if value, ok := strings.CutPrefix(entry, name+"="); ok {
@@ -49,39 +84,54 @@ func (p *Project) Environ(at string, env []string) []string {
 	}
 	var out []string
 	own := map[string]bool{}
+	set := func(name, value string) { out = append(out, name+"="+value) }
 	for _, v := range variables {
-		given := get(v.name)
-		switch {
-		case filepath.IsAbs(given) && p.MayWrite(given), v.readable != "" && isDir(filepath.Join(p.User, v.readable)), v.name == pnpmStore && !p.usesPnpm():
+		if given := get(v.name); filepath.IsAbs(given) && t.project.MayWrite(given) || v.name == pnpmStore && !t.pnpm {
 			continue
 		}
 		own[v.name] = true
-		out = append(out, v.name+"="+filepath.Join(at, v.folder))
+		set(v.name, filepath.Join(t.at, v.folder))
 	}
 	if own["GOMODCACHE"] {
-		out = append(out, "GOPROXY="+proxy(modules(get, p.User), get("GOPROXY"), goEnv(p.User, "GOPROXY"), p.Online))
+		set("GOPROXY", proxy(t.modules(get), get("GOPROXY"), t.goEnv["GOPROXY"], online))
 	}
-	if !isDir(filepath.Join(p.User, ".m2", "repository")) {
-		out = append(out, "MAVEN_OPTS="+strings.TrimSpace(get("MAVEN_OPTS")+" -Dmaven.repo.local="+filepath.Join(at, "maven")))
+	if read := filepath.Join(t.person(get("GRADLE_USER_HOME"), ".gradle"), "caches"); own["GRADLE_USER_HOME"] && isDir(filepath.Join(read, "modules-2")) {
+		set("GRADLE_RO_DEP_CACHE", read)
+	}
+	if given := get(gemHome); own[gemHome] && given != "" { // a colon at the end stands for Ruby's own folders
+		path := get("GEM_PATH")
+		if path == "" {
+			path = given + ":"
+		}
+		set("GEM_PATH", filepath.Join(t.at, "gems")+":"+path)
+	}
+	if own["NUGET_PACKAGES"] && t.nuget != "" {
+		set("NUGET_FALLBACK_PACKAGES", t.nuget)
+	}
+	return append(out, t.mavenOptions(get)...)
+}
+
+// mavenOptions give Maven a repository to write, before the person's, which Maven 3.9 can read as its tail.
+// An older one fetches anew.
+func (t *Tools) mavenOptions(get func(string) string) []string {
+	out := []string{"MAVEN_OPTS=" + strings.TrimSpace(get("MAVEN_OPTS")+" -Dmaven.repo.local="+filepath.Join(t.at, "maven"))}
+	if t.maven != "" {
+		out = append(out, "MAVEN_ARGS="+strings.TrimSpace(get("MAVEN_ARGS")+" -Dmaven.repo.local.tail="+t.maven))
 	}
 	return out
 }
 
-func (p *Project) usesPnpm() bool {
-	return slices.ContainsFunc([]string{"pnpm-lock.yaml", "pnpm-workspace.yaml"}, func(name string) bool {
-		_, err := os.Stat(filepath.Join(p.Dir, name))
-		return err == nil
-	})
-}
-
-func isDir(name string) bool {
-	info, err := os.Stat(name)
-	return err == nil && info.IsDir()
+// person is a folder of the person: the one given, or one of the home.
+func (t *Tools) person(given, below string) string {
+	if filepath.IsAbs(given) {
+		return given
+	}
+	return filepath.Join(t.project.User, below)
 }
 
 // modules is the person's own cache of Go modules.
-func modules(get func(string) string, user string) string {
-	for _, dir := range []string{get("GOMODCACHE"), goEnv(user, "GOMODCACHE"), get("GOPATH") + "/pkg/mod", goEnv(user, "GOPATH") + "/pkg/mod", user + "/go/pkg/mod"} {
+func (t *Tools) modules(get func(string) string) string {
+	for _, dir := range []string{get("GOMODCACHE"), t.goEnv["GOMODCACHE"], get("GOPATH") + "/pkg/mod", t.goEnv["GOPATH"] + "/pkg/mod", t.project.User + "/go/pkg/mod"} {
 		if filepath.IsAbs(dir) && dir != "/pkg/mod" {
 			return dir
 		}
@@ -112,18 +162,4 @@ func proxy(modules, given, file string, online bool) string {
 		}
 	}
 	return list + "|file://" + downloads
-}
-
-// goEnv is a value that `go env -w` has written.
-func goEnv(user, name string) string {
-	b, err := os.ReadFile(filepath.Join(user, ".config", "go", "env"))
-	if err != nil || user == "" {
-		return ""
-	}
-	for line := range strings.Lines(string(b)) {
-		if value, ok := strings.CutPrefix(strings.TrimSpace(line), name+"="); ok {
-			return value
-		}
-	}
-	return ""
 }

@@ -1,0 +1,41 @@
+package environ
+
+import (
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// places name folders and files of tools, or lists of them: where the person has installed what runs, what it reads, and
+// the certificates that it trusts.
+var places = []string{
+	"GOROOT", "GOPATH", "GOBIN", "GOMODCACHE", "NVM_DIR", "NVM_BIN", "FNM_DIR", "FNM_MULTISHELL_PATH", "VOLTA_HOME", "PNPM_HOME", "BUN_INSTALL", "DENO_INSTALL",
+	"PYENV_ROOT", "VIRTUAL_ENV", "CONDA_PREFIX", "CONDA_EXE", "PYTHONUSERBASE", "CARGO_HOME", "RUSTUP_HOME",
+	"JAVA_HOME", "JDK_HOME", "M2_HOME", "MAVEN_HOME", "GRADLE_HOME", "GRADLE_USER_HOME", "SDKMAN_DIR", "ANDROID_HOME", "ANDROID_SDK_ROOT",
+	"RBENV_ROOT", "GEM_HOME", "GEM_PATH", "DOTNET_ROOT", "ASDF_DIR", "ASDF_DATA_DIR", "MISE_DATA_DIR", "MISE_CONFIG_DIR",
+	"XDG_CONFIG_HOME", "XDG_CONFIG_DIRS", "XDG_DATA_HOME", "XDG_DATA_DIRS", "XDG_STATE_HOME",
+	"SSL_CERT_FILE", "SSL_CERT_DIR", "NODE_EXTRA_CA_CERTS", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "GIT_SSL_CAINFO", "PIP_CERT", "CARGO_HTTP_CAINFO",
+}
+
+// choices name versions of tools, and the registries that they ask.
+var choices = []string{
+	"GOTOOLCHAIN", "GOPROXY", "GOPRIVATE", "GONOPROXY", "GONOSUMDB", "GOSUMDB", "CGO_ENABLED", "PYENV_VERSION", "RBENV_VERSION", "RUSTUP_TOOLCHAIN",
+	"npm_config_registry", "NPM_CONFIG_REGISTRY", "PIP_INDEX_URL", "UV_INDEX_URL", "UV_DEFAULT_INDEX",
+}
+
+// ofTools says whether commands may know a variable because tools need it. A value that does not look
+// like what its name says is not passed on, nor is an address with a password in it.
+func ofTools(name, value string) bool {
+	switch {
+	case slices.Contains(places, name):
+		for _, place := range filepath.SplitList(value) {
+			if place != "" && !filepath.IsAbs(place) {
+				return false
+			}
+		}
+		return value != ""
+	case slices.Contains(choices, name):
+		return !strings.Contains(value, "@")
+	}
+	return false
+}
