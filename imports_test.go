@@ -163,6 +163,7 @@ var floors = map[string]int{
 	"daemon/api":               6, // types of the HTTP interface
 	"internal/confine/first":   6, // for cmd/holdfast: what it runs, it runs before other packages start
 	"internal/compose/env":     6, // whose run it is
+	"internal/compose/keys":    6, // of model providers
 	"internal/workspace/image": 6, // what containers are made of
 
 	// parts of a run; workspaces
@@ -215,6 +216,7 @@ var floors = map[string]int{
 	"internal/cli/inside":       14,
 	"internal/cli/instructions": 14,
 	"internal/cli/mcp":          14,
+	"internal/cli/models":       14,
 	"internal/cli/policy":       14,
 	"internal/cli/run":          14,
 	"internal/cli/sandbox":      14,
@@ -248,7 +250,7 @@ var heavy = map[string][]string{
 	"github.com/redis/go-redis":              {"session/redis", "bench"},
 	"github.com/minio/minio-go":              {"session/object", "bench"},
 	"filippo.io/age":                         {"session/encrypted", "internal/cli/store"},
-	"github.com/zalando/go-keyring":          {"session/encrypted", "internal/compose/env"},
+	"github.com/zalando/go-keyring":          {"session/encrypted", "internal/compose/env", "internal/compose/keys"},
 	"github.com/fsnotify/fsnotify":           {"session/sqlite", "session/file", "internal/watch"},
 	"github.com/hanwen/go-fuse":              {"internal/crashtest"},
 	"github.com/spf13":                       {"internal/cli", "internal/cli/command"}, // cobra and pflag

@@ -5,11 +5,14 @@ import (
 	"context"
 	"os"
 	"strings"
+	"time"
 
 	"github.com/holdfast-dev/holdfast/approval"
 	"github.com/holdfast-dev/holdfast/internal/cli/command"
 	"github.com/holdfast-dev/holdfast/internal/cli/question"
+	"github.com/holdfast-dev/holdfast/internal/compose/models"
 	"github.com/holdfast-dev/holdfast/internal/compose/stores"
+	"github.com/holdfast-dev/holdfast/internal/providers"
 	"github.com/holdfast-dev/holdfast/internal/term"
 	"github.com/holdfast-dev/holdfast/internal/workspace"
 	"github.com/holdfast-dev/holdfast/policy"
@@ -79,6 +82,52 @@ func (c completer) withStore(ctx context.Context, url string, use func(*session.
 
 // described is a word with its meaning, as cobra's completion scripts want them.
 func described(word, meaning string) string { return word + "\t" + term.Fit(meaning, 60) }
+
+// providers are the names of the providers of models.
+func (c completer) providers() []string {
+	rules, err := c.p.FolderSettings("")
+	if err != nil {
+		return providers.Names()
+	}
+	return rules.Models.ProviderNames()
+}
+
+// listWait bounds how long a shell waits for the list of a provider.
+const listWait = 3 * time.Second
+
+// models are the providers, and the models of the one that was typed, as far as it tells them
+// within a moment; whole is false of what goes on. A command that prints a key is not run for that.
+func (c completer) models(ctx context.Context, typed string) (words []string, whole bool) {
+	provider, _, chosen := strings.Cut(typed, "/")
+	if !chosen {
+		for _, name := range append(c.providers(), "scripted") {
+			words = append(words, name+"/")
+		}
+		return words, false
+	}
+	e := c.p.Environment()
+	rules, err := c.p.FolderSettings("")
+	if provider == "scripted" || err != nil {
+		return nil, true
+	}
+	at, err := models.Locate(e, provider, rules)
+	if err != nil || at.KeySource == "command" || at.KeySource == "keyring" {
+		return nil, true
+	}
+	if at, err = models.Resolve(ctx, e, provider, "", rules); err != nil {
+		return nil, true
+	}
+	ctx, stop := context.WithTimeout(ctx, listWait)
+	defer stop()
+	list, err := at.List(ctx, e, rules)
+	if err != nil {
+		return nil, true
+	}
+	for i := range list {
+		words = append(words, provider+"/"+list[i].Model)
+	}
+	return words, true
+}
 
 func modeNames() []string {
 	var names []string

@@ -42,7 +42,13 @@ func (c completer) candidates(ctx context.Context, kind, typed, store string) ([
 	case kind == "MODE":
 		words = modeNames()
 	case kind == "PROVIDER/MODEL":
-		return []string{"anthropic/", "openai/", "ollama/", "scripted/"}, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
+		words, whole := c.models(ctx, typed)
+		if !whole {
+			return words, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
+		}
+		return words, cobra.ShellCompDirectiveNoFileComp
+	case kind == "PROVIDER":
+		words = c.providers()
 	case kind == "URL" && !strings.Contains(typed, ":"):
 		return []string{"sqlite:", "file:", "postgres://", "mysql://", "redis://", "s3://", "memory:"}, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
 	case kind == "FOLDER":

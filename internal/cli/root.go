@@ -17,6 +17,7 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/cli/inside"
 	"github.com/holdfast-dev/holdfast/internal/cli/instructions"
 	"github.com/holdfast-dev/holdfast/internal/cli/mcp"
+	"github.com/holdfast-dev/holdfast/internal/cli/models"
 	"github.com/holdfast-dev/holdfast/internal/cli/policy"
 	"github.com/holdfast-dev/holdfast/internal/cli/run"
 	"github.com/holdfast-dev/holdfast/internal/cli/sandbox"
@@ -41,6 +42,9 @@ func commands(p *command.Program, only string) (list []*cobra.Command) {
 		make func(*command.Program) *command.Command
 	}{
 		{"run", run.Command},
+		{"models", models.Command},
+		{"login", models.LoginCommand},
+		{"logout", models.LogoutCommand},
 		{"sessions", sessions.Command},
 		{"store", store.Command},
 		{"policy", policy.Command},

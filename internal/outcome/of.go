@@ -8,6 +8,7 @@ import (
 
 	"github.com/holdfast-dev/holdfast/approval"
 	"github.com/holdfast-dev/holdfast/event"
+	"github.com/holdfast-dev/holdfast/internal/providers"
 	"github.com/holdfast-dev/holdfast/model"
 	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/session"
@@ -157,16 +158,20 @@ func modelHint(e *model.Error) string {
 	}
 	switch e.Kind {
 	case model.ErrorAuth:
-		key := map[string]string{"anthropic": "ANTHROPIC_API_KEY", "openai": "OPENAI_API_KEY"}[e.Provider]
+		login := "holdfast login " + e.Provider
+		known, _ := providers.Lookup(e.Provider)
+		if known.KeyEnv != "" {
+			login += ", or set " + known.KeyEnv
+		}
 		switch {
 		case e.Status == http.StatusPaymentRequired, e.Status == http.StatusTooManyRequests, e.Status == http.StatusBadRequest:
 			return "the account has no credit left, which waiting does not change: see the provider's page for billing"
 		case e.Status == http.StatusForbidden:
 			return "the key is known, and may not do this: see what it may use on the provider's page"
-		case e.Status == http.StatusUnauthorized && key != "":
-			return "the provider does not take the key in " + key + ": is it whole, and of this provider?"
-		case e.Status == 0 && key != "":
-			return "set " + key
+		case e.Status == http.StatusUnauthorized && e.Provider != "":
+			return "the provider does not take the key: is it whole, and of this provider? " + login
+		case e.Status == 0 && known.KeyEnv != "":
+			return login
 		}
 	case model.ErrorNotFound:
 		return "check the name after --model and the address in --base-url"

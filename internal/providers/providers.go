@@ -29,7 +29,10 @@ type Provider struct {
 	Local   bool   // it runs on this machine, and wants no key
 	Start   string // the command that starts a local one; "" when it has none
 	KeyPage string // where a person makes a key
-	Example string // one of its models
+	// KeyCheck is the path below BaseURL that only answers to somebody with a key; "": the list
+	// of models is.
+	KeyCheck string
+	Example  string // one of its models
 }
 
 // table is every known provider, in the order in which people are offered them.
@@ -37,7 +40,7 @@ var table = []Provider{
 	{Name: "anthropic", API: Anthropic, BaseURL: "https://api.anthropic.com", KeyEnv: "ANTHROPIC_API_KEY", BaseEnv: "ANTHROPIC_BASE_URL", KeyPage: "https://console.anthropic.com/settings/keys", Example: "claude-sonnet-4-6"},
 	{Name: "openai", API: OpenAI, BaseURL: "https://api.openai.com/v1", KeyEnv: "OPENAI_API_KEY", BaseEnv: "OPENAI_BASE_URL", KeyPage: "https://platform.openai.com/api-keys", Example: "gpt-5.1"},
 	{Name: "gemini", API: OpenAI, BaseURL: "https://generativelanguage.googleapis.com/v1beta/openai", KeyEnv: "GEMINI_API_KEY", KeyPage: "https://aistudio.google.com/apikey", Example: "gemini-2.5-pro"},
-	{Name: "openrouter", API: OpenAI, BaseURL: "https://openrouter.ai/api/v1", KeyEnv: "OPENROUTER_API_KEY", KeyPage: "https://openrouter.ai/settings/keys", Example: "anthropic/claude-sonnet-4"},
+	{Name: "openrouter", API: OpenAI, BaseURL: "https://openrouter.ai/api/v1", KeyEnv: "OPENROUTER_API_KEY", KeyPage: "https://openrouter.ai/settings/keys", KeyCheck: "key", Example: "anthropic/claude-sonnet-4"},
 	{Name: "groq", API: OpenAI, BaseURL: "https://api.groq.com/openai/v1", KeyEnv: "GROQ_API_KEY", KeyPage: "https://console.groq.com/keys", Example: "openai/gpt-oss-120b"},
 	{Name: "deepseek", API: OpenAI, BaseURL: "https://api.deepseek.com/v1", KeyEnv: "DEEPSEEK_API_KEY", KeyPage: "https://platform.deepseek.com/api_keys", Example: "deepseek-chat"},
 	{Name: "mistral", API: OpenAI, BaseURL: "https://api.mistral.ai/v1", KeyEnv: "MISTRAL_API_KEY", KeyPage: "https://console.mistral.ai/api-keys", Example: "devstral-medium-latest"},

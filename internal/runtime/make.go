@@ -50,7 +50,7 @@ func (rt *Runtime) Make(ctx context.Context, n runs.Need) (*runs.Made, error) {
 		return nil, models.NoModel("agent " + n.Agent.Name + ": no model is named")
 	}
 	for _, name := range []string{name, spec.ModelOptions.Fallback} {
-		if key := models.KeyVariable(models.Provider(name), rules); slices.Contains(missing, key) && !models.Kept(models.Provider(name), rules) {
+		if key := models.KeyVariable(models.Provider(name), rules); slices.Contains(missing, key) && !models.Kept(e, models.Provider(name), rules) {
 			return nil, &outcome.Failure{
 				Message: "the run was started with " + key + " in its caller's environment, and the daemon, which keeps no values, does not have it any more",
 				Advice:  "continue it from there: holdfast run --resume " + n.Run + "; or set " + key + " for the daemon, or start runs with --env-from " + key + "=keyring:SERVICE/USER",

@@ -27,6 +27,16 @@ func (s *Settings) limits() ([]policy.Named, error) {
 		}
 		add("forbidden-globs", p)
 	}
+	if home := s.opt.Home; filepath.IsAbs(home) {
+		p, err := policy.PathRules{
+			Deny: keyFiles(home), Origins: []policy.Origin{{Rule: "the keys of holdfast login", Layer: "built in"}, {Rule: "the keys of holdfast login", Layer: "built in"}},
+			Cwd: s.opt.Cwd, Home: s.opt.User, Resolve: Resolve,
+		}.ForbidPolicy()
+		if err != nil {
+			return nil, err
+		}
+		add("kept-keys", p)
+	}
 	for _, box := range s.Sandboxes {
 		name := "sandbox"
 		if len(s.Sandboxes) > 1 {
@@ -35,6 +45,16 @@ func (s *Settings) limits() ([]policy.Named, error) {
 		add(name, box.checker)
 	}
 	return list, nil
+}
+
+// KeysFile is where package keys keeps the keys of providers, in HOLDFAST_HOME. No tool touches it.
+const KeysFile = "keys.json"
+
+// keyFiles are globs of the file, by both of its names.
+func keyFiles(home string) []string {
+	literal := strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`, "]", `\]`, "{", `\{`, "}", `\}`)
+	file := filepath.Join(home, KeysFile)
+	return []string{literal.Replace(file), literal.Replace(Resolve(file))}
 }
 
 // own are the files that say what is allowed, and the user's HOLDFAST_HOME unless

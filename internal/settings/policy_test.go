@@ -84,7 +84,7 @@ func TestSandboxesAddUp(t *testing.T) {
 			}
 		}
 		config, err := s.Policy()
-		if err != nil || len(config.Limits) != 2 || len(config.Protected) == 0 || config.Limits[0].Name != "sandbox project" || config.Limits[1].Name != "sandbox user" {
+		if err != nil || len(config.Limits) != 3 || len(config.Protected) == 0 || config.Limits[0].Name != "kept-keys" || config.Limits[1].Name != "sandbox project" || config.Limits[2].Name != "sandbox user" {
 			t.Errorf("%+v, %d protected, %v", config.Limits, len(config.Protected), err)
 		}
 		p.trust()
@@ -237,6 +237,27 @@ func TestRulesThroughLinks(t *testing.T) {
 	} {
 		if d := judge(t, s, r); d.Effect != policy.Deny {
 			t.Errorf("%s %s: %s by %s: %s", r.Tool, r.Resource, d.Effect, d.By, d.Reason)
+		}
+	}
+}
+
+// No tool touches the file with the keys of providers, wherever the session works and whatever the
+// home is called.
+func TestKeptKeysAreForbidden(t *testing.T) {
+	for _, name := range []string{"home", "home [1]{a}*"} {
+		p := newPlace(t)
+		o := p.options()
+		o.Home, o.Cwd = p.path(name), p.root
+		p.write(name+"/settings.json", `{"permissions": {"allow": ["Read", "Bash"], "defaultMode": "bypassPermissions"}}`)
+		s, err := settings.Load(o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for resource, denied := range map[string]bool{name + "/keys.json": true, "project/keys.json": false} {
+			d := judge(t, s, policy.Request{Tool: "Read", Operation: policy.OpRead, Resource: p.path(resource), ReadOnly: true})
+			if (d.Effect == policy.Deny) != denied {
+				t.Errorf("%s: %s by %s: %s", resource, d.Effect, d.By, d.Reason)
+			}
 		}
 	}
 }

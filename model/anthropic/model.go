@@ -48,6 +48,7 @@ type adapter struct {
 	thinking  string // one of the model package's Thinking constants
 	keyless   bool   // the provider's own server, and no key
 	client    *http.Client
+	base      *url.URL
 	address   string
 	header    http.Header // of every request
 	provider  call.Provider
@@ -85,6 +86,7 @@ func New(name string, o *Options) (model.Model, error) {
 			Provider: provider, Model: name, API: apiName,
 			Context: facts.Context, MaxOutput: facts.MaxOutput, Price: facts.Price,
 		},
+		base:      base,
 		maxTokens: o.MaxTokens,
 		timeouts:  o.Timeouts,
 		thinking:  facts.Thinking,

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/url"
 	"strings"
 	"time"
 
@@ -45,6 +46,7 @@ type adapter struct {
 	accounts  bool // OpenRouter: it says what an answer costs when it is asked
 	keyless   bool // OpenAI itself, and no key
 	client    *http.Client
+	base      *url.URL
 	address   string
 	header    http.Header // of every request
 	provider  call.Provider
@@ -83,6 +85,7 @@ func New(name string, o *Options) (model.Model, error) {
 			Provider: provider, Model: name, API: apiName,
 			Context: facts.Context, MaxOutput: facts.MaxOutput, Price: facts.Price,
 		},
+		base:      base,
 		maxTokens: o.MaxTokens,
 		timeouts:  o.Timeouts,
 		official:  base.Hostname() == "api.openai.com",

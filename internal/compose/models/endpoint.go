@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/holdfast-dev/holdfast/internal/compose/env"
+	"github.com/holdfast-dev/holdfast/internal/compose/keys"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
 	"github.com/holdfast-dev/holdfast/internal/providers"
 	"github.com/holdfast-dev/holdfast/internal/settings"
@@ -19,12 +20,16 @@ type Endpoint struct {
 	API       string // providers.Anthropic or providers.OpenAI
 	BaseURL   string
 	Key       string
-	KeySource string      // the variable that the key came from, keyring, command, or none
+	KeySource string      // the variable that the key came from, keyring, command, login, or none
 	Header    http.Header // more headers
 
 	own   bool // the server is the provider's by the settings or by the table
 	local bool // it is a program of this machine
 }
+
+// Own reports whether the server is the provider's by the settings or by the table: keys that are
+// kept are sent only there.
+func (at *Endpoint) Own() bool { return at.own }
 
 // Resolve finds where a provider is asked, and with which key. baseURL, when it is not empty,
 // goes before the environment and the settings. The error says what is missing.
@@ -85,9 +90,26 @@ func keyVariable(provider string, p *settings.Provider) string {
 }
 
 // Kept reports whether a key of a provider is found without the environment.
-func Kept(provider string, rules *settings.Settings) bool {
+func Kept(e *env.Env, provider string, rules *settings.Settings) bool {
 	ref := modelsOf(rules).Providers[provider].APIKey.Value
-	return ref != "" && !strings.HasPrefix(ref, "env:")
+	if ref != "" && !strings.HasPrefix(ref, "env:") {
+		return true
+	}
+	k, err := Keys(e)
+	if err != nil {
+		return false
+	}
+	place, err := k.Place(provider)
+	return err == nil && place != ""
+}
+
+// Keys are those that the person keeps with holdfast login.
+func Keys(e *env.Env) (*keys.Keys, error) {
+	home, err := e.Home()
+	if err != nil {
+		return nil, err
+	}
+	return keys.Open(home, e.Get), nil
 }
 
 // fetchKey looks for the key: in the environment, then where the settings say.
@@ -99,8 +121,11 @@ func (at *Endpoint) fetchKey(ctx context.Context, e *env.Env, p *settings.Provid
 			return nil
 		}
 	}
-	if ref == "" || strings.HasPrefix(ref, "env:") || !at.own {
+	if !at.own {
 		return nil
+	}
+	if ref == "" || strings.HasPrefix(ref, "env:") {
+		return at.keptKey(e, noKey)
 	}
 	at.KeySource, _, _ = strings.Cut(ref, ":")
 	if noKey {
@@ -116,9 +141,25 @@ func (at *Endpoint) fetchKey(ctx context.Context, e *env.Env, p *settings.Provid
 	return nil
 }
 
+// keptKey looks for the key that the person has logged in with.
+func (at *Endpoint) keptKey(e *env.Env, noKey bool) error {
+	k, err := Keys(e)
+	if err != nil {
+		return nil //nolint:nilerr // without a home nothing is kept
+	}
+	place, err := k.Place(at.Provider)
+	if err != nil || place == "" {
+		return err
+	}
+	if at.KeySource = "login"; !noKey {
+		at.Key, err = k.Find(at.Provider)
+	}
+	return err
+}
+
 // noKeyOf is the failure of a provider that wants a key where there is none.
 func noKeyOf(known *providers.Provider, p *settings.Provider) error {
-	return outcome.Invalid("there is no key for "+known.Name, fmt.Sprintf("set %s; %s makes keys", keyVariable(known.Name, p), known.KeyPage))
+	return outcome.Invalid("there is no key for "+known.Name, fmt.Sprintf("holdfast login %s, or set %s; keys are made at %s", known.Name, keyVariable(known.Name, p), known.KeyPage))
 }
 
 func isLoopback(address string) bool {

@@ -156,7 +156,7 @@ func TestNoKeyIsFetched(t *testing.T) {
 	if _, err := Open(t.Context(), &env.Env{}, Choice{Model: "groq/x", NoKey: true}, nil); err != nil {
 		t.Error(err)
 	}
-	if Kept("openai", nil) || KeyVariable("groq", nil) != "GROQ_API_KEY" {
+	if Kept(&env.Env{}, "openai", nil) || KeyVariable("groq", nil) != "GROQ_API_KEY" {
 		t.Error("keys without settings")
 	}
 }

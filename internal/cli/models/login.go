@@ -1,0 +1,229 @@
+package models
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/holdfast-dev/holdfast/internal/cli/command"
+	"github.com/holdfast-dev/holdfast/internal/cli/dial"
+	"github.com/holdfast-dev/holdfast/internal/compose/keys"
+	"github.com/holdfast-dev/holdfast/internal/compose/models"
+	"github.com/holdfast-dev/holdfast/internal/outcome"
+	"github.com/holdfast-dev/holdfast/internal/providers"
+	"github.com/holdfast-dev/holdfast/internal/settings"
+	"github.com/holdfast-dev/holdfast/internal/term"
+	"github.com/holdfast-dev/holdfast/model"
+)
+
+// maxKey bounds a key, in bytes.
+const maxKey = 16 << 10
+
+func (c *loginCmd) Run(ctx context.Context, p *command.Program) error {
+	if c.Provider == "" {
+		return c.list(p)
+	}
+	if err := dial.NotFromRun(p, "log in"); err != nil {
+		return err
+	}
+	rules, err := p.FolderSettings("")
+	if err != nil {
+		return err
+	}
+	if err := TakesKey(p, c.Provider, rules); err != nil {
+		return err
+	}
+	key, err := ReadKey(ctx, p, c.Provider)
+	if err != nil {
+		return err
+	}
+	if !c.NoCheck {
+		if err := CheckKey(ctx, p, c.Provider, key, rules); err != nil {
+			return err
+		}
+	}
+	place, err := Keep(p, c.Provider, key, c.File)
+	if err != nil {
+		return err
+	}
+	if c.JSON {
+		return p.Out.JSON(map[string]any{"provider": c.Provider, "place": place, "checked": !c.NoCheck}, p.Out.TTY)
+	}
+	if models.Default(p.Environment(), rules) == "" {
+		if known, ok := providers.Lookup(c.Provider); ok {
+			p.Err.Hint(fmt.Sprintf("make one of its models yours: holdfast init; or for one run: holdfast run -m %s/%s PROMPT", c.Provider, known.Example))
+		}
+	}
+	return nil
+}
+
+// list prints which keys are kept.
+func (c *loginCmd) list(p *command.Program) error {
+	k, err := models.Keys(p.Environment())
+	if err != nil {
+		return err
+	}
+	list, err := k.List()
+	if err != nil {
+		return err
+	}
+	if c.JSON {
+		return p.Out.JSON(list, p.Out.TTY)
+	}
+	if len(list) == 0 {
+		p.Err.Line("no key is kept")
+		p.Err.Hint("holdfast login PROVIDER; the providers are " + strings.Join(providers.Names(), ", "))
+		return nil
+	}
+	rows := [][]string{{"PROVIDER", "KEPT IN", "SINCE"}}
+	for _, e := range list {
+		rows = append(rows, []string{term.Escape(e.Provider), place(k, e.Place), e.At.Local().Format("2006-01-02 15:04")})
+	}
+	p.Out.Table(rows)
+	return nil
+}
+
+func place(k *keys.Keys, where string) string {
+	if where == keys.InKeyring {
+		return "the keyring"
+	}
+	return k.File()
+}
+
+// TakesKey refuses a provider that is not known, that takes no key, or whose server is another one
+// by the environment: a key that is kept is not sent there.
+func TakesKey(p *command.Program, provider string, rules *settings.Settings) error {
+	base, _ := rules.Models.Address(provider)
+	known, ok := providers.Lookup(provider)
+	switch {
+	case base == "":
+		return outcome.Invalid(fmt.Sprintf("there is no provider %q", provider), "the providers are "+strings.Join(rules.Models.ProviderNames(), ", ")+"; add another one: docs/models.md")
+	case ok && known.KeyEnv == "" && rules.Models.Providers[provider].BaseURL.Value == "":
+		return outcome.Invalid(provider+" takes no key", fmt.Sprintf("start it (%s), then: holdfast run -m %s/%s PROMPT", known.Start, provider, known.Example))
+	}
+	at, err := models.Locate(p.Environment(), provider, rules)
+	if err == nil && !at.Own() {
+		return outcome.Invalid(fmt.Sprintf("%s names another server than that of %s, and a key that is kept is not sent there", known.BaseEnv, provider),
+			fmt.Sprintf(`unset it, or write the address into your settings: {"providers": {%q: {"baseURL": "URL"}}}`, provider))
+	}
+	return err
+}
+
+// ReadKey asks for the key of a provider without showing it, or reads it from standard input.
+func ReadKey(ctx context.Context, p *command.Program, provider string) (string, error) {
+	key := ""
+	if person := p.Terminal.Ask(); person != nil {
+		defer person.Close()
+		if known, ok := providers.Lookup(provider); ok && known.KeyPage != "" {
+			person.Out.Line("%s makes keys at %s", provider, known.KeyPage)
+		}
+		line, ok, err := person.Secret(ctx, "key of "+provider+" (it is not shown): ")
+		switch {
+		case errors.Is(err, term.ErrEchoes):
+			return "", outcome.Invalid(err.Error(), "pipe the key: … | holdfast login "+provider)
+		case err != nil:
+			return "", err
+		case !ok:
+			line = ""
+		}
+		key = line
+	} else {
+		line, err := bufio.NewReader(io.LimitReader(p.Input(ctx), maxKey)).ReadString('\n')
+		if err != nil && !errors.Is(err, io.EOF) {
+			return "", err
+		}
+		key = strings.TrimSpace(line)
+	}
+	if key == "" {
+		return "", outcome.Invalid("there is no key on standard input", "type it at a terminal, or pipe it: … | holdfast login "+provider)
+	}
+	if i := strings.IndexFunc(key, func(r rune) bool { return r <= ' ' || r > '~' }); i >= 0 {
+		return "", outcome.Invalid("the key has a character that no key has, after the first "+fmt.Sprint(i), "copy it once more, whole and without quotes")
+	}
+	return key, nil
+}
+
+// CheckKey tries a key with one request.
+func CheckKey(ctx context.Context, p *command.Program, provider, key string, rules *settings.Settings) error {
+	e := p.Environment()
+	at, err := models.Locate(e, provider, rules)
+	if err != nil {
+		return err
+	}
+	at.Key = key
+	err = at.CheckKey(ctx, e)
+	if err == nil {
+		return nil
+	}
+	bad, ok := errors.AsType[*model.Error](err)
+	if ok && bad.Kind == model.ErrorAuth && bad.Status/100 == 4 {
+		hint := "copy it once more, whole; --no-check keeps it all the same"
+		if known, there := providers.Lookup(provider); there {
+			hint = "copy it once more, whole, from " + known.KeyPage + "; --no-check keeps it all the same"
+		}
+		return &outcome.Failure{
+			Message: fmt.Sprintf("%s does not take this key (HTTP %d: %s); nothing is kept", provider, bad.Status, term.OneLine(bad.Message)),
+			Advice:  hint, Result: outcome.Denied, Cause: err,
+		}
+	}
+	what, hint, _ := strings.Cut(err.Error(), "; hint: ")
+	if hint == "" {
+		hint = outcome.Hint(err)
+	}
+	if hint != "" {
+		hint += "; or "
+	}
+	return &outcome.Failure{
+		Message: "the key cannot be tried: " + what + "; nothing is kept",
+		Advice:  hint + "keep it without trying it: --no-check", Result: outcome.Of(err), Cause: err,
+	}
+}
+
+// Keep keeps a key and says where it is.
+func Keep(p *command.Program, provider, key string, inFile bool) (string, error) {
+	e := p.Environment()
+	k, err := models.Keys(e)
+	if err != nil {
+		return "", err
+	}
+	where, err := k.Keep(provider, key, inFile, p.Now())
+	if err != nil {
+		return "", err
+	}
+	switch {
+	case where == keys.InKeyring:
+		p.Err.Line("the key of %s is kept in the keyring", provider)
+	case inFile:
+		p.Err.Line("the key of %s is kept in %s, which only you can read", provider, k.File())
+	default:
+		p.Err.Line("the key of %s is kept in %s, which only you can read: there is no keyring here", provider, k.File())
+	}
+	if rules, err := p.FolderSettings(""); err == nil {
+		if name := models.KeyVariable(provider, rules); name != "" && e.Get(name) != "" {
+			p.Warn("%s is set and goes before it", name)
+		}
+	}
+	return where, nil
+}
+
+func (c *logoutCmd) Run(_ context.Context, p *command.Program) error {
+	if err := dial.NotFromRun(p, "log out"); err != nil {
+		return err
+	}
+	k, err := models.Keys(p.Environment())
+	if err != nil {
+		return err
+	}
+	ok, err := k.Remove(c.Provider)
+	switch {
+	case err != nil:
+		return err
+	case !ok:
+		return &outcome.Failure{Message: "no key of " + c.Provider + " is kept", Advice: "holdfast login lists those that are", Result: outcome.NotFound}
+	}
+	p.Err.Line("the key of %s is removed", c.Provider)
+	return nil
+}

@@ -1,0 +1,61 @@
+package openai
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strconv"
+
+	"github.com/holdfast-dev/holdfast/model"
+	"github.com/holdfast-dev/holdfast/model/internal/known"
+)
+
+// List asks a server which models it offers, in the server's order. Of a model only what the
+// server or our own list says is known. Errors of the server are [*model.Error].
+func (m *adapter) List(ctx context.Context) ([]model.Info, error) {
+	text, failure := m.provider.Get(ctx, m.client, m.base.JoinPath("models").String(), m.header)
+	if failure != nil {
+		return nil, failure
+	}
+	var doc struct {
+		Data []struct {
+			ID      string `json:"id"`
+			Context int    `json:"context_length"` // OpenRouter's and Together's
+			Window  int    `json:"max_model_len"`  // vLLM's
+			Groq    int    `json:"context_window"` // Groq's
+			Pricing struct {
+				Prompt, Completion string // of OpenRouter: US dollars per token
+			} `json:"pricing"`
+		} `json:"data"`
+	}
+	if err := json.Unmarshal(text, &doc); err != nil {
+		// Together's list is the array itself.
+		if json.Unmarshal(text, &doc.Data) != nil {
+			return nil, m.provider.Malformed(fmt.Errorf("the list of models: %w", err))
+		}
+	}
+	var list []model.Info
+	for _, d := range doc.Data {
+		facts, _ := known.Lookup(m.info.Provider, d.ID)
+		info := model.Info{
+			Provider: m.info.Provider, Model: d.ID, API: apiName, Context: max(facts.Context, d.Context, d.Window, d.Groq),
+			MaxOutput: facts.MaxOutput, Price: facts.Price, Reported: m.info.Reported,
+		}
+		input, err1 := strconv.ParseFloat(d.Pricing.Prompt, 64)
+		output, err2 := strconv.ParseFloat(d.Pricing.Completion, 64)
+		if m.accounts && err1 == nil && err2 == nil && input >= 0 && output >= 0 {
+			info.Price = &model.Price{Input: input * 1e6, Output: output * 1e6, CacheRead: input * 1e6, CacheWrite: input * 1e6}
+		}
+		list = append(list, info)
+	}
+	return list, nil
+}
+
+// Ask asks a server for a document below its base URL, such as OpenRouter's "key", and returns
+// what it complains about, an [*model.Error].
+func (m *adapter) Ask(ctx context.Context, path string) error {
+	if _, failure := m.provider.Get(ctx, m.client, m.base.JoinPath(path).String(), m.header); failure != nil {
+		return failure
+	}
+	return nil
+}
