@@ -30,10 +30,13 @@ type Definition struct {
 	// mcp__SERVER and mcp__SERVER__* are all tools of an MCP server; in Without mcp__* are
 	// those of all servers.
 	Tools, Without []string
-	Model          string      // "" or "inherit" is its parent's
-	Mode           policy.Mode // "" is its parent's, than which it is never weaker
-	MaxTurns       int         // model calls; 0, or more than its parent's, is its parent's
-	Background     bool        // its calls always go on in the background
+	// Only are rules, such as Bash(git diff:*): of the tools that they name only what they cover
+	// may be called.
+	Only       []string
+	Model      string      // "" or "inherit" is its parent's
+	Mode       policy.Mode // "" is its parent's, than which it is never weaker
+	MaxTurns   int         // model calls; 0, or more than its parent's, is its parent's
+	Background bool        // its calls always go on in the background
 	// Isolated has each work in a checkout of its own, Skills are what it has read when it
 	// begins, Servers are MCP servers that it wants, of the run or of its own, and Memory says
 	// whose a folder is that it keeps from session to session: user, project, local, or "" for

@@ -107,6 +107,26 @@ func (s *Subagents) model(p *Agent, d Definition) (m, fallback model.Model, err 
 	return m, nil, err
 }
 
+// narrowKind has the guards keep what the rules of a kind leave of the tools that they name, for as long as the
+// sub-agent lives.
+func narrowKind(o *Options, d Definition) error {
+	if len(d.Only) == 0 {
+		return nil
+	}
+	lim := policy.Limit{ID: "kind", Name: "sub-agent " + d.Name, Only: d.Only, Turn: "all"}
+	for _, t := range o.Tools.Tools() {
+		name := t.Spec().Name
+		if !slices.ContainsFunc(d.Only, func(rule string) bool { return strings.HasPrefix(rule, name+"(") }) {
+			lim.Free = append(lim.Free, name)
+		}
+	}
+	c, err := o.Permissions.Guards.Check(policy.Change{Limit: &lim, By: lim.Name})
+	if err != nil {
+		return err
+	}
+	return o.Permissions.Guards.Apply(c)
+}
+
 // equip gives a sub-agent its tools. The caller closes what it returns when that has ended.
 func (s *Subagents) equip(ctx context.Context, p *Agent, b birth, o *Options) (_ *SubagentSetup, err error) {
 	p.mu.Lock()
@@ -144,6 +164,9 @@ func (s *Subagents) equip(ctx context.Context, p *Agent, b birth, o *Options) (_
 		without = append(without, t.Spec().Name)
 	}
 	o.Tools = e.Tools.Without(without...)
+	if err := narrowKind(o, b.kind); err != nil {
+		return nil, errors.Join(err, e.Close())
+	}
 	if len(b.extra) > 0 {
 		if o.Tools, err = tool.NewRegistry(append(o.Tools.Tools(), b.extra...)...); err != nil {
 			return nil, errors.Join(err, e.Close())

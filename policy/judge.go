@@ -138,6 +138,11 @@ func (g *Guard) poll(ctx context.Context, v *view, b *ballot, s *subject) {
 	b.person(s)
 	b.opens(s)
 	b.grants(v.grants, s, v, kind.kind)
+	for _, l := range v.limits {
+		if said, ok := l.allows(s); ok {
+			b.weakly(said, "", v, kind.kind)
+		}
+	}
 	if own {
 		b.weakly(Said{Policy: folderName, Verdict: Verdict{Effect: Allow, Reason: "it is in the agent's own folder"}}, "", v, kind.kind)
 	}

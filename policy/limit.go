@@ -10,15 +10,17 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/shellread"
 )
 
-// Limit narrows what an agent and its sub-agents may do for the rest of one turn: only what
-// its rules are about is left, and of that what everybody else permits. It allows nothing
-// by itself. A skill has such a list. Limits of one turn all hold.
+// Limit is what holds for an agent and its sub-agents for the rest of one turn. Allow passes the
+// question of the mode, as an allow of a hook does, and opens nothing that anybody denies or asks
+// about: a skill has such a list. Only narrows: what its rules are not about is denied. Limits of one
+// turn all hold.
 type Limit struct {
 	ID     string   `json:"id"`
-	Name   string   `json:"name"`           // who limits: "skill commit"
-	Only   []string `json:"only"`           // rules: "Read", "Bash(git diff:*)"
-	Free   []string `json:"free,omitempty"` // tools that it is not about
-	Dir    string   `json:"dir,omitempty"`  // the folder that bare paths are below; default the session's
+	Name   string   `json:"name"`            // who limits: "skill commit"
+	Only   []string `json:"only"`            // rules: "Read", "Bash(git diff:*)"
+	Allow  []string `json:"allow,omitempty"` // rules, too
+	Free   []string `json:"free,omitempty"`  // tools that it is not about
+	Dir    string   `json:"dir,omitempty"`   // the folder that bare paths are below; default the session's
 	Turn   string   `json:"turn"`
 	Origin Origin   `json:"origin"` // where it was written
 }
@@ -27,6 +29,7 @@ type Limit struct {
 type limit struct {
 	Limit
 	rules *Rules
+	allow *Rules        // of Allow
 	names []namePattern // of the tools that are left
 	lines bool          // some rule is about command lines
 }
@@ -37,7 +40,7 @@ func (l *Limit) CheckRules(home string) error {
 	if home == "" {
 		home = "/"
 	}
-	_, err := compileOnly(l.Only, "/", home, nil, Origin{})
+	_, err := compileOnly(slices.Concat(l.Only, l.Allow), "/", home, nil, Origin{})
 	return err
 }
 
@@ -60,7 +63,7 @@ func (src *source) compileLimit(l *Limit) (*limit, error) {
 	switch {
 	case l.ID == "", l.Name == "", l.Turn == "":
 		return nil, fmt.Errorf("%w: a limit has an id, a name and a turn", ErrInvalid)
-	case len(l.Only) == 0:
+	case len(l.Only) == 0 && len(l.Allow) == 0:
 		return nil, fmt.Errorf("%w: the limit of %s leaves nothing", ErrInvalid, l.Name)
 	case l.Dir != "" && !strings.HasPrefix(l.Dir, "/"):
 		return nil, fmt.Errorf("%w: the dir of a limit is absolute, not %q", ErrInvalid, l.Dir)
@@ -70,7 +73,12 @@ func (src *source) compileLimit(l *Limit) (*limit, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the limit of %s: %w", l.Name, err)
 	}
-	c := &limit{Limit: *l, rules: rules}
+	allow, err := compileOnly(l.Allow, dir, src.world.home, src.world.resolve, l.Origin)
+	if err != nil {
+		return nil, fmt.Errorf("the limit of %s: %w", l.Name, err)
+	}
+	c := &limit{Limit: *l, rules: rules, allow: allow}
+	c.Allow = slices.Clone(l.Allow)
 	c.Only, c.Free = slices.Clone(l.Only), slices.Clone(l.Free)
 	for _, text := range c.Only {
 		name := ruleToolName(text)
@@ -91,7 +99,7 @@ func ruleToolName(text string) string {
 
 // judge denies what the limit leaves out, and has no opinion on the rest.
 func (l *limit) judge(s *subject) Verdict {
-	if slices.Contains(l.Free, s.Tool) {
+	if len(l.Only) == 0 || slices.Contains(l.Free, s.Tool) {
 		return Verdict{}
 	}
 	var said ruling
@@ -116,6 +124,22 @@ func (l *limit) judge(s *subject) Verdict {
 		Effect: Deny, Rule: &o,
 		Reason: fmt.Sprintf("%s leaves only %s until this turn ends%s", l.Name, strings.Join(l.Only, ", "), where),
 	}
+}
+
+// allows is what the limit lets pass without the mode's question.
+func (l *limit) allows(s *subject) (Said, bool) {
+	if len(l.Allow) == 0 {
+		return Said{}, false
+	}
+	said := l.allow.rule(s)
+	if said.Effect != Allow {
+		return Said{}, false
+	}
+	o := l.Origin
+	if said.Rule != nil {
+		o.Rule = said.Rule.Rule
+	}
+	return Said{Policy: l.Name, Verdict: Verdict{Effect: Allow, Rule: &o, Reason: fmt.Sprintf("%s allows %s until this turn ends", l.Name, o.Rule)}}, true
 }
 
 func isCommandTool(name string) bool {

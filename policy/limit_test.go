@@ -139,3 +139,41 @@ func TestLimitsThatCannotBe(t *testing.T) {
 		t.Error("a tool that there is not")
 	}
 }
+
+// What a limit allows passes the question of the mode until its turn ends, and nothing that anybody
+// denies or asks about.
+func TestALimitAllows(t *testing.T) {
+	rules, _, err := policy.RuleOptions{Home: "/home/me", Cwd: "/w"}.Compile([]policy.RuleSource{
+		{Effect: policy.Deny, Text: "Bash(git push:*)", File: "s.json", Line: 1}, {Effect: policy.Ask, Text: "Bash(git commit:*)", File: "s.json", Line: 2},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	g, err := policy.New(&policy.Config{Rules: rules, Folders: []string{"/w"}, Home: "/home/me"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	lim := policy.Limit{ID: "1", Name: "skill commit", Allow: []string{"Bash(git:*)"}, Turn: "turn-1", Origin: policy.Origin{File: "/s/SKILL.md", Line: 3}}
+	c, err := g.Check(policy.Change{Limit: &lim})
+	if err == nil {
+		err = g.Apply(c)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line, want := range map[string]policy.Effect{
+		"git fetch": policy.Allow, "git push": policy.Deny, "git commit -m x": policy.Ask, "git fetch && make": policy.Ask, "make": policy.Ask,
+	} {
+		d := judged(t, g, command(line))
+		if d.Effect != want {
+			t.Errorf("%s: %s %s", line, d.Effect, d.Reason)
+		}
+		if line == "git fetch" && (d.By != "skill commit" || d.Rule == nil || d.Rule.Rule != "Bash(git:*)" || d.Rule.Line != 3) {
+			t.Errorf("%+v", d)
+		}
+	}
+	g.EndTurn("turn-1")
+	if d := judged(t, g, command("git fetch")); d.Effect != policy.Ask {
+		t.Errorf("after the turn: %s", d.Effect)
+	}
+}

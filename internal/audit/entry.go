@@ -40,7 +40,7 @@ const (
 	actionGrant  = "grant"  // a person's decision counts for the session
 	ActionRevoke = "revoke" // a grant or a token was taken back
 	actionPatch  = "patch"  // path rules were added
-	actionLimit  = "limit"  // a skill leaves only some tools until a turn ends
+	actionLimit  = "limit"  // a skill allows, or leaves only, some tools until a turn ends
 	actionEnd    = "end"    // the run ended, and its grants and patches with it
 	actionFire   = "fire"   // hooks were told, and none of them intervened
 	actionErase  = "erase"  // content

@@ -215,7 +215,7 @@ func changed(c *policy.Change, e *Entry) {
 		e.Action, e.Grant = ActionRevoke, c.Revoke
 	case c.Limit != nil:
 		e.Action, e.Outcome = actionLimit, c.Limit.Name
-		for _, rule := range c.Limit.Only {
+		for _, rule := range slices.Concat(c.Limit.Only, c.Limit.Allow) {
 			e.Resources = append(e.Resources, Resource{Name: rule})
 		}
 	case c.Patch != nil:

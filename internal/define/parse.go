@@ -220,6 +220,7 @@ func (r *reader) text(m *jsontree.Member, to *string) {
 // tools reads a list of tools: with commas in between, or of YAML. nil is all.
 func (r *reader) tools(m *jsontree.Member, may bool) []string {
 	var names []string
+	whole := map[string]bool{}
 	add := func(at int, text string) {
 		depth, from := 0, 0
 		for i, c := range text + "," {
@@ -230,6 +231,9 @@ func (r *reader) tools(m *jsontree.Member, may bool) []string {
 				depth--
 			case c == ',' && depth <= 0:
 				if name := strings.TrimSpace(text[from:i]); name != "" {
+					if !strings.Contains(name, "(") {
+						whole[name] = true
+					}
 					names = append(names, r.tool(at, m.Key, name, may)...)
 				}
 				from = i + 1
@@ -251,7 +255,11 @@ func (r *reader) tools(m *jsontree.Member, may bool) []string {
 		r.refuse(v.At, "write Read, Grep", "%s must be a list of tools, not %s", m.Key, v.Show())
 	}
 	if slices.Contains(names, "*") {
+		r.d.Only = nil
 		return nil
+	}
+	if may { // a tool that is named as a whole, too, is not narrowed
+		r.d.Only = slices.DeleteFunc(r.d.Only, func(rule string) bool { return whole[strings.TrimSuffix(rule[:strings.Index(rule, "(")], " ")] })
 	}
 	if names == nil && may {
 		names = []string{} // none
@@ -292,6 +300,9 @@ func (r *reader) tool(at int, key, name string, may bool) []string {
 			r.problem(false, at, "", "%s: sub-agents start no others, so %s is left out", key, name)
 		}
 		return nil
+	case scoped && may && (&policy.Limit{Only: []string{name}}).CheckRules("") == nil:
+		r.d.Only = append(r.d.Only, name)
+		return []string{bare}
 	case scoped:
 		r.refuse(at, "name "+bare+" here, and put "+name+" into permissions of settings", "%s: %s: a definition cannot narrow a tool to %q", key, name, strings.TrimSuffix(scope, ")"))
 		return nil

@@ -39,6 +39,11 @@ func (c *skillsListCmd) Run(_ context.Context, p *command.Program) error {
 		p.Out.Line("%s  %s", term.Column(term.Escape(skillName(sk)), 24), term.Escape(sk.Description))
 		p.Out.Line("%s  %s", term.Column("", 24), p.Out.Dim(term.Escape(skillFacts(sk, d.Untrusted))))
 	}
+	for _, sk := range d.Skills {
+		for _, note := range sk.Notes {
+			p.Warn("%s: %s", sk.File, note)
+		}
+	}
 	for _, sk := range d.Shadowed {
 		p.Err.Line("%s: %s counts in its place", term.Escape(sk.File), term.Escape(sk.Shadowed))
 	}
@@ -78,8 +83,11 @@ func skillFacts(sk *skills.Skill, untrusted bool) string {
 	if !sk.ForModel {
 		list = append(list, "for people only")
 	}
-	if sk.Only != nil {
-		list = append(list, "leaves only "+strings.Join(sk.Only, ", "))
+	if sk.Allow != nil {
+		list = append(list, "allows "+strings.Join(sk.Allow, ", "))
+	}
+	if sk.Model != "" {
+		list = append(list, "for the model "+sk.Model)
 	}
 	return fmt.Sprintf("%s (%s)", sk.File, strings.Join(list, "; "))
 }

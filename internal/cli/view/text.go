@@ -383,7 +383,12 @@ func (v *Text) policyChanged(e event.PolicyChanged) {
 	case c.Revoke != "":
 		v.note("what was decided for this session as %s is revoked%s", c.Revoke, by)
 	case c.Limit != nil:
-		v.note("until this turn ends %s leaves only %s", c.Limit.Name, strings.Join(c.Limit.Only, ", "))
+		if len(c.Limit.Only) > 0 {
+			v.note("until this turn ends %s leaves only %s", c.Limit.Name, strings.Join(c.Limit.Only, ", "))
+		}
+		if len(c.Limit.Allow) > 0 {
+			v.note("until this turn ends %s allows %s", c.Limit.Name, strings.Join(c.Limit.Allow, ", "))
+		}
 	case c.Patch != nil:
 		v.note("the policy for %s is changed%s", cmp.Or(c.Patch.Tool, "every tool"), by)
 	}

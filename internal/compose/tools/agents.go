@@ -183,8 +183,6 @@ func (b *Toolbox) given(names []string) ([]*skills.Skill, error) {
 		switch {
 		case !ok:
 			return nil, fmt.Errorf("there is no skill %.80q, or it does not count here (holdfast skills list)", name)
-		case sk.Only != nil:
-			return nil, fmt.Errorf("the skill %s narrows what can be called (allowed-tools): it can be called, and not given from the beginning on", name)
 		}
 		list = append(list, sk)
 	}

@@ -202,6 +202,10 @@ func (b *Toolbox) Expand(ctx context.Context, prompt string) (*agent.Expansion, 
 	if err := readable(ctx, a, sk); err != nil && !errors.Is(err, agent.ErrClosed) {
 		return nil, err
 	}
+	if sk.Model != "" && !b.sameModel(a, sk.Model) {
+		b.env.Warn("/%s was written for the model %s: this run goes on with %s, since a run has one model; hint: --model", sk.Name, sk.Model, a.Model().Info().Model)
+	}
+	text += b.mentioned(ctx, a, text)
 	return &agent.Expansion{Command: sk.Name, Args: args, Source: string(sk.Source), Text: text, Limit: sk.Limit()}, nil
 }
 

@@ -65,13 +65,14 @@ func (s *Set) place(p Place) {
 		s.problem(p, p.Dir, err)
 		return
 	}
+	if p.Commands {
+		entries = dir.commands(entries)
+	}
 	n := 0
 	for _, name := range entries {
 		path := filepath.Join(name, file)
 		if p.Commands {
-			if path = name; filepath.Ext(name) != ".md" {
-				continue
-			}
+			path = name
 		}
 		b, err := dir.read(path)
 		if absent(err) {
@@ -207,18 +208,69 @@ func (f *opened) Close() {
 }
 
 func (f *opened) list() ([]string, error) {
-	var entries []fs.DirEntry
-	var err error
-	if f.root == nil {
-		entries, err = os.ReadDir(f.dir)
-	} else {
-		entries, err = fs.ReadDir(f.root.FS(), filepath.ToSlash(f.dir))
-	}
+	entries, err := f.entries("")
 	names := make([]string, len(entries))
 	for i, e := range entries {
 		names[i] = e.Name()
 	}
 	return names, err
+}
+
+// entries are those of a folder below the place's.
+func (f *opened) entries(below string) ([]fs.DirEntry, error) {
+	if f.root == nil {
+		return os.ReadDir(filepath.Join(f.dir, below))
+	}
+	return fs.ReadDir(f.root.FS(), filepath.ToSlash(filepath.Join(f.dir, below)))
+}
+
+// maxFolders bounds how deep commands lie.
+const maxFolders = 4
+
+// commands are the files of commands among entries, and in the folders among them. A link to a folder is
+// not followed.
+func (f *opened) commands(names []string) (files []string) {
+	for _, name := range names {
+		if strings.HasPrefix(filepath.Base(name), ".") {
+			continue
+		}
+		if filepath.Ext(name) == ".md" {
+			files = append(files, name)
+			continue
+		}
+		if strings.Count(name, string(filepath.Separator)) >= maxFolders {
+			continue
+		}
+		if info, err := f.lstat(name); err != nil || !info.IsDir() {
+			continue
+		}
+		entries, err := f.entries(name)
+		if err != nil {
+			continue
+		}
+		var below []string
+		for _, e := range entries {
+			below = append(below, filepath.Join(name, e.Name()))
+		}
+		files = append(files, f.commands(below)...)
+	}
+	return files
+}
+
+func (f *opened) lstat(name string) (fs.FileInfo, error) {
+	if f.root == nil {
+		return os.Lstat(filepath.Join(f.dir, name))
+	}
+	return f.root.Lstat(filepath.Join(f.dir, name))
+}
+
+// commandName is the name of the command of a file: its folders below the place, and its own.
+func (p Place) commandName(path string) string {
+	rel, err := filepath.Rel(p.Dir, path)
+	if err != nil {
+		rel = filepath.Base(path)
+	}
+	return strings.ReplaceAll(strings.TrimSuffix(filepath.ToSlash(rel), ".md"), "/", ":")
 }
 
 // read reads a regular file of at most a little more than a skill may have.

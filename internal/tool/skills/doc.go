@@ -5,9 +5,9 @@
 //	PROJECT/.agents/skills/…          ├─ [Discover] ─┤   the body: when the model calls Skill
 //	PROJECT/.claude/commands/x.md    ─┘              └─► /commit NOW: the body in place of the prompt ([Set.Expand])
 //
-// What a skill says is text for a model. Its allowed-tools are a limit: while it is in
-// force, until its turn ends, nothing else may be called, and what may is judged as always
-// ([policy.Limit]). A skill never allows anything.
+// What a skill says is text for a model. Its allowed-tools pass the question of the mode while it
+// is in force, until its turn ends ([policy.Limit]): what anybody denies or asks about stays so. Of
+// a project only trusted skills get here.
 //
 //	set := skills.Discover(places)
 //	t, err := skills.New(set, &skills.Options{Enter: enter})
@@ -37,13 +37,15 @@ type Skill struct {
 	Description string   `json:"description,omitempty"`
 	When        string   `json:"when_to_use,omitempty"`
 	Hint        string   `json:"argument_hint,omitempty"` // what its arguments are, for people
-	Only        []string `json:"allowed_tools,omitempty"` // rules of what may be called meanwhile; nil: everything
+	Allow       []string `json:"allowed_tools,omitempty"` // rules of what may be called meanwhile without a question
+	Model       string   `json:"model,omitempty"`         // that it was written for
+	Notes       []string `json:"notes,omitempty"`         // what of its front matter has no effect
 	Aliases     []string `json:"aliases,omitempty"`       // for people
 	Source      Source   `json:"source"`
 	Command     bool     `json:"command,omitempty"`
 	File        string   `json:"file"`       // absolute
 	Dir         string   `json:"-"`          // its folder; "" of a command
-	Line        int      `json:"-"`          // of Only, or 1
+	Line        int      `json:"-"`          // of Allow, or 1
 	ForModel    bool     `json:"for_model"`  // the model may call it
 	ForPeople   bool     `json:"for_people"` // /name works
 	Shadowed    string   `json:"shadowed_by,omitempty"`

@@ -54,7 +54,7 @@ func parse(place Place, path string, b []byte) (*Skill, error) {
 	}}
 	folder := filepath.Base(filepath.Dir(path))
 	if place.Commands {
-		folder = strings.TrimSuffix(filepath.Base(path), ".md")
+		folder = place.commandName(path)
 	} else {
 		p.sk.Dir = filepath.Dir(path)
 	}
@@ -105,8 +105,11 @@ func (p *parser) name(folder string, at int) {
 }
 
 // usable says whether a name can be one: 1 to 64 of a-z, 0-9 and -, no - at an end and not
-// two of them; of commands, A-Z and _ as well.
+// two of them; of commands, A-Z and _ as well, and folders before a colon.
 func usable(name string, command bool) bool {
+	if folders, last, ok := strings.Cut(name, ":"); ok && command {
+		return len(name) <= maxName && usable(folders, true) && usable(last, true)
+	}
 	if name == "" || len(name) > maxName || !command && (strings.HasPrefix(name, "-") || strings.HasSuffix(name, "-") || strings.Contains(name, "--")) {
 		return false
 	}
@@ -115,11 +118,15 @@ func usable(name string, command bool) bool {
 	})
 }
 
-// refused are keys that mean something elsewhere, and why they cannot be used here.
+// refused are keys that guard something elsewhere, and why they cannot be used here.
 var refused = map[string]string{
+	"hooks": "hooks stand in settings",
+}
+
+// unheeded are keys whose lack takes nothing away that guards anything.
+var unheeded = map[string]string{
 	"context": "a skill runs in the agent that calls it: have its text ask for a sub-agent",
 	"agent":   "a skill runs in the agent that calls it: have its text ask for a sub-agent",
-	"hooks":   "hooks stand in settings",
 	"effort":  "use --effort",
 	"shell":   "nothing in a skill is run by itself",
 	"paths":   "a skill is offered always, or never",
@@ -144,7 +151,7 @@ func (p *parser) member(m *jsontree.Member) {
 	case "argument-hint":
 		sk.Hint = p.hint(m)
 	case "allowed-tools":
-		sk.Only = p.tools(m)
+		sk.Allow = p.tools(m)
 		sk.Line, _ = yamltree.Place(p.b, m.At)
 	case "aliases":
 		for _, a := range p.words(m) {
@@ -161,7 +168,7 @@ func (p *parser) member(m *jsontree.Member) {
 		sk.ForPeople = p.flag(m)
 	case "model":
 		if name := p.text(m); name != "inherit" {
-			p.wrong(v.At, "take the line out, or write inherit", "model: %s: a skill does not change the model", name)
+			sk.Model = name
 		}
 	default:
 		p.unknown(m)
@@ -171,6 +178,10 @@ func (p *parser) member(m *jsontree.Member) {
 func (p *parser) unknown(m *jsontree.Member) {
 	if why, ok := refused[m.Key]; ok {
 		p.wrong(m.At, "take the line out", "%s: %s", m.Key, why)
+		return
+	}
+	if why, ok := unheeded[m.Key]; ok {
+		p.sk.Notes = append(p.sk.Notes, m.Key+" has no effect: "+why)
 		return
 	}
 	if slices.Contains(silent, m.Key) {
@@ -252,20 +263,15 @@ func (p *parser) words(m *jsontree.Member) []string {
 	return list
 }
 
-func (p *parser) tools(m *jsontree.Member) []string {
-	list := p.words(m)
-	if p.err != nil {
-		return nil
-	}
-	if len(list) == 0 {
-		p.wrong(m.Value.At, "name the tools, or take the line out", "allowed-tools is empty: nothing could be called")
-		return nil
-	}
-	for _, rule := range list {
-		if err := (&policy.Limit{Only: []string{rule}}).CheckRules(""); err != nil {
-			what := strings.TrimPrefix(err.Error(), policy.ErrInvalid.Error()+": ")
-			p.wrong(m.Value.At, "write tools and rules: Read, Bash(git diff:*)", "allowed-tools: %s", what)
+// tools are rules of what may be called without a question. One that cannot be read allows nothing, and
+// is noted.
+func (p *parser) tools(m *jsontree.Member) (list []string) {
+	for _, rule := range p.words(m) {
+		if err := (&policy.Limit{Allow: []string{rule}}).CheckRules(""); err != nil {
+			p.sk.Notes = append(p.sk.Notes, fmt.Sprintf("allowed-tools: %s allows nothing: %s", rule, strings.TrimPrefix(err.Error(), policy.ErrInvalid.Error()+": ")))
+			continue
 		}
+		list = append(list, rule)
 	}
 	return list
 }

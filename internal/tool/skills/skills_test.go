@@ -71,7 +71,7 @@ func TestDiscover(t *testing.T) {
 		t.Errorf("%q", got)
 	}
 	b, _ := set.Find("b")
-	if want := []string{"Read", "Bash(git diff:*)", "Grep"}; !slices.Equal(b.Only, want) || b.Source != skills.Project || b.Line != 4 || b.File != dir+"/w/s/b/SKILL.md" {
+	if want := []string{"Read", "Bash(git diff:*)", "Grep"}; !slices.Equal(b.Allow, want) || b.Source != skills.Project || b.Line != 4 || b.File != dir+"/w/s/b/SKILL.md" {
 		t.Errorf("%+v", b)
 	}
 	if len(set.Shadowed) != 1 || set.Shadowed[0].File != dir+"/user/b/SKILL.md" || set.Shadowed[0].Shadowed != b.File {
@@ -148,13 +148,8 @@ func TestParse(t *testing.T) {
 		{"---\nname: x: y\ndescription: d\n---\nbody", "2:7: not YAML"},
 		{head + "---\n", "it says nothing"},
 		{head + "---\n" + strings.Repeat("x", skills.MaxBody+1), "larger than 100 KiB"},
-		{head + "allowed-tools: Bash(git\n---\nbody", `4:16: allowed-tools: rule "Bash(git"`},
-		{head + "allowed-tools: bash\n---\nbody", "write Bash"},
-		{head + "allowed-tools: '*'\n---\nbody", "allowed-tools:"},
-		{head + "allowed-tools: []\n---\nbody", "4:16: allowed-tools is empty"},
-		{head + "context: fork\n---\nbody", "4:1: context: a skill runs in the agent"},
 		{head + "hooks: {}\n---\nbody", "4:1: hooks: hooks stand in settings"},
-		{head + "model: opus\n---\nbody", "4:8: model: opus: a skill does not change the model"},
+		{head + "model: opus\n---\nbody", ""},
 		{head + "allowing-tools: Read\n---\nbody", `4:1: unknown key "allowing-tools"`},
 		{head + "disable-model-invocation: yes\n---\nbody", "4:27: disable-model-invocation must be true or false"},
 		{head + "disable-model-invocation: true\nuser-invocable: false\n---\nbody", "neither the model nor a person"},
@@ -164,6 +159,50 @@ func TestParse(t *testing.T) {
 		_, err := skills.Parse("/s/x/SKILL.md", []byte(tt.text))
 		if tt.want == "" && err != nil || tt.want != "" && (err == nil || !strings.Contains(err.Error()+" "+hint(err), tt.want)) {
 			t.Errorf("%.80q: %v, want %q", tt.text, err, tt.want)
+		}
+	}
+}
+
+// What has no effect, and what allows nothing, is noted, and the skill is offered all the same.
+func TestNotes(t *testing.T) {
+	const head = "---\nname: x\ndescription: d\n"
+	for text, want := range map[string]string{
+		"allowed-tools: Read, Bash(git": `allowed-tools: Bash(git allows nothing: rule "Bash(git"`,
+		"allowed-tools: bash":           "allowed-tools: bash allows nothing",
+		"allowed-tools: '*'":            "allowed-tools: * allows nothing",
+		"context: fork":                 "context has no effect: a skill runs in the agent",
+		"effort: high":                  "effort has no effect",
+		"allowed-tools: []":             "",
+	} {
+		sk, err := skills.Parse("/s/x/SKILL.md", []byte(head+text+"\n---\nbody"))
+		if err != nil || !strings.Contains(strings.Join(sk.Notes, "\n"), want) {
+			t.Errorf("%s: %v %+v", text, err, sk)
+		}
+	}
+}
+
+// Commands in folders have the folders in their names.
+func TestFolders(t *testing.T) {
+	dir := world(t, map[string]string{
+		"c/front/component.md": "Make $1.", "c/front/deep/x.md": "Deep.", "c/.git/no.md": "No.", "c/plain.md": "Plain.", "out/evil.md": "Evil.", "c/evil": "link:../out",
+		"c/a/b/c/d/e/far.md": "Far.",
+	})
+	for _, root := range []string{"", dir} {
+		places := []skills.Place{{Dir: dir + "/c", Root: root, Commands: true, Source: skills.Project}}
+		set := skills.Discover(places)
+		if got := names(set.Skills); !slices.Equal(got, []string{"front:component", "front:deep:x", "plain"}) || len(set.Problems) != 0 {
+			t.Errorf("%q %+v", got, set.Problems)
+		}
+		sk, text, err := set.Expand("/front:component Button")
+		if err != nil || sk == nil || !strings.Contains(text, "The person used the command /front:component.\n\nMake Button.") {
+			t.Errorf("%+v %q %v", sk, text, err)
+		}
+		before := set.Digest(places, skills.Project)
+		if err := os.WriteFile(dir+"/c/front/deep/x.md", []byte("Deeper."+root), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		if skills.Discover(places).Digest(places, skills.Project) == before {
+			t.Error("a change in a folder is not seen")
 		}
 	}
 }
@@ -250,7 +289,7 @@ func TestTheTool(t *testing.T) {
 	if d := x.Spec().Description; !strings.Contains(d, "\n- s0: About s0. Use it when: asked") || strings.Contains(d, "mine") || strings.Contains(d, "Do s0") || x.Spec().ReadOnly {
 		t.Error(x.Spec())
 	}
-	if got := text(call(t, x, map[string]string{"skill": "s0", "args": "now"})); !strings.Contains(got, "Do s0.\n\nARGUMENTS: now") || !strings.Contains(got, dir+"/s0") || !strings.Contains(got, "only these can be called: Read, Skill") {
+	if got := text(call(t, x, map[string]string{"skill": "s0", "args": "now"})); !strings.Contains(got, "Do s0.\n\nARGUMENTS: now") || !strings.Contains(got, dir+"/s0") {
 		t.Error(got)
 	}
 	for in, want := range map[string]string{"s9": "did you mean", "mine": "for people", "nothing-like-it": "there are s0"} {
@@ -280,8 +319,8 @@ func TestTheTool(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if r := call(t, bare.Tools()[0], map[string]string{"skill": "s0"}); !r.IsError {
-		t.Error("a list that nobody keeps was taken")
+	if r := call(t, bare.Tools()[0], map[string]string{"skill": "s0"}); r.IsError {
+		t.Error(text(r))
 	}
 }
 
@@ -311,7 +350,7 @@ func TestExpand(t *testing.T) {
 	for prompt, want := range map[string]string{
 		"/commit fix it":    "With fix it in " + dir + "/s/commit, first fix, $1.",
 		"/ci":               "With  in",
-		"/commit":           "[Nothing of it was run",
+		"/commit":           "each as it stands here, and read what they print in the place of the words that name them:\ngit status]",
 		"/Deploy_it a  b":   "Deploy a to b and not : a  b.",
 		"/Deploy_it\nx y z": "Deploy x to y and not z: x y z.",
 	} {
@@ -332,7 +371,7 @@ func TestExpand(t *testing.T) {
 	}
 	sk, _ := set.Find("Deploy_it")
 	l := sk.Limit()
-	if l == nil || l.Name != "skill Deploy_it" || !slices.Equal(l.Only, []string{"Bash(make:*)"}) || l.Origin.File != dir+"/c/Deploy_it.md" || l.Origin.Line != 2 {
+	if l == nil || l.Name != "skill Deploy_it" || !slices.Equal(l.Allow, []string{"Bash(make:*)"}) || l.Only != nil || l.Origin.File != dir+"/c/Deploy_it.md" || l.Origin.Line != 2 {
 		t.Errorf("%+v", l)
 	}
 	if sk, _ := set.Find("commit"); sk.Limit() != nil || sk.Reads() != "Read(/"+dir+"/s/commit/**)" {
@@ -349,7 +388,7 @@ func FuzzParse(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if sk.Name != "x" || sk.Description == "" || sk.Text("a b") == "" || sk.Only != nil && (len(sk.Only) == 0 || sk.Limit() == nil) {
+		if sk.Name != "x" || sk.Description == "" || sk.Text("a b") == "" || sk.Allow != nil && sk.Limit() == nil {
 			t.Fatalf("%+v", sk)
 		}
 	})

@@ -2,7 +2,6 @@ package skills
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -20,9 +19,8 @@ const ToolName = "Skill"
 
 // Options adjusts [New].
 type Options struct {
-	// Enter puts a skill in force before the model reads it: its limit, and that its
-	// folder may be read. An error keeps it out. Nil does nothing, which no skill with
-	// allowed-tools takes.
+	// Enter puts a skill in force before the model reads it: what it allows, and that its
+	// folder may be read. An error keeps it out. Nil does nothing.
 	Enter func(ctx context.Context, call *tool.Call, s *Skill) error
 }
 
@@ -43,7 +41,7 @@ type input struct {
 }
 
 const about = "Gives you a skill: instructions for a kind of work, which you then follow. Call it first when what you are asked for fits one of these. " +
-	"Some leave only certain tools until your turn ends. Skills:"
+	"Skills:"
 
 // New makes the tool for the skills that a model may call; nil when there are none.
 func New(set *Set, o *Options) (*Skills, error) {
@@ -193,8 +191,6 @@ func (s *Skills) enter(ctx context.Context, call *tool.Call, sk *Skill) error {
 		if err := s.opts.Enter(ctx, call, sk); err != nil {
 			return err
 		}
-	} else if sk.Only != nil {
-		return errors.New("nothing here keeps its allowed-tools")
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -202,19 +198,13 @@ func (s *Skills) enter(ctx context.Context, call *tool.Call, sk *Skill) error {
 	return nil
 }
 
-// Limit is what the skill leaves while it is in force, or nil. Its turn and id are
-// whoever's who puts it in force. The tool itself stays, and so does reading in its folder.
+// Limit is what the skill allows while it is in force, or nil. Its turn and id are
+// whoever's who puts it in force.
 func (sk *Skill) Limit() *policy.Limit {
-	if sk.Only == nil {
+	if len(sk.Allow) == 0 {
 		return nil
 	}
-	only := slices.Clone(sk.Only)
-	if r := sk.Reads(); r != "" && (&policy.Limit{Only: []string{r}}).CheckRules("") == nil {
-		only = append(only, r)
-	}
-	return &policy.Limit{
-		Name: "skill " + sk.Name, Only: only, Free: []string{ToolName}, Origin: policy.Origin{File: sk.File, Line: sk.Line},
-	}
+	return &policy.Limit{Name: "skill " + sk.Name, Allow: slices.Clone(sk.Allow), Origin: policy.Origin{File: sk.File, Line: sk.Line}}
 }
 
 // Reads is the rule for reading in the skill's folder; "" of a command.
@@ -278,13 +268,27 @@ func (sk *Skill) Text(args string) string {
 	if args != "" && !used {
 		b.WriteString("\n\nARGUMENTS: " + args)
 	}
-	if sk.Only != nil {
-		b.WriteString("\n\n[Until this turn ends only these can be called: " + strings.Join(sk.Only, ", ") + ", " + ToolName + "]")
-	}
-	if strings.Contains(sk.body, "!`") {
-		b.WriteString("\n\n[Nothing of it was run: lines such as !`command` are for you to run, where you need them]")
+	if lines := sk.Commands(body); len(lines) > 0 {
+		b.WriteString("\n\n[Run these commands with Bash before anything else, each as it stands here, and read what they print in the place of the words that name them:")
+		for _, line := range lines {
+			b.WriteString("\n" + line)
+		}
+		b.WriteString("]")
 	}
 	return b.String()
+}
+
+// inline is a command in a text whose output stands in its place.
+var inline = lazyregexp.Must("!`([^`\n]+)`")
+
+// Commands are the commands that a text wants run, in their order.
+func (sk *Skill) Commands(body string) (lines []string) {
+	for _, m := range inline().FindAllStringSubmatch(body, -1) {
+		if line := strings.TrimSpace(m[1]); line != "" && !slices.Contains(lines, line) {
+			lines = append(lines, line)
+		}
+	}
+	return lines
 }
 
 // Command takes a person's prompt apart: "/commit now" is commit and now. It is false for
