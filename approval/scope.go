@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/holdfast-dev/holdfast/internal/registries"
 	"github.com/holdfast-dev/holdfast/policy"
 )
 
@@ -30,7 +31,23 @@ func scopes(q Question, home string) []Scope {
 	if wider.Rule != "" {
 		out = append(out, wider)
 	}
+	if s, ok := registryScope(q); ok {
+		out = append(out, s)
+	}
 	return out
+}
+
+// registryScope is a rule for all hosts of the package registry that a question is about.
+func registryScope(q Question) (Scope, bool) {
+	if len(q.Requests) != 1 || q.Requests[0].Operation != policy.OpConnect || q.Tool != "WebFetch" {
+		return Scope{}, false
+	}
+	host, ok := plainHost(q.Requests[0].Resource)
+	name := registries.Of(host)
+	if !ok || name == "" {
+		return Scope{}, false
+	}
+	return Scope{Rule: "WebFetch(domain:" + name + ")", Text: "the package registry: " + strings.Join(registries.Hosts(name), ", ")}, true
 }
 
 func exactScope(q Question) Scope {

@@ -3,17 +3,21 @@ package policy
 import (
 	"net"
 	"net/netip"
+	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/holdfast-dev/holdfast/internal/registries"
 )
 
 // hostPattern matches hosts: "x.org", "*.x.org" (any depth below x.org, not x.org
-// itself), "api.*.org" (other stars stay between dots), "*" (every host).
+// itself), "api.*.org" (other stars stay between dots), "*" (every host), "@npm" (the hosts of a package registry).
 type hostPattern struct {
 	text   string
 	below  string   // ".x.org", of a leading "*."
 	labels []string // the parts between dots; nil when text is compared as it is
 	every  bool
+	hosts  []string // of a package registry: "@npm"
 }
 
 const hostHint = `write a host: "WebFetch(domain:example.org)" or "WebFetch(domain:*.example.org)"`
@@ -26,6 +30,12 @@ func newHostPattern(s string) (hostPattern, *malformed) {
 		return p, &malformed{"the domain is empty", hostHint}
 	case "*":
 		p.every = true
+		return p, nil
+	}
+	if strings.HasPrefix(p.text, "@") {
+		if p.hosts = registries.Hosts(p.text); p.hosts == nil {
+			return p, &malformed{`unknown package registry "` + s + `"`, "the registries are " + strings.Join(registries.Names(), ", ")}
+		}
 		return p, nil
 	}
 	for _, c := range p.text {
@@ -63,6 +73,8 @@ func (p *hostPattern) match(host string) bool {
 	switch {
 	case p.every:
 		return true
+	case p.hosts != nil:
+		return slices.Contains(p.hosts, host)
 	case p.below != "":
 		return len(host) > len(p.below) && strings.HasSuffix(host, p.below)
 	case p.labels == nil:

@@ -71,7 +71,7 @@ func (p *hostPattern) covers(o *hostPattern) bool {
 	case o.every:
 		return false
 	}
-	return p.below != "" && strings.HasSuffix(o.text, p.below)
+	return p.below != "" && strings.HasSuffix(o.text, p.below) || slices.Contains(p.hosts, o.text)
 }
 
 func (g *glob) coversGlob(o *glob) bool {

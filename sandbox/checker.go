@@ -352,7 +352,11 @@ func (c *Checker) judge(r policy.Request) *Denial {
 	case policy.OpCommand:
 		return c.checkCommand(r.Resource, r.Cwd, r.Confined)
 	case policy.OpConnect:
-		return c.net.check(r.Resource, "WebFetch", false)
+		d := c.net.check(r.Resource, "WebFetch", false)
+		if d != nil && d.kind == kindHost && d.Setting == fieldDomains {
+			d.asks = c.net.asks(r.Confined)
+		}
+		return d
 	case policy.OpMCP, policy.OpSecret:
 	}
 	return nil

@@ -32,8 +32,9 @@ const takeOut = "take it out"
 func (d *decoder) claudeNetwork(n *Network) fields {
 	return fields{
 		"strictAllowlist": d.once("ask", func(v value) error {
-			err := d.flag(&n.Ask)(v)
-			n.Ask = err == nil && !n.Ask
+			var strict bool
+			err := d.flag(&strict)(v)
+			n.Ask = new(!strict)
 			return err
 		}),
 		"allowMachLookup": d.refused("it is about macOS, where there is no kernel sandbox", takeOut),

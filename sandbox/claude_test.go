@@ -35,11 +35,11 @@ func TestDecodeClaude(t *testing.T) {
 		{`{"filesystem": {"allowRead": [], "denyRead": ["/"]}}`, Settings{DeniedPaths: []string{"/"}}},
 		{
 			`{"network": {"allowedDomains": ["a.org"], "strictAllowlist": true, "allowUnixSockets": []}}`,
-			Settings{Network: &Network{AllowedDomains: []string{"a.org"}}},
+			Settings{Network: &Network{AllowedDomains: []string{"a.org"}, Ask: new(false)}},
 		},
 		{
 			`{"network": {"strictAllowlist": false, "allowUnixSockets": true, "deniedDomains": ["x.org"]}}`,
-			Settings{Network: &Network{AllowedDomains: []string{}, DeniedDomains: []string{"x.org"}, Ask: true, AllowUnixSockets: true}},
+			Settings{Network: &Network{AllowedDomains: []string{}, DeniedDomains: []string{"x.org"}, Ask: new(true), AllowUnixSockets: true}},
 		},
 		{
 			`{"excludedCommands": ["docker *", "git push"], "ignoreViolations": {"*": ["/usr/bin"], "git push": ["/usr/bin/nc"]}}`,

@@ -197,7 +197,11 @@ func (c *Cmd) attr() (*kernel.Attr, error) {
 		args = []string{path}
 	}
 	c.line = strings.Join(args, " ")
-	return &kernel.Attr{Path: path, Args: args, Env: env, Dir: dir, Terminal: c.Terminal, Alone: c.Alone}, nil
+	attr := &kernel.Attr{Path: path, Args: args, Dir: dir, Terminal: c.Terminal, Alone: c.Alone}
+	if attr.Env = env; !c.Alone && !c.sandbox.compiler.single {
+		attr.Proxy, attr.Env = c.sandbox.ownProxy(env)
+	}
+	return attr, nil
 }
 
 // Wait waits for the end of the command, and until all output is copied. The error

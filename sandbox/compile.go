@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"github.com/holdfast-dev/holdfast/internal/sandbox/cgroup"
-	"github.com/holdfast-dev/holdfast/internal/sandbox/egress"
 	"github.com/holdfast-dev/holdfast/internal/sandbox/kernel"
 	"github.com/holdfast-dev/holdfast/internal/sandbox/quarantine"
 	"github.com/holdfast-dev/holdfast/internal/sandbox/realpath"
@@ -304,16 +303,9 @@ func (c *compiler) bounds() {
 		p.Unix = kernel.OwnUnix
 	}
 	p.Network = kernel.NoNetwork
-	if c.hasWayOut() {
+	if c.merged.wayOut(m.Weaker.On && kernel.Namespaces() != nil) {
 		p.Network = kernel.ProxyNetwork
 	}
-}
-
-// hasWayOut says whether some host can be reached: no layer's list is empty with
-// nobody to ask.
-func (c *compiler) hasWayOut() bool {
-	m := c.merged
-	return m.Network.On && !slices.ContainsFunc(m.Hosts, func(h egress.Layer) bool { return len(h.Allow) == 0 && !h.Ask })
 }
 
 // finish orders what was found, takes out what something else makes superfluous,

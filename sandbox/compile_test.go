@@ -247,7 +247,7 @@ func TestBounds(t *testing.T) {
 		"a host":          {[]Settings{{Network: open}}, kernel.ProxyNetwork},
 		"one has nothing": {[]Settings{{Network: open}, {Network: &Network{}}}, kernel.NoNetwork},
 		"one says none":   {[]Settings{{Network: open}, {}}, kernel.ProxyNetwork},
-		"a question":      {[]Settings{{Network: &Network{Ask: true}}}, kernel.ProxyNetwork},
+		"a question":      {[]Settings{{Network: &Network{Ask: new(true)}}}, kernel.ProxyNetwork},
 		"its own":         {[]Settings{{Network: &Network{AllowLocalBinding: new(true)}}}, kernel.NoNetwork},
 		"unix sockets":    {[]Settings{{Network: &Network{AllowUnixSockets: true}}}, kernel.NoNetwork},
 	} {

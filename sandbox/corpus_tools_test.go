@@ -72,7 +72,7 @@ func checkNotIgnored(t *testing.T, name string) {
 		if e, ok := errors.AsType[*Error](err); ok && strings.HasSuffix(e.Field, name) {
 			return
 		}
-		if err == nil && loosens(mergeCheckers([]*Checker{checker})) {
+		if err == nil && loosens(mergeCheckers([]*Checker{checker}, false)) {
 			return
 		}
 		if err == nil && (!checker.IsPathAllowed("/elsewhere", "/", policy.OpRead) || !checker.IsPathAllowed("/elsewhere", "/", policy.OpWrite) ||
@@ -159,7 +159,7 @@ func (p place) secrets(t *testing.T, raw json.RawMessage) []string {
 func checkAutoAllowCase(t *testing.T, c corpus.Case) {
 	p := newPlace(t)
 	raw, set := p.restrictions(t, c.Settings())["autoAllowBashIfSandboxed"]
-	if m := mergeCheckers([]*Checker{p.checker(t, c.Settings())}); m.AutoAllow.On != (set && string(raw) == "true") {
+	if m := mergeCheckers([]*Checker{p.checker(t, c.Settings())}, false); m.AutoAllow.On != (set && string(raw) == "true") {
 		t.Errorf("the flag is %+v", m.AutoAllow)
 	}
 	in := p.input(t, c)

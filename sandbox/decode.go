@@ -62,7 +62,7 @@ func (d *decoder) network(v value, s *Settings) error {
 	return d.object(v, fields{
 		"allowedDomains":          d.list(&n.AllowedDomains, checkDomainEntry),
 		"deniedDomains":           d.list(&n.DeniedDomains, checkDomainEntry),
-		"ask":                     d.once("ask", d.flag(&n.Ask)),
+		"ask":                     d.once("ask", d.flagPointer(&n.Ask)),
 		"allowManagedDomainsOnly": d.flag(&n.AllowManagedDomainsOnly),
 		"allowLocalBinding":       d.flagPointer(&n.AllowLocalBinding),
 		"allowUnixSockets":        d.flagOrList(&n.AllowUnixSockets),

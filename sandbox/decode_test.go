@@ -167,7 +167,7 @@ func TestCheck(t *testing.T) {
 		"network.allowAllUnixSockets":     {Network: &Network{AllowAllUnixSockets: true}},
 		"network.httpProxyPort":           {Network: &Network{HTTPProxyPort: &port}},
 		"network.socksProxyPort":          {Network: &Network{SOCKSProxyPort: &port}},
-		"network.ask":                     {Network: &Network{Ask: true}},
+		"network.ask":                     {Network: &Network{Ask: new(true)}},
 	} {
 		for _, err := range []error{s.Check(), func() error { _, err := NewChecker(&s, nil); return err }()} {
 			if e, ok := errors.AsType[*Error](err); hasKernel != (err == nil) || ok && e.Field != field {

@@ -1,8 +1,10 @@
 package sandbox
 
 import (
+	"net/netip"
 	"slices"
 	"strings"
+	"sync/atomic"
 
 	"github.com/holdfast-dev/holdfast/internal/environ"
 	"github.com/holdfast-dev/holdfast/internal/sandbox/caches"
@@ -42,6 +44,21 @@ func (s *Sandbox) toolsOf(at string) *caches.Tools {
 		s.tools = p.Open(at)
 	})
 	return s.tools
+}
+
+// proxies counts the addresses that commands had for their proxies.
+var proxies atomic.Uint32
+
+// ownProxy is the address at which a command finds its proxy, and an environment that says so: commands
+// may share a localhost, and each has a listener there.
+func (s *Sandbox) ownProxy(env []string) (netip.Addr, []string) {
+	if s.network() != kernel.ProxyNetwork || !slices.Contains(env, "HTTP_PROXY=http://"+kernel.ProxyAddr) {
+		return netip.Addr{}, env
+	}
+	n := proxies.Add(1)
+	addr := netip.AddrFrom4([4]byte{127, 83, byte(n >> 8), byte(n)})
+	_, port, _ := strings.Cut(kernel.ProxyAddr, ":")
+	return addr, over(slices.Clone(env), proxyEnviron(addr.String()+":"+port, ownNames(s.merged().Hosts)))
 }
 
 // over is an environment with other values.

@@ -51,7 +51,7 @@ func TestExcluded(t *testing.T) {
 		"docker() { curl evil.org; }; docker": false,
 		"if true; then curl evil.org; fi; docker ps": false,
 	} {
-		if o, got := mergeCheckers(layers(t, user)).excluded(line, "/set"); got != want || got != (o.Layer == "user") {
+		if o, got := mergeCheckers(layers(t, user), false).excluded(line, "/set"); got != want || got != (o.Layer == "user") {
 			t.Errorf("%q: got %v by %+v", line, got, o)
 		}
 	}
@@ -76,7 +76,7 @@ func TestExcludedByLayers(t *testing.T) {
 		{[]string{"managed: " + git, "user: " + git}, "git push", true},
 		{[]string{`user: {"enabled": false, "excludedCommands": ["git"]}`}, "git push", false},
 	} {
-		if _, got := mergeCheckers(layers(t, tt.layers...)).excluded(tt.line, "/w"); got != tt.want {
+		if _, got := mergeCheckers(layers(t, tt.layers...), false).excluded(tt.line, "/w"); got != tt.want {
 			t.Errorf("%q %q: got %v", tt.layers, tt.line, got)
 		}
 	}

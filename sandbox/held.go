@@ -47,7 +47,7 @@ func tryAgain(tries int, began time.Time) bool {
 // Sandbox runs commands that the kernel holds to settings. It is safe for
 // concurrent use.
 type Sandbox struct {
-	ask func(ctx context.Context, host string, port int) (bool, error)
+	ask func(ctx context.Context, host string, port int, address string) (bool, error)
 	log *slog.Logger
 
 	toolsOnce sync.Once
@@ -306,6 +306,8 @@ func (s *Sandbox) networkText() string {
 		return "limited to a localhost of its own"
 	case s.plan.policy.Network != kernel.ProxyNetwork:
 		return "none"
+	case len(m.asking) == 0:
+		return "asked about by host"
 	case len(m.Hosts) == 1 && len(m.Hosts[0].Allow) > 0 && len(m.Hosts[0].Allow) <= 3:
 		return "to " + strings.Join(m.Hosts[0].Allow, ", ") + " through a proxy"
 	}

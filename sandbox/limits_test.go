@@ -154,7 +154,7 @@ func drawSettings(t *rapid.T) *Settings {
 	if rapid.Bool().Draw(t, "network") {
 		s.Network = &Network{
 			AllowedDomains: lists("a.org", "*.b.org:8443", "10.0.0.0/8", "*", "[::1]:80"), DeniedDomains: optional("c.org", "*.d.org"),
-			Ask: rapid.Bool().Draw(t, "ask"), AllowLocalBinding: new(rapid.Bool().Draw(t, "local")), AllowUnixSockets: rapid.Bool().Draw(t, "unix"),
+			Ask: new(rapid.Bool().Draw(t, "ask")), AllowLocalBinding: new(rapid.Bool().Draw(t, "local")), AllowUnixSockets: rapid.Bool().Draw(t, "unix"),
 			HTTPProxyPort: port.Draw(t, "http"), SOCKSProxyPort: port.Draw(t, "socks"),
 		}
 	}

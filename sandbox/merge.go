@@ -24,6 +24,7 @@ type merged struct {
 	Network        loosened
 	Hosts          []egress.Layer
 	HostOrigins    []policy.Origin
+	asking         []bool   // of the last of Hosts, which are the layers' own: whether it says ask in so many words
 	LocalBinding   loosened // network.allowLocalBinding
 	UnixSockets    loosened // network.allowUnixSockets: those among the command's own files
 	AllUnixSockets loosened // network.allowAllUnixSockets
@@ -60,8 +61,8 @@ type writeTree struct {
 }
 
 // mergeCheckers joins layers, the strongest first, as [Open] says. Those that are not
-// enabled have no say.
-func mergeCheckers(layers []*Checker) *merged {
+// enabled have no say. asks: a person can be asked about hosts.
+func mergeCheckers(layers []*Checker, asks bool) *merged {
 	m := &merged{LimitOrigins: map[string]policy.Origin{}}
 	for _, c := range layers {
 		if c != nil && !c.off() {
@@ -72,7 +73,7 @@ func mergeCheckers(layers []*Checker) *merged {
 	m.AllowUnsandboxed = m.loosened("allowUnsandboxedCommands", func(s *Settings) *bool { return s.AllowUnsandboxedCommands })
 	m.Weaker = m.loosened("enableWeakerNestedSandbox", func(s *Settings) *bool { return s.EnableWeakerNestedSandbox })
 	m.Nested = m.loosened("allowNestedSandbox", func(s *Settings) *bool { return s.AllowNestedSandbox })
-	m.mergeNetwork()
+	m.mergeNetwork(asks)
 	for _, c := range m.layers {
 		m.addLimits(c)
 		m.addWritePaths(c)
@@ -93,9 +94,16 @@ func (s *Sandbox) AutoAllow() *policy.Origin {
 // allowUnsandboxedCommands holds.
 func (s *Sandbox) AllowsUnsandboxed() bool { return s.merged().AllowUnsandboxed.On }
 
-// Hosts are the lists of hosts of the layers that have a network block. A host must be let
-// through by each of them.
-func (s *Sandbox) Hosts() []egress.Layer { return s.merged().Hosts }
+// Hosts are the lists of hosts of the layers that have a network block, for connections that are not
+// a command's. A host must be let through by each of them.
+func (s *Sandbox) Hosts() []egress.Layer {
+	m := s.merged()
+	list := slices.Clone(m.Hosts[len(m.Hosts)-len(m.asking):])
+	for i := range list {
+		list[i].Ask = m.asking[i]
+	}
+	return list
+}
 
 // Loosens names the fields that open something: what does not count in the settings
 // of a folder that nobody trusts. network.allowedDomains is one of them, but
@@ -120,7 +128,7 @@ func (s *Settings) Loosens() []string {
 		{"network.allowAllUnixSockets", n.AllowAllUnixSockets},
 		{"network.httpProxyPort", n.HTTPProxyPort != nil},
 		{"network.socksProxyPort", n.SOCKSProxyPort != nil},
-		{"network.ask", n.Ask},
+		{"network.ask", isTrue(n.Ask)},
 	} {
 		if f.set {
 			out = append(out, f.name)
@@ -163,7 +171,9 @@ func (l loosened) against(c *Checker, name string) loosened {
 	return l
 }
 
-func (m *merged) mergeNetwork() {
+// mergeNetwork joins the network blocks. Where a person can be asked, there is a network without any
+// trusted block, too: one in which every host is a question.
+func (m *merged) mergeNetwork(asks bool) {
 	m.Network = m.loosenedNetwork("network", func(*Network) bool { return true })
 	m.LocalBinding = m.localBinding()
 	m.UnixSockets = m.loosenedNetwork(fieldUnixSockets, func(n *Network) bool { return n.AllowUnixSockets || n.AllowAllUnixSockets })
@@ -171,12 +181,18 @@ func (m *merged) mergeNetwork() {
 	listsOnly := slices.ContainsFunc(m.layers, func(c *Checker) bool {
 		return c.settings.Network != nil && c.settings.Network.AllowManagedDomainsOnly
 	})
+	if asks && !listsOnly && !m.Network.On {
+		m.Network.On = true
+		m.Hosts, m.HostOrigins = []egress.Layer{{Ask: true}}, []policy.Origin{{}}
+	}
 	for _, c := range m.layers {
 		n := c.settings.Network
 		if n == nil {
 			continue
 		}
-		m.Hosts = append(m.Hosts, egress.Layer{Allow: n.AllowedDomains, Deny: n.DeniedDomains, Ask: n.Ask && !listsOnly})
+		ask := isTrue(n.Ask) || n.Ask == nil && asks
+		m.Hosts = append(m.Hosts, egress.Layer{Allow: n.AllowedDomains, Deny: n.DeniedDomains, Ask: ask && !listsOnly})
+		m.asking = append(m.asking, isTrue(n.Ask) && !listsOnly)
 		m.HostOrigins = append(m.HostOrigins, c.at("network"))
 		m.HTTPProxyPort.prefer(c, n.HTTPProxyPort, "network.httpProxyPort")
 		m.SOCKSProxyPort.prefer(c, n.SOCKSProxyPort, "network.socksProxyPort")
@@ -216,9 +232,17 @@ func (m *merged) loosenedNetwork(name string, get func(*Network) bool) loosened 
 }
 
 // wayOut says whether some host can be reached: there is a network, and each
-// layer's list names one or asks.
-func (m *merged) wayOut() bool {
-	return m.Network.On && !slices.ContainsFunc(m.Hosts, func(l egress.Layer) bool { return len(l.Allow) == 0 && !l.Ask })
+// layer's list names one or asks. Without namespaces no connection waits for an answer, so that
+// only those layers ask that say so.
+func (m *merged) wayOut(weaker bool) bool {
+	for i, l := range m.Hosts {
+		own := i - len(m.Hosts) + len(m.asking)
+		ask := l.Ask && (!weaker || own >= 0 && m.asking[own])
+		if len(l.Allow) == 0 && !ask {
+			return false
+		}
+	}
+	return m.Network.On
 }
 
 // prefer keeps what the stronger layer said.

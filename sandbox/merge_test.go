@@ -58,7 +58,7 @@ func TestMergeFlags(t *testing.T) {
 		{[]string{`managed: {"enabled": false, "allowUnsandboxedCommands": false}`, "user: " + yes}, true, "user"},
 		{[]string{`user: {"enabled": false, "allowUnsandboxedCommands": true}`}, false, ""},
 	} {
-		got := mergeCheckers(layers(t, tt.layers...)).AllowUnsandboxed
+		got := mergeCheckers(layers(t, tt.layers...), false).AllowUnsandboxed
 		if got.On != tt.on || got.By.Layer != tt.by {
 			t.Errorf("%q: got %+v", tt.layers, got)
 		}
@@ -66,11 +66,11 @@ func TestMergeFlags(t *testing.T) {
 			t.Errorf("%q: by %+v", tt.layers, got.By)
 		}
 	}
-	m := mergeCheckers(layers(t, `user: {"autoAllowBashIfSandboxed": true, "enableWeakerNestedSandbox": true, "allowNestedSandbox": true}`))
+	m := mergeCheckers(layers(t, `user: {"autoAllowBashIfSandboxed": true, "enableWeakerNestedSandbox": true, "allowNestedSandbox": true}`), false)
 	if !m.AutoAllow.On || !m.Weaker.On || !m.Nested.On || m.AllowUnsandboxed.On {
 		t.Errorf("%+v", m)
 	}
-	if m := mergeCheckers([]*Checker{nil}); m.AutoAllow.On || m.Network.On {
+	if m := mergeCheckers([]*Checker{nil}, false); m.AutoAllow.On || m.Network.On {
 		t.Errorf("no layer at all: %+v", m)
 	}
 }
@@ -95,10 +95,10 @@ func TestMergeNeverLoosens(t *testing.T) {
 		for _, name := range rapid.SliceOfN(rapid.SampledFrom(names), 0, 4).Draw(r, "layers") {
 			list = append(list, draw(name))
 		}
-		before := held(mergeCheckers(layers(t, list...)))
+		before := held(mergeCheckers(layers(t, list...), false))
 		extra := draw(rapid.SampledFrom([]string{"local", "project"}).Draw(r, "extra"))
 		at := rapid.IntRange(0, len(list)).Draw(r, "at")
-		after := held(mergeCheckers(layers(t, slices.Insert(slices.Clone(list), at, extra)...)))
+		after := held(mergeCheckers(layers(t, slices.Insert(slices.Clone(list), at, extra)...), false))
 		for i := range flags {
 			if after[i] && !before[i] {
 				r.Fatalf("%s opened %s over %q", extra, flags[i], list)
@@ -140,8 +140,8 @@ func TestMergeNetwork(t *testing.T) {
 		{[]string{`project: {"network": {"allowLocalBinding": false}}`, "user: " + open}, true, false, false, []egress.Layer{{Allow: []string{}}, a}, 8080, 0},
 		{[]string{`user: {"enabled": false, "network": {"allowedDomains": ["*"]}}`}, false, true, false, nil, 0, 0},
 	} {
-		m := mergeCheckers(layers(t, tt.layers...))
-		if m.Network.On != tt.on || m.LocalBinding.On != tt.local || m.wayOut() != tt.out || m.HTTPProxyPort.Number != tt.http || m.SOCKSProxyPort.Number != tt.socks {
+		m := mergeCheckers(layers(t, tt.layers...), false)
+		if m.Network.On != tt.on || m.LocalBinding.On != tt.local || m.wayOut(false) != tt.out || m.HTTPProxyPort.Number != tt.http || m.SOCKSProxyPort.Number != tt.socks {
 			t.Errorf("%q: got %+v", tt.layers, m)
 		}
 		if !reflect.DeepEqual(m.Hosts, tt.hosts) || len(m.HostOrigins) != len(m.Hosts) {
@@ -158,7 +158,7 @@ func TestMergeLimits(t *testing.T) {
 		`managed: {"limits": {"memory": "1GiB", "pids": 100}}`,
 		`project: {"limits": {"memory": "512MiB", "wallTime": "1m"}}`,
 		`user: {"limits": {"memory": "2GiB", "pids": 100, "cpu": 2}}`,
-	))
+	), false)
 	if want := (Limits{CPU: 2, Memory: 512 << 20, Pids: 100, WallTime: time.Minute}); m.Limits != want {
 		t.Errorf("%+v", m.Limits)
 	}
@@ -190,7 +190,7 @@ func TestMergeWritePaths(t *testing.T) {
 		{[]string{"user: " + add, "user: " + add}, []string{"/var/cache/x", "/home/u/.cache"}},
 	} {
 		var got []string
-		for _, w := range mergeCheckers(layers(t, tt.layers...)).AdditionalWritePaths {
+		for _, w := range mergeCheckers(layers(t, tt.layers...), false).AdditionalWritePaths {
 			got = append(got, w.Path)
 			if w.Entry == "" || w.Origin.Rule != fieldAdditional {
 				t.Errorf("%q: %+v", tt.layers, w)

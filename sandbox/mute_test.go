@@ -40,15 +40,15 @@ func TestMuted(t *testing.T) {
 		{"path", "/etc/shadow", "", false},
 	} {
 		v := &Violation{Kind: tt.kind, What: tt.what}
-		if got := mergeCheckers(layers(t, some)).muted(v, tt.line); got != tt.want {
+		if got := mergeCheckers(layers(t, some), false).muted(v, tt.line); got != tt.want {
 			t.Errorf("%s %s by %q: got %v", tt.kind, tt.what, tt.line, got)
 		}
 	}
 	v := &Violation{Kind: "path", What: "/x"}
-	if mergeCheckers(layers(t, `project: {"ignoreViolations": {"*": ["*"]}}`)).muted(v, "ls") {
+	if mergeCheckers(layers(t, `project: {"ignoreViolations": {"*": ["*"]}}`), false).muted(v, "ls") {
 		t.Error("an untrusted folder keeps refusals from being told")
 	}
-	if mergeCheckers(nil).muted(v, "ls") || mergeCheckers(layers(t, `user: {"ignoreViolations": {}}`)).muted(v, "ls") {
+	if mergeCheckers(nil, false).muted(v, "ls") || mergeCheckers(layers(t, `user: {"ignoreViolations": {}}`), false).muted(v, "ls") {
 		t.Error("muted by nothing")
 	}
 }

@@ -19,8 +19,12 @@ import (
 type network struct {
 	allowed, denied []string
 	local           *bool // allowLocalBinding
-	ask             bool
+	ask             *bool
 }
+
+// asks reports whether a host that no list names is a question: where the settings say so, and about a
+// command in the kernel sandbox unless they say no.
+func (n *network) asks(confined bool) bool { return isTrue(n.ask) || confined && n.ask == nil }
 
 // checkDomainEntry judges an entry of a list of domains by its text.
 func checkDomainEntry(text string) (what, hint string) { return egress.CheckEntry(text) }
@@ -39,7 +43,11 @@ func compileNetwork(n *Network) (*network, error) {
 			}
 		}
 	}
-	return &network{allowed: n.AllowedDomains, denied: n.DeniedDomains, local: n.AllowLocalBinding, ask: n.Ask && !n.AllowManagedDomainsOnly}, nil
+	out := &network{allowed: n.AllowedDomains, denied: n.DeniedDomains, local: n.AllowLocalBinding, ask: n.Ask}
+	if n.AllowManagedDomainsOnly {
+		out.ask = new(false)
+	}
+	return out, nil
 }
 
 // check judges a connection to a host, or to a URL's. In the kernel sandbox, localhost is the
@@ -73,7 +81,7 @@ func (n *network) check(target, tool string, confined bool) *Denial {
 		return d
 	}
 	d.Reason = "host '" + host + "' is outside allowed domains"
-	d.asks = n.ask
+	d.asks = n.asks(confined)
 	return d
 }
 
@@ -180,7 +188,7 @@ func (n *network) checkCommand(cmd *shellread.Command, confined bool) *Denial {
 	if n == nil {
 		return nil
 	}
-	hosts, asked := n.hosts(cmd)
+	hosts, asked := n.hosts(cmd, confined)
 	if asked != nil && !asked.asks {
 		return asked
 	}
@@ -195,12 +203,12 @@ func (n *network) checkCommand(cmd *shellread.Command, confined bool) *Denial {
 }
 
 // hosts are what a command names; the denial is about what it does not.
-func (n *network) hosts(cmd *shellread.Command) (list []string, unknown *Denial) {
+func (n *network) hosts(cmd *shellread.Command, confined bool) (list []string, unknown *Denial) {
 	connects := slices.Contains(connecting, cmd.Name)
 	for _, a := range cmd.Args {
 		if !a.Static {
 			if connects || strings.Contains(a.Text, "://") {
-				unknown = cmp.Or(unknown, n.unknown(cmd, "'"+a.Text+"' cannot be known before the command runs"))
+				unknown = cmp.Or(unknown, n.unknown(cmd, confined, "'"+a.Text+"' cannot be known before the command runs"))
 			}
 			continue
 		}
@@ -210,7 +218,7 @@ func (n *network) hosts(cmd *shellread.Command) (list []string, unknown *Denial)
 		}
 	}
 	if connects && len(list) == 0 {
-		unknown = cmp.Or(unknown, n.unknown(cmd, "the host is not clear"))
+		unknown = cmp.Or(unknown, n.unknown(cmd, confined, "the host is not clear"))
 	}
 	for _, p := range cmd.Paths {
 		host, ok := strings.CutPrefix(p.Path, "/dev/tcp/")
@@ -230,9 +238,9 @@ func isFile(cmd *shellread.Command, arg string) bool {
 	return slices.ContainsFunc(cmd.Paths, func(p shellread.Path) bool { return p.Arg == arg && p.From == shellread.FromArgument })
 }
 
-func (n *network) unknown(cmd *shellread.Command, why string) *Denial {
+func (n *network) unknown(cmd *shellread.Command, confined bool, why string) *Denial {
 	return &Denial{
-		Tool: "Bash", What: cmd.Name, Setting: fieldDomains, kind: kindUnclear, asks: n.ask,
+		Tool: "Bash", What: cmd.Name, Setting: fieldDomains, kind: kindUnclear, asks: n.asks(confined),
 		Reason: "command '" + cmd.Name + "' may reach a host outside allowed domains: " + why,
 	}
 }

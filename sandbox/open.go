@@ -60,8 +60,10 @@ type OpenOptions struct {
 	// [kernel.ErrUnsupported].
 	Unheld bool
 
-	// Ask decides about a host that no list names, when settings say ask. Nil: refused.
-	Ask func(ctx context.Context, host string, port int) (bool, error)
+	// Ask decides about a host that no list names, unless settings say that nobody is asked, and about
+	// the private address that an allowed name leads to; address is "" in the question about the name.
+	// Nil: refused.
+	Ask func(ctx context.Context, host string, port int, address string) (bool, error)
 	// Log gets what is refused. Nil: nothing is logged.
 	Log *slog.Logger
 }
@@ -118,7 +120,7 @@ func Open(list []*Checker, o *OpenOptions) (*Sandbox, error) {
 }
 
 func newCompiler(list []*Checker, o *OpenOptions) (*compiler, error) {
-	c := &compiler{merged: mergeCheckers(list), searchPath: os.Getenv("PATH")}
+	c := &compiler{merged: mergeCheckers(list, o.Ask != nil), searchPath: os.Getenv("PATH")}
 	c.checkers, c.single = c.merged.layers, o.Once
 	if o.Contained && !slices.ContainsFunc(c.checkers, func(c *Checker) bool {
 		v := c.settings.EnableWeakerNestedSandbox

@@ -47,8 +47,11 @@ func hostViolations(list []egress.Refusal, origins []policy.Origin) []Violation 
 		if f.Address != "" {
 			out[i].Reason = f.Reason
 		}
-		if f.Setting == "" {
+		switch {
+		case f.Setting == "":
 			out[i].Hint = f.Reason
+		case f.Allow() != "":
+			out[i].Hint = "to allow it: holdfast sandbox allow --host " + f.Allow()
 		}
 		if f.Layer >= 0 && f.Layer < len(origins) {
 			out[i].Origin = origins[f.Layer]

@@ -62,7 +62,8 @@ func (s *Settings) clone() Settings {
 	c.Limits = clonePointer(c.Limits)
 	if n := clonePointer(c.Network); n != nil {
 		n.AllowedDomains, n.DeniedDomains = slices.Clone(n.AllowedDomains), slices.Clone(n.DeniedDomains)
-		n.HTTPProxyPort, n.SOCKSProxyPort, n.AllowLocalBinding = clonePointer(n.HTTPProxyPort), clonePointer(n.SOCKSProxyPort), clonePointer(n.AllowLocalBinding)
+		n.HTTPProxyPort, n.SOCKSProxyPort = clonePointer(n.HTTPProxyPort), clonePointer(n.SOCKSProxyPort)
+		n.AllowLocalBinding, n.Ask = clonePointer(n.AllowLocalBinding), clonePointer(n.Ask)
 		c.Network = n
 	}
 	return c
@@ -86,7 +87,7 @@ type Network struct {
 	SOCKSProxyPort          *int     `json:"socksProxyPort"`
 
 	DeniedDomains []string `json:"deniedDomains,omitempty"` // beats AllowedDomains; beyond seed 000
-	Ask           bool     `json:"ask,omitempty"`           // a host that is in no list is a question to a person; beyond seed 000
+	Ask           *bool    `json:"ask,omitempty"`           // a host that is in no list is a question to a person; nil: where a sandbox can ask one; beyond seed 000
 }
 
 // Ripgrep names the program that searches.

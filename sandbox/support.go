@@ -54,7 +54,7 @@ func (s *Settings) kernel() []field {
 			{"network.allowAllUnixSockets", n.AllowAllUnixSockets},
 			{"network.httpProxyPort", n.HTTPProxyPort != nil},
 			{"network.socksProxyPort", n.SOCKSProxyPort != nil},
-			{"network.ask", n.Ask},
+			{"network.ask", isTrue(n.Ask)},
 		}...)
 	}
 	return out

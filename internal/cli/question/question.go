@@ -110,7 +110,7 @@ func agentOf(q approval.Question) string {
 // request prints one effect that the call would have.
 func printRequest(p *term.Printer, r policy.Request) {
 	t := p.Style
-	if r.Opens() {
+	if r.Opens() || r.Confined && r.Operation == policy.OpConnect {
 		printOpening(p, r)
 		return
 	}
@@ -133,7 +133,7 @@ func printRequest(p *term.Printer, r policy.Request) {
 	}
 }
 
-// printOpening prints what a command needs that the sandbox has refused it.
+// printOpening prints what a command needs that the sandbox does not let through.
 func printOpening(p *term.Printer, r policy.Request) {
 	fact := func(name, text string, style func(string) string) {
 		for l := range strings.Lines(text) {
@@ -142,17 +142,21 @@ func printOpening(p *term.Printer, r policy.Request) {
 		}
 	}
 	plain := func(s string) string { return s }
-	var in struct{ Command, Refused string }
+	var in struct{ Command, Refused, Host, Address string }
 	_ = json.Unmarshal(r.Input, &in) // what is missing is not shown
-	what := "let commands use " + r.Resource
-	if r.Operation == policy.OpWrite {
-		what = "let commands write " + r.Resource
-		if r.Base == "absent" {
-			what += ", which will be made"
-		}
-	}
 	fact("refused", in.Refused, plain)
-	fact("what", what+", and run this again:", p.Bold)
+	switch {
+	case in.Address != "":
+		fact("what", "connect to the private address "+r.Resource+", which "+in.Host+" has", p.Bold)
+	case r.Operation == policy.OpConnect:
+		fact("what", "connect to "+r.Resource, p.Bold)
+	case r.Operation == policy.OpWrite && r.Base == "absent":
+		fact("what", "let commands write "+r.Resource+", which will be made, and run this again:", p.Bold)
+	case r.Operation == policy.OpWrite:
+		fact("what", "let commands write "+r.Resource+", and run this again:", p.Bold)
+	default:
+		fact("what", "let commands use "+r.Resource+", and run this again:", p.Bold)
+	}
 	fact("command", in.Command, plain)
 }
 

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 )
@@ -25,7 +26,7 @@ func (c *client) admit(t target) *Refusal {
 	case refused:
 		return c.refuse(ruling.why)
 	case asks:
-		if ok, why := c.ask(t); !ok {
+		if ok, why := c.ask(t, ""); !ok {
 			ruling.why.Reason += ", and " + why
 			return c.refuse(ruling.why)
 		}
@@ -56,14 +57,15 @@ func (c *client) refuse(f Refusal) *Refusal {
 	return &f
 }
 
-func (c *client) ask(t target) (bool, string) {
+// ask asks about a target, or about the private address that its name leads to.
+func (c *client) ask(t target, address string) (bool, string) {
 	if c.p.o.Ask == nil {
 		return false, "there is nobody to ask"
 	}
-	return c.s.ask(c.ctx, t.String(), c.start, func() (bool, string) {
+	return c.s.ask(c.ctx, strings.TrimSpace(t.String()+" "+address), c.start, func() (bool, string) {
 		ctx, cancel := context.WithTimeout(c.serving, c.p.o.Limits.AskTime)
 		defer cancel()
-		ok, err := c.p.o.Ask(ctx, t.host.String(), t.port)
+		ok, err := c.p.o.Ask(ctx, t.host.String(), t.port, address)
 		switch {
 		case ctx.Err() != nil:
 			return false, "nobody answered"

@@ -42,15 +42,18 @@ func (e *dialError) timeout() bool {
 // dial connects to a target that was admitted, until the client is gone. forward
 // says that plain HTTP requests follow, which an HTTP upstream takes as they are.
 func (c *client) dial(t target, forward bool) (*end, *dialError) {
-	ctx, cancel := context.WithTimeout(c.ctx, c.p.o.Limits.ConnectTime)
-	defer cancel()
 	var e *end
+	var addrs []netip.Addr
 	kind, port := c.upstream()
 	if kind == upstreamNone {
-		addrs, wrong := c.resolve(ctx, t)
-		if wrong != nil {
+		var wrong *dialError
+		if addrs, wrong = c.resolve(t); wrong != nil { // a person may have to answer
 			return nil, wrong
 		}
+	}
+	ctx, cancel := context.WithTimeout(c.ctx, c.p.o.Limits.ConnectTime)
+	defer cancel()
+	if kind == upstreamNone {
 		conn, err := c.p.race(ctx, addrs, t.port)
 		if err != nil {
 			return nil, &dialError{err: err}
@@ -70,20 +73,31 @@ func (c *client) dial(t target, forward bool) (*end, *dialError) {
 const maxAddresses = 16
 
 // resolve returns the addresses of a target that may be connected to.
-func (c *client) resolve(ctx context.Context, t target) ([]netip.Addr, *dialError) {
-	all, err := c.addresses(ctx, t.host)
+func (c *client) resolve(t target) ([]netip.Addr, *dialError) {
+	all, err := c.addresses(t.host)
 	if err != nil {
 		return nil, &dialError{lookup: true, err: err}
 	}
 	var out []netip.Addr
 	var first *Refusal
+	private := netip.Addr{} // that a person may allow
 	for _, a := range all[:min(len(all), maxAddresses)] {
 		f := c.p.rules.judgeAddress(t.host, t.port, a)
-		if f == nil {
+		switch {
+		case f == nil:
 			out = append(out, a)
-		} else if first == nil {
-			first = f
+		case first == nil || f.asks && !private.IsValid():
+			if first = f; f.asks {
+				private = a
+			}
 		}
+	}
+	if len(out) == 0 && private.IsValid() {
+		ok, why := c.ask(t, private.String())
+		if ok {
+			return []netip.Addr{private}, nil
+		}
+		first.Reason += ", and " + why
 	}
 	switch {
 	case len(out) > 0:
@@ -94,7 +108,9 @@ func (c *client) resolve(ctx context.Context, t target) ([]netip.Addr, *dialErro
 	return nil, &dialError{lookup: true, err: fmt.Errorf("%s has no address", t.host)}
 }
 
-func (c *client) addresses(ctx context.Context, h Host) ([]netip.Addr, error) {
+func (c *client) addresses(h Host) ([]netip.Addr, error) {
+	ctx, cancel := context.WithTimeout(c.ctx, c.p.o.Limits.ConnectTime)
+	defer cancel()
 	switch {
 	case h.IsAddr():
 		return []netip.Addr{h.Addr}, nil

@@ -12,6 +12,40 @@ import (
 	"testing"
 )
 
+// A person may allow the private address of a name, once it is known, unless the address is this machine's
+// or a service of a cloud.
+func TestAskAboutAPrivateAddress(t *testing.T) {
+	n := newInternet(t)
+	n.web(http.HandlerFunc(echo))
+	n.name("registry.test", "10.0.0.1")
+	n.name("refused.test", "10.0.0.2")
+	n.name("metadata.test", "169.254.169.254")
+	n.name("mapped.test", "::ffff:127.0.0.1")
+	n.name("loop.test", "127.0.0.1")
+	n.name("mixed.test", "10.0.0.1", allowedIP)
+	var asked []string
+	ask := func(_ context.Context, host string, port int, address string) (bool, error) {
+		asked = append(asked, fmt.Sprint(host, " ", port, " ", address))
+		return host != "refused.test", nil
+	}
+	r := n.proxy(&Options{Ask: ask}, Layer{Ask: true, Allow: []string{"*.test"}})
+	for _, host := range []string{"registry.test", "registry.test", "refused.test", "metadata.test", "mapped.test", "loop.test", "mixed.test"} {
+		resp, body := r.connect(t).send("GET http://" + host + "/ HTTP/1.1\r\nHost: a\r\n\r\n").answer("GET")
+		if opens := host == "registry.test" || host == "mixed.test"; (resp.StatusCode != 403) != opens {
+			t.Errorf("%s: %d %q", host, resp.StatusCode, body)
+		}
+	}
+	if want := []string{"registry.test 80 10.0.0.1", "refused.test 80 10.0.0.2"}; !slices.Equal(asked, want) {
+		t.Errorf("asked %q, want %q", asked, want)
+	}
+	asked = nil
+	strict := n.proxy(&Options{Ask: ask}, Layer{Ask: true, Allow: []string{"*.test"}}, Layer{Allow: []string{"*.test"}})
+	resp, _ := strict.connect(t).send("GET http://registry.test/ HTTP/1.1\r\nHost: a\r\n\r\n").answer("GET")
+	if resp.StatusCode != 403 || len(asked) > 0 {
+		t.Errorf("a layer that does not ask: %d, asked %q", resp.StatusCode, asked)
+	}
+}
+
 func TestPrivateAddresses(t *testing.T) {
 	n := newInternet(t)
 	plain, _ := n.web(http.HandlerFunc(echo))

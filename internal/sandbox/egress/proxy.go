@@ -15,10 +15,10 @@ import (
 
 // Options adjust [New].
 type Options struct {
-	// Ask decides about a host that no list names, where a layer asks. It is called
-	// once for a session, host and port; an error and no answer in time refuse.
-	// Nil: refused.
-	Ask func(ctx context.Context, host string, port int) (bool, error)
+	// Ask decides about a host that no list names, where a layer asks, and about the private address
+	// that a name leads to ("" in the question about the name). It is called once for a session, host,
+	// port and address; an error and no answer in time refuse. Nil: refused.
+	Ask func(ctx context.Context, host string, port int, address string) (bool, error)
 	// Log gets each refusal, and each name under a wildcard. Nil: nothing is logged.
 	Log *slog.Logger
 

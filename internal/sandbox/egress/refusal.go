@@ -5,6 +5,8 @@ import (
 	"net"
 	"net/netip"
 	"strconv"
+
+	"github.com/holdfast-dev/holdfast/internal/registries"
 )
 
 // Refusal is a connection that was refused, with how often.
@@ -18,7 +20,13 @@ type Refusal struct {
 	Layer   int    `json:"layer"`             // which layer decided; -1: none
 	Hint    string `json:"hint,omitempty"`    // how to allow it, when that is possible
 	Count   int    `json:"count"`
+
+	allow string // the entry that would allow it
+	asks  bool   // a person may allow it
 }
+
+// Allow is the entry of a list that would allow it; "" where none does.
+func (f *Refusal) Allow() string { return f.allow }
 
 // Target is the host and the port.
 func (f *Refusal) Target() string {
@@ -65,12 +73,18 @@ func outside(h Host, port, layer int, otherPort bool) Refusal {
 	if !(&entry{}).opens(port) {
 		add = f.Target()
 	}
+	if name := registries.Of(h.Name); name != "" && add == f.Host {
+		add = name
+	}
+	f.allow = add
 	f.Hint = fmt.Sprintf("add %q to %s if this is to be allowed", add, SettingAllowed)
 	return f
 }
 
 func private(h Host, port, layer int, a netip.Addr) *Refusal {
 	return &Refusal{
+		allow: net.JoinHostPort(a.String(), strconv.Itoa(port)),
+
 		Host: h.String(), Port: port, Layer: layer, Setting: SettingAllowed, Address: a.String(),
 		Reason: fmt.Sprintf("it resolves to the private address %s", a),
 		Hint:   fmt.Sprintf("add %q to %s as well to allow this address", net.JoinHostPort(a.String(), strconv.Itoa(port)), SettingAllowed),

@@ -3,6 +3,7 @@ package egress
 import (
 	"fmt"
 	"net/netip"
+	"slices"
 	"strings"
 )
 
@@ -191,13 +192,30 @@ func (r *Rules) judgeAddress(h Host, port int, a netip.Addr) *Refusal {
 	if isPublic(a) {
 		return nil
 	}
+	var f *Refusal
 	for i := range r.layers {
-		if !r.layers[i].lists(h, port, a) {
+		l := &r.layers[i]
+		switch {
+		case l.lists(h, port, a):
+		case !l.ask || h.IsAddr() || isLocal(h.Name) || !isNeighbour(a):
 			return private(h, port, i, a)
+		case f == nil:
+			f = private(h, port, i, a)
+			f.asks = true
 		}
 	}
-	return nil
+	return f
 }
+
+// isNeighbour says whether a private address is one of another machine, about which a person may be asked:
+// neither this machine nor what clouds offer their machines.
+func isNeighbour(a netip.Addr) bool {
+	return !slices.ContainsFunc(forms(a), func(f netip.Addr) bool {
+		return f.IsLoopback() || f.IsUnspecified() || f.IsMulticast() || f.IsLinkLocalUnicast() || f == azureServices
+	})
+}
+
+var azureServices = netip.MustParseAddr("168.63.129.16")
 
 func (l *layer) lists(h Host, port int, a netip.Addr) bool {
 	for i := range l.allow {

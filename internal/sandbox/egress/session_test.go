@@ -44,7 +44,7 @@ func TestAsk(t *testing.T) {
 		port int
 	}
 	var asked sync.Map
-	r := n.proxy(&Options{Ask: func(_ context.Context, host string, port int) (bool, error) {
+	r := n.proxy(&Options{Ask: func(_ context.Context, host string, port int, _ string) (bool, error) {
 		calls.Add(1)
 		asked.Store(question{host, port}, true)
 		if host == "error.test" {
@@ -101,7 +101,7 @@ func TestAskWithoutAnswer(t *testing.T) {
 	n := newInternet(t)
 	n.web(http.HandlerFunc(echo))
 	waiting := make(chan bool, 1)
-	ask := func(ctx context.Context, _ string, _ int) (bool, error) {
+	ask := func(ctx context.Context, _ string, _ int, _ string) (bool, error) {
 		waiting <- true
 		<-ctx.Done()
 		return true, nil

@@ -21,6 +21,7 @@ type descriptors struct {
 func (j *Jail) assemble(a *Attr, d *descriptors, shared bool, r *room) (p *program, born birth) {
 	shares := j.program
 	p = shares.clone()
+	j.listenAt(p, a.Proxy)
 	p.ops = p.ops[:0]
 	p.begin("start")
 	switch {

@@ -38,6 +38,7 @@ type Jail struct {
 	program *program // what all commands share
 	cut     int      // where in it a command's descriptors and folder come
 	fork    int      // where in it init and the command part
+	proxy   int      // where its data has the address of the proxy's listener; 0: there is none
 }
 
 // Prepare looks at what the policy names and what the kernel can do. A policy that

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/netip"
 	"os"
 	"syscall"
 	"time"
@@ -65,10 +66,10 @@ type Network int
 const (
 	NoNetwork    Network = iota // one with nothing in it, which a jail's commands may share
 	NoSockets                   // no sockets but pairs; the host's is there to be looked at
-	ProxyNetwork                // an own one with one listener in it, which we accept on
+	ProxyNetwork                // one with a listener in it for each command, which we accept on; a jail's commands may share it
 )
 
-// ProxyAddr is where the listener of [ProxyNetwork] is inside.
+// ProxyAddr is where the listener of [ProxyNetwork] is inside, unless [Attr].Proxy says otherwise.
 const ProxyAddr = "127.0.0.1:3128"
 
 // Unix says which unix sockets may be used.
@@ -94,6 +95,9 @@ type Attr struct {
 	Terminal bool
 	// Alone: the command shares its localhost with no other command.
 	Alone bool
+	// Proxy is the address in 127.0.0.0/8 where the listener of [ProxyNetwork] is, at ProxyAddr's port. It
+	// is the command's own where commands share their localhost. The zero address is that of ProxyAddr.
+	Proxy netip.Addr
 	// Serve gets the listener of [ProxyNetwork], on a goroutine of its own, until
 	// the command is done.
 	Serve func(net.Listener)

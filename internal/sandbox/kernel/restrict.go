@@ -4,6 +4,7 @@ package kernel
 
 import (
 	"net"
+	"net/netip"
 	"strconv"
 	"sync"
 	"syscall"
@@ -46,11 +47,21 @@ func (j *Jail) network(p *program) {
 	}
 	p.begin("listen for the proxy")
 	address := []byte{unix.AF_INET, 0, byte(proxyPort >> 8), byte(proxyPort), 127, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0}
-	p.call(unix.SYS_BIND, slot(slotSocket), at(p.bytes(address)), num(len(address)))
+	j.proxy = p.bytes(address)
+	p.call(unix.SYS_BIND, slot(slotSocket), at(j.proxy), num(len(address)))
 	p.call(unix.SYS_LISTEN, slot(slotSocket), num(128))
 	descriptor, send := p.sender(messageListener)
 	keepAt(p.call(unix.SYS_FCNTL, slot(slotSocket), num(unix.F_DUPFD_CLOEXEC), num(0)), descriptor)
 	send()
+}
+
+// listenAt has a command's program make the listener at an address of localhost that is the command's
+// own: others may share its localhost.
+func (j *Jail) listenAt(p *program, host netip.Addr) {
+	if host.Is4() && j.proxy > 0 {
+		ip := host.As4()
+		copy(p.data[j.proxy+4:], ip[:])
+	}
 }
 
 var proxyPort = func() int {

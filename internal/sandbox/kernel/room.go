@@ -23,7 +23,9 @@ import (
 // nothing that a command does in the room reaches another: localhost is down, Landlock refuses TCP,
 // and seccomp refuses all other transports. With LocalBind, the commands share their localhost: one
 // command reaches the ports that another listens on. In both cases they see the lists of each
-// other's sockets in /proc/net.
+// other's sockets in /proc/net. With [ProxyNetwork], each has a listener of its own for the proxy. One
+// command can use another's: it then reaches what a person has let that one reach, and no more than if
+// it had changed a file that the other runs.
 //
 // Without LocalBind, the first command of a jail has namespaces of its own: for a single command, a
 // room is more work.
@@ -42,10 +44,11 @@ var roomSpaces = []struct {
 }{{"user", unix.CLONE_NEWUSER}, {"net", unix.CLONE_NEWNET}, {"uts", unix.CLONE_NEWUTS}}
 
 // shares says whether the jail's commands may share a room: where they reach no
-// network but a localhost, and are not counted by it.
+// network but a localhost and what the proxy lets them reach, and are not counted by it.
 func (j *Jail) shares() bool {
 	p := j.policy
-	return !j.weaker && !j.reexec && !p.Open && !p.Nested && p.Network == NoNetwork && p.Unix == NoUnix && len(j.rlimits) == 0
+	network := p.Network == NoNetwork || p.Network == ProxyNetwork && p.LocalBind
+	return !j.weaker && !j.reexec && !p.Open && !p.Nested && network && p.Unix == NoUnix && len(j.rlimits) == 0
 }
 
 // enter returns the room for a command, or nil when it has namespaces of its own.
@@ -71,7 +74,7 @@ func (j *Jail) enter(a *Attr) *room {
 // Succeed makes the jail's commands share the localhost of a jail that it replaces, so that they reach
 // what an earlier command listens on. It is called before the first command of j.
 func (j *Jail) Succeed(old *Jail) {
-	if j.room == nil || old.room == nil || !j.shares() || !old.shares() || !j.policy.LocalBind || !old.policy.LocalBind {
+	if j.room == nil || old.room == nil || !j.shares() || !old.shares() || !j.policy.LocalBind || !old.policy.LocalBind || j.policy.Network != old.policy.Network {
 		return
 	}
 	old.room.mu.Lock()

@@ -4,6 +4,8 @@ package kernel
 
 import (
 	"io"
+	"net"
+	"net/netip"
 	"os"
 	"path/filepath"
 	"slices"
@@ -187,6 +189,42 @@ func TestRoomWithALocalhost(t *testing.T) {
 	_, err := proc.Wait()
 	if out, readErr := io.ReadAll(r); err != nil || readErr != nil || strings.TrimSpace(string(out)) == a[0] {
 		t.Errorf("a command that is alone is in %s: %v, %v", out, err, readErr)
+	}
+}
+
+// Commands that share a localhost have a way out each, at an address of their own.
+func TestRoomWithProxies(t *testing.T) {
+	j := prepareRoom(t, Policy{LocalBind: true, Network: ProxyNetwork})
+	var nets []string
+	for _, at := range []string{"127.83.0.1", "127.83.0.2"} {
+		served := make(chan string, 1)
+		proc, r := start(t, j, Attr{Dir: "/", Proxy: netip.MustParseAddr(at), Serve: func(l net.Listener) {
+			served <- l.Addr().String()
+			for {
+				c, err := l.Accept()
+				if err != nil {
+					return
+				}
+				io.WriteString(c, "proxy\n")
+				c.Close()
+			}
+		}}, "readlink /proc/self/ns/net; bash -c 'read line </dev/tcp/"+at+"/3128; echo $line'")
+		_, err := proc.Wait()
+		out, readErr := io.ReadAll(r)
+		if err != nil || readErr != nil {
+			t.Fatal(err, readErr)
+		}
+		if got := <-served; got != at+":3128" {
+			t.Errorf("the listener is at %s", got)
+		}
+		space, said, _ := strings.Cut(string(out), "\n")
+		if said != "proxy\n" {
+			t.Errorf("%s: %q", at, out)
+		}
+		nets = append(nets, space)
+	}
+	if nets[0] != nets[1] {
+		t.Errorf("they are in %s", nets)
 	}
 }
 

@@ -1,6 +1,7 @@
 package shell
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -21,9 +22,10 @@ type running struct {
 type runningKey struct{}
 
 // AskHost is what a sandbox is given as its [sandbox.OpenOptions].Ask: it asks about
-// a host that a command of this tool wants to connect to and that no list names. The
-// command's time stands still meanwhile. The context must be the command's.
-func AskHost(ctx context.Context, host string, port int) (bool, error) {
+// a host that a command of this tool wants to connect to and that no list names, or about the
+// private address that the host has. The command's time stands still meanwhile. The context must be the
+// command's.
+func AskHost(ctx context.Context, host string, port int, address string) (bool, error) {
 	r, ok := ctx.Value(runningKey{}).(*running)
 	if !ok || r.call.Ask == nil {
 		return false, errors.New("nobody is there to ask")
@@ -32,13 +34,14 @@ func AskHost(ctx context.Context, host string, port int) (bool, error) {
 		Host    string `json:"host"`
 		Port    int    `json:"port"`
 		Command string `json:"command"`
-	}{host, port, r.line})
+		Address string `json:"address,omitempty"`
+	}{host, port, r.line, address})
 	if err != nil {
 		return false, err
 	}
 	defer r.clock.pause()()
 	err = r.call.Ask(ctx, policy.Request{
-		Tool: webFetch, Operation: policy.OpConnect, Resource: net.JoinHostPort(host, strconv.Itoa(port)), Input: in, Confined: true,
+		Tool: webFetch, Operation: policy.OpConnect, Resource: net.JoinHostPort(cmp.Or(address, host), strconv.Itoa(port)), Input: in, Confined: true,
 	})
 	return err == nil, err
 }

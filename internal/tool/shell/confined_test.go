@@ -169,9 +169,9 @@ func TestExcludedCommands(t *testing.T) {
 
 // A command that wants a host of no list waits until somebody has decided.
 func TestConfinedAsksAboutHosts(t *testing.T) {
-	box := &sandbox.Settings{Network: &sandbox.Network{AllowedDomains: []string{"listed.test"}, Ask: true}}
+	box := &sandbox.Settings{Network: &sandbox.Network{AllowedDomains: []string{"listed.test"}, Ask: new(true)}}
 	b := openWith(t, nil, box, &sandbox.OpenOptions{Ask: shell.AskHost})
-	const line = `exec 3<>/dev/tcp/127.0.0.1/3128; printf 'CONNECT other.test:443 HTTP/1.1\r\nHost: other.test:443\r\n\r\n' >&3; head -n 1 <&3`
+	const line = `at=${http_proxy#http://}; exec 3<>/dev/tcp/${at%:*}/${at#*:}; printf 'CONNECT other.test:443 HTTP/1.1\r\nHost: other.test:443\r\n\r\n' >&3; head -n 1 <&3`
 	in, _ := json.Marshal(map[string]any{"command": line, "timeout": 10000})
 	for name, says := range map[string]error{"no": errors.New("permission denied by the user"), "nobody": nil} {
 		var asked []policy.Request

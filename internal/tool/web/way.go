@@ -40,7 +40,7 @@ func (w *way) transport(ctx context.Context, u *url.URL) (t *http.Transport, ref
 		return nil, nil, nil, w.broken
 	}
 	eo := &egress.Options{
-		Ask:     func(context.Context, string, int) (bool, error) { return true, nil }, // the guard was asked
+		Ask:     func(_ context.Context, _ string, _ int, address string) (bool, error) { return address == "", nil }, // the guard was asked about the name
 		Resolve: w.o.Resolve, Dial: w.o.Dial,
 	}
 	if via := w.proxies.of(u); via != nil {
