@@ -218,12 +218,12 @@ var floors = map[string]int{
 	"internal/cli/inside":       14,
 	"internal/cli/instructions": 14,
 	"internal/cli/mcp":          14,
-	"internal/cli/models":       14,
 	"internal/cli/policy":       14,
 	"internal/cli/run":          14,
 	"internal/cli/sandbox":      14,
 	"internal/cli/settings":     14,
 	"internal/cli/sessions":     14,
+	"internal/cli/setup":        14,
 	"internal/cli/store":        14,
 	"internal/cli/workspace":    14,
 

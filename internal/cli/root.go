@@ -17,18 +17,19 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/cli/inside"
 	"github.com/holdfast-dev/holdfast/internal/cli/instructions"
 	"github.com/holdfast-dev/holdfast/internal/cli/mcp"
-	"github.com/holdfast-dev/holdfast/internal/cli/models"
 	"github.com/holdfast-dev/holdfast/internal/cli/policy"
 	"github.com/holdfast-dev/holdfast/internal/cli/run"
 	"github.com/holdfast-dev/holdfast/internal/cli/sandbox"
 	"github.com/holdfast-dev/holdfast/internal/cli/sessions"
 	"github.com/holdfast-dev/holdfast/internal/cli/settings"
+	"github.com/holdfast-dev/holdfast/internal/cli/setup"
 	"github.com/holdfast-dev/holdfast/internal/cli/store"
 	"github.com/holdfast-dev/holdfast/internal/cli/workspace"
 )
 
 const description = `Run agents that remember, ask first and cannot step outside.
 
+  holdfast init
   holdfast demo
   holdfast run "find out why the tests fail, and mend it"
   holdfast run -c "now write a changelog entry"
@@ -42,9 +43,10 @@ func commands(p *command.Program, only string) (list []*cobra.Command) {
 		make func(*command.Program) *command.Command
 	}{
 		{"run", run.Command},
-		{"models", models.Command},
-		{"login", models.LoginCommand},
-		{"logout", models.LogoutCommand},
+		{"init", setup.Command},
+		{"models", setup.ModelsCommand},
+		{"login", setup.LoginCommand},
+		{"logout", setup.LogoutCommand},
 		{"sessions", sessions.Command},
 		{"store", store.Command},
 		{"policy", policy.Command},

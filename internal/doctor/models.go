@@ -21,7 +21,7 @@ func (x *examination) models(ctx context.Context) []Check {
 	case name != "":
 		return append(keys, x.model(ctx, name, rules))
 	case len(keys) == 1 && keys[0].Detail == noKeys:
-		return append(keys, Check{"model", "warn", "no key and no model", "set a key, or use a local server: --model ollama/NAME; holdfast demo needs neither"})
+		return append(keys, Check{"model", "warn", "no key and no model", "set them up: holdfast init; holdfast demo needs neither"})
 	}
 	return append(keys, Check{"model", "ok", "named for each run with --model", ""})
 }

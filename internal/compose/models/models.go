@@ -76,7 +76,7 @@ func Open(ctx context.Context, e *env.Env, c Choice, rules *settings.Settings) (
 
 // NoModel is the failure of what needs a model where nobody names one.
 func NoModel(message string) error {
-	return outcome.Invalid(message, `use --model anthropic/claude-sonnet-4-6, or set HOLDFAST_MODEL or model in the settings; "holdfast demo" needs none`)
+	return outcome.Invalid(message, `holdfast init sets one up for all runs; --model anthropic/claude-sonnet-4-6 or HOLDFAST_MODEL names one for this; "holdfast demo" needs none`)
 }
 
 // Provider is the provider of PROVIDER/MODEL.

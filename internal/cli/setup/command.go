@@ -1,11 +1,25 @@
-// Package models is `holdfast models`, `holdfast login` and `holdfast logout`: which models there
-// are, and the keys of their providers.
-package models
+// Package setup is `holdfast init`, `holdfast models`, `holdfast login` and `holdfast logout`: which
+// models there are, the keys of their providers, and the first settings.
+package setup
 
 import "github.com/holdfast-dev/holdfast/internal/cli/command"
 
-// Command makes `holdfast models`.
+// Command makes `holdfast init`.
 func Command(p *command.Program) *command.Command {
+	c := p.Command(&initCmd{}, "init", "Set up a model, your settings and the project's.")
+	c.Long = `Asks for three things and writes them: what an agent may do without asking you, the model with its
+key, and what commands of this project may do. Then it offers to take over the settings of
+other agents, and looks whether all is well. What is set already stays when you press Enter.
+
+Without a terminal, --yes writes what the flags say and leaves out the rest.
+
+  holdfast init
+  holdfast init --yes --model ollama/qwen3`
+	return c
+}
+
+// ModelsCommand makes `holdfast models`.
+func ModelsCommand(p *command.Program) *command.Command {
 	c := p.Command(&modelsCmd{}, "models", "List the models that a provider offers.")
 	c.Long = `Without PROVIDER, list the providers and where the key of each comes from.
 
@@ -29,6 +43,27 @@ which only you can read. Without PROVIDER, list the keys that are kept.
 // LogoutCommand makes `holdfast logout`.
 func LogoutCommand(p *command.Program) *command.Command {
 	return p.Command(&logoutCmd{}, "logout", "Remove the key of a model provider that is kept.")
+}
+
+// initCmd is `holdfast init`.
+type initCmd struct {
+	Model   string
+	Mode    string
+	Project string
+	Import  bool
+	NoCheck bool
+	Yes     bool
+	command.JSONFlag
+}
+
+func (c *initCmd) Declare(b *command.Builder) {
+	b.Flag(&c.Model, "model", "m", "PROVIDER/MODEL", "The model of your runs.")
+	b.Flag(&c.Mode, "permission-mode", "", "MODE", "What an agent may do without asking you.")
+	b.Flag(&c.Project, "project", "", "FOR", "Allow what this project's tools need: for you alone, for all who work on it, or for nobody.", "me", "all", "none")
+	b.Flag(&c.Import, "import", "", "", "Take over your settings of other agents.")
+	b.Flag(&c.NoCheck, "no-check", "", "", "Do not ask the provider whether it has the model.")
+	b.Flag(&c.Yes, "yes", "y", "", "Ask nothing.")
+	b.Include(&c.JSONFlag)
 }
 
 // modelsCmd is `holdfast models`.

@@ -1,0 +1,247 @@
+package setup
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/holdfast-dev/holdfast/internal/cli/command"
+	"github.com/holdfast-dev/holdfast/internal/cli/dial"
+	"github.com/holdfast-dev/holdfast/internal/doctor"
+	"github.com/holdfast-dev/holdfast/internal/layernames"
+	"github.com/holdfast-dev/holdfast/internal/outcome"
+	"github.com/holdfast-dev/holdfast/internal/settings"
+	"github.com/holdfast-dev/holdfast/internal/term"
+	"github.com/holdfast-dev/holdfast/policy"
+)
+
+// wizard is one `holdfast init`.
+type wizard struct {
+	c      *initCmd
+	p      *command.Program
+	person *term.Person // nil: nobody is asked
+	rules  *settings.Settings
+	file   string // the person's settings
+	doc    initDoc
+}
+
+// initDoc is what `holdfast init --json` prints.
+type initDoc struct {
+	Settings string             `json:"settings"`
+	Mode     string             `json:"permission_mode,omitempty"`
+	Model    string             `json:"model,omitempty"`
+	Project  *projectDoc        `json:"project,omitempty"`
+	Imported *settings.Imported `json:"imported,omitempty"`
+	Checks   []doctor.Check     `json:"checks"` // what is not ok
+	OK       bool               `json:"ok"`
+}
+
+func (c *initCmd) Run(ctx context.Context, p *command.Program) error {
+	if err := dial.NotFromRun(p, "change your settings"); err != nil {
+		return err
+	}
+	w := &wizard{c: c, p: p}
+	if !c.Yes && !c.JSON {
+		w.person = p.Terminal.Ask()
+	}
+	switch {
+	case w.person != nil:
+		defer w.person.Close()
+	case !c.Yes:
+		return outcome.Invalid("init asks questions, and there is no terminal to ask at", "say it with flags: holdfast init --yes --model PROVIDER/MODEL")
+	}
+	home, err := p.Home()
+	if err != nil {
+		return err
+	}
+	if err := w.load(); err != nil {
+		return err
+	}
+	w.file = settings.OwnFile(layernames.User, w.rules.Project, home)
+	w.doc.Settings = w.file
+	for _, step := range []func(context.Context) error{w.mode, w.model, w.project, w.imports} {
+		if err := step(ctx); err != nil {
+			return err
+		}
+	}
+	return w.finish(ctx)
+}
+
+// load reads the settings as they are now.
+func (w *wizard) load() (err error) {
+	w.rules, err = w.p.FolderSettings("")
+	return err
+}
+
+// say tells the person something; without one nobody is told.
+func (w *wizard) say(format string, args ...any) {
+	if w.person != nil {
+		w.person.Out.Line(format, args...)
+	}
+}
+
+// heading begins a step.
+func (w *wizard) heading(n int, text string) {
+	if w.person != nil {
+		w.person.Out.Line("")
+		w.person.Out.Line("%s  %s", w.person.Out.Dim(fmt.Sprintf("%d of 3", n)), w.person.Out.Bold(text))
+	}
+}
+
+// option is one of several answers.
+type option struct{ name, about string }
+
+// choose asks for one of several answers. Enter is the one that is set.
+func (w *wizard) choose(ctx context.Context, question string, list []option, set int) (int, error) {
+	wide := 0
+	for _, o := range list {
+		wide = max(wide, len(o.name))
+	}
+	for i, o := range list {
+		w.say("  %2d  %s  %s", i+1, term.Column(o.name, wide), w.person.Out.Dim(term.Escape(o.about)))
+	}
+	for {
+		answer, err := w.line(ctx, fmt.Sprintf("%s [%s]: ", question, list[set].name))
+		if err != nil || answer == "" {
+			return set, err
+		}
+		if n, err := strconv.Atoi(answer); err == nil && n >= 1 && n <= len(list) {
+			return n - 1, nil
+		}
+		if i := slices.IndexFunc(list, func(o option) bool { return strings.EqualFold(o.name, answer) }); i >= 0 {
+			return i, nil
+		}
+		w.say("type a number from 1 to %d, or a name", len(list))
+	}
+}
+
+// line asks for a line.
+func (w *wizard) line(ctx context.Context, text string) (string, error) {
+	w.person.Flush()
+	line, ok, err := w.person.Prompt(ctx, text)
+	if err == nil && !ok {
+		err = outcome.Invalid("the questions were not answered to the end", "what was answered is written; go on: holdfast init")
+	}
+	return strings.TrimSpace(line), err
+}
+
+// write sets a value in the person's settings, and says where.
+func (w *wizard) write(value string, path ...string) error {
+	line, changed, err := settings.SetText(layernames.User, w.file, path, value)
+	if err != nil {
+		return err
+	}
+	if changed {
+		w.p.Err.Line("%s %s: %s:%d", strings.Join(path, "."), term.Escape(value), term.Escape(w.file), line)
+	}
+	return w.load()
+}
+
+// modes are those that a person is offered.
+var modes = []option{
+	{string(policy.ModeDefault), "reads by itself, asks before it changes a file or runs a command"},
+	{string(policy.ModeAcceptEdits), "changes files of the project, asks before it runs a command"},
+	{string(policy.ModeAuto), "works by itself in the sandbox; what is dangerous is refused"},
+	{string(policy.ModePlan), "reads and plans, changes nothing until you agree to the plan"},
+}
+
+// mode is the first step: what an agent may do without asking.
+func (w *wizard) mode(ctx context.Context) error {
+	chosen := w.c.Mode
+	if chosen == "" && w.person != nil {
+		w.heading(1, "You: what may an agent do without asking you?")
+		list, set := modes, 0
+		if now := string(w.rules.Mode.Value); now != "" {
+			if set = slices.IndexFunc(list, func(o option) bool { return o.name == now }); set < 0 {
+				list, set = append([]option{{now, "as " + settings.Where(w.rules.Mode.Origin) + " says"}}, list...), 0
+			}
+		}
+		i, err := w.choose(ctx, "mode", list, set)
+		if err != nil {
+			return err
+		}
+		if chosen = list[i].name; w.rules.Mode.Value == policy.Mode(chosen) {
+			w.doc.Mode = chosen
+			return nil
+		}
+	}
+	if chosen == "" {
+		return nil
+	}
+	if err := policy.Mode(chosen).Check(); err != nil {
+		return outcome.Invalid("--permission-mode: "+err.Error(), "")
+	}
+	w.doc.Mode = chosen
+	return w.write(chosen, "permissions", "defaultMode")
+}
+
+// imports offers to take over the person's settings of other agents.
+func (w *wizard) imports(ctx context.Context) error {
+	o, err := w.p.SettingsOptions(w.rules.Cwd(), nil)
+	if err != nil {
+		return err
+	}
+	take := &settings.ImportOptions{Options: o, Layer: layernames.User, DryRun: true}
+	found, err := settings.Import(take)
+	if err != nil {
+		w.p.Warn("settings of other agents are not taken over: %v", err)
+		return nil
+	}
+	if len(found.Taken) == 0 {
+		return nil
+	}
+	if !w.c.Import {
+		if w.person == nil {
+			return nil
+		}
+		w.say("")
+		w.say("%s: %d of these settings can be taken over, %d have no equal here (%s)", term.Escape(strings.Join(found.Read, ", ")), len(found.Taken), len(found.Left),
+			"holdfast settings import --dry-run lists them")
+		yes, err := w.person.Yes(ctx, "take them over?")
+		if err != nil || !yes {
+			return err
+		}
+	}
+	take.DryRun = false
+	if w.doc.Imported, err = settings.Import(take); err != nil {
+		return err
+	}
+	w.p.Err.Line("%d settings are taken over into %s", len(w.doc.Imported.Taken), term.Escape(w.doc.Imported.File))
+	return w.load()
+}
+
+// finish looks whether all is well, and says what to do next.
+func (w *wizard) finish(ctx context.Context) error {
+	r := doctor.Examine(ctx, w.p.Environment(), nil)
+	w.doc.OK, w.doc.Checks = r.OK, []doctor.Check{}
+	for _, k := range r.Checks {
+		if k.State != "ok" {
+			w.doc.Checks = append(w.doc.Checks, k)
+		}
+	}
+	if w.c.JSON {
+		if err := w.p.Out.JSON(w.doc, w.p.Out.TTY); err != nil {
+			return err
+		}
+		return command.End(r.Outcome())
+	}
+	pr := w.p.Err
+	pr.Line("")
+	for _, k := range w.doc.Checks {
+		word := pr.Yellow("warn")
+		if k.State == "fail" {
+			word = pr.Red("fail")
+		}
+		pr.Line("%s  %s %s", word, term.Column(k.Name, 10), term.Escape(term.OneLine(k.Detail)))
+		if k.Hint != "" {
+			pr.Line("                 hint: %s", term.Escape(term.OneLine(k.Hint)))
+		}
+	}
+	pr.Line("%d of %d checks are ok (holdfast doctor)", len(r.Checks)-len(w.doc.Checks), len(r.Checks))
+	if r.OK && w.doc.Model != "" {
+		pr.Line("now: holdfast run %s", term.Quote("what does this project do?"))
+	}
+	return command.End(r.Outcome())
+}

@@ -1,0 +1,265 @@
+package setup
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/holdfast-dev/holdfast/internal/compose/models"
+	"github.com/holdfast-dev/holdfast/internal/outcome"
+	"github.com/holdfast-dev/holdfast/internal/providers"
+	"github.com/holdfast-dev/holdfast/internal/term"
+	"github.com/holdfast-dev/holdfast/model"
+)
+
+// shown is how many models of a provider a person is shown.
+const shown = 12
+
+// model is the second step: the provider, its key, and one of its models.
+func (w *wizard) model(ctx context.Context) error {
+	name := w.c.Model
+	if name == "" {
+		if w.person == nil {
+			w.doc.Model = models.Default(w.p.Environment(), w.rules)
+			return nil
+		}
+		w.heading(2, "Model: who runs it?")
+		provider, err := w.provider(ctx)
+		if err != nil {
+			return err
+		}
+		if err := w.key(ctx, provider); err != nil {
+			return err
+		}
+		if name, err = w.pick(ctx, provider); err != nil {
+			return err
+		}
+	} else if err := w.checkModel(ctx, name); err != nil {
+		return err
+	}
+	w.doc.Model = name
+	if err := w.write(name, "model"); err != nil {
+		return err
+	}
+	if other := w.p.Getenv("HOLDFAST_MODEL"); other != "" && other != name {
+		w.p.Warn("HOLDFAST_MODEL is %s and goes before it", other)
+	}
+	return nil
+}
+
+// checkModel refuses a model that cannot be asked: its provider is not known, has no key, or does
+// not have it.
+func (w *wizard) checkModel(ctx context.Context, name string) error {
+	e := w.p.Environment()
+	m, err := models.New(ctx, e, "--model", name, "", w.rules)
+	if err != nil || w.c.NoCheck || models.Provider(name) == "scripted" {
+		return err
+	}
+	at, err := models.Resolve(ctx, e, models.Provider(name), "", w.rules)
+	if err != nil {
+		return err
+	}
+	list, err := at.List(ctx, e, w.rules)
+	if err != nil {
+		return &outcome.Failure{
+			Message: fmt.Sprintf("%s cannot be asked for its models: %v", at.Provider, err), Cause: err, Result: outcome.Of(err),
+			Advice: strings.TrimPrefix(outcome.Hint(err)+"; or without asking: --no-check", "; or "),
+		}
+	}
+	if !slices.ContainsFunc(list, func(i model.Info) bool { return i.Model == m.Info().Model }) {
+		return outcome.Invalid(fmt.Sprintf("%s does not list the model %s", at.Provider, m.Info().Model), "holdfast models "+at.Provider+"; or without asking: --no-check")
+	}
+	return nil
+}
+
+// provider asks for the provider. One that has a key already, or runs here, is offered first.
+func (w *wizard) provider(ctx context.Context) (string, error) {
+	e := w.p.Environment()
+	var list []option
+	set, rank := 0, 0
+	used := models.Provider(models.Default(e, w.rules))
+	for _, name := range w.rules.Models.ProviderNames() {
+		at, err := models.Locate(e, name, w.rules)
+		if err != nil {
+			return "", err
+		}
+		known, _ := providers.Lookup(name)
+		about, good := "", 0
+		switch {
+		case known.Local && answers(ctx, at.BaseURL):
+			about, good = "runs on this machine", 1
+		case known.Local:
+			about = "on this machine, does not run: " + known.Start
+		case at.KeySource == "login":
+			about, good = "its key is kept", 2
+		case at.KeySource != "none":
+			about, good = "its key is there: "+at.KeySource, 2
+		case known.Name == "":
+			about, good = at.BaseURL, 1
+		default:
+			about = "wants a key"
+		}
+		if name == used {
+			about, good = about+"; your provider now", 3
+		}
+		if good > rank {
+			set, rank = len(list), good
+		}
+		list = append(list, option{name, about})
+	}
+	i, err := w.choose(ctx, "provider", list, set)
+	return list[i].name, err
+}
+
+// answers reports whether something listens at an address of this machine.
+func answers(ctx context.Context, address string) bool {
+	u, err := url.Parse(address)
+	if err != nil {
+		return false
+	}
+	d := net.Dialer{Timeout: 300 * time.Millisecond}
+	conn, err := d.DialContext(ctx, "tcp", u.Host)
+	if err != nil {
+		return false
+	}
+	_ = conn.Close()
+	return true
+}
+
+// key asks for the key of a provider that wants one and has none, tries it and keeps it.
+func (w *wizard) key(ctx context.Context, provider string) error {
+	known, ok := providers.Lookup(provider)
+	at, err := models.Locate(w.p.Environment(), provider, w.rules)
+	if err != nil || at.KeySource != "none" || !ok || known.Local {
+		return err
+	}
+	if err := TakesKey(w.p, provider, w.rules); err != nil {
+		return err
+	}
+	for {
+		key, err := ReadKey(ctx, w.p, provider)
+		if err != nil {
+			return err
+		}
+		err = CheckKey(ctx, w.p, provider, key, w.rules)
+		if err != nil && outcome.Of(err) == outcome.Denied {
+			w.p.Err.Error(err.Error(), "copy it once more, whole, from "+known.KeyPage)
+			continue
+		}
+		if err != nil {
+			w.p.Err.Error(err.Error(), "")
+			yes, asked := w.person.Yes(ctx, "keep it without trying it?")
+			if asked != nil || !yes {
+				return errors.Join(asked, err)
+			}
+		}
+		_, err = Keep(w.p, provider, key, false)
+		return err
+	}
+}
+
+// pick asks for a model of a provider, by its number, its name or a part of it.
+func (w *wizard) pick(ctx context.Context, provider string) (string, error) {
+	names := w.offered(ctx, provider)
+	known, _ := providers.Lookup(provider)
+	set := known.Example
+	if len(names) > 0 && !slices.Contains(names, set) {
+		set = names[0]
+	}
+	if now := models.Default(w.p.Environment(), w.rules); models.Provider(now) == provider {
+		set = strings.TrimPrefix(now, provider+"/")
+	}
+	list := chat(names)
+	for {
+		for i, name := range list[:min(len(list), shown)] {
+			w.say("  %2d  %s", i+1, term.Escape(name))
+		}
+		if more := len(list) - shown; more > 0 {
+			w.say("      and %d more: type a part of the name", more)
+		}
+		answer, err := w.line(ctx, fmt.Sprintf("model [%s]: ", set))
+		switch {
+		case err != nil:
+			return "", err
+		case answer == "" && set != "":
+			return provider + "/" + set, nil
+		case answer == "":
+			continue
+		}
+		answer = strings.TrimPrefix(answer, provider+"/")
+		if n := number(answer, min(len(list), shown)); n > 0 {
+			return provider + "/" + list[n-1], nil
+		}
+		if len(names) == 0 || slices.Contains(names, answer) {
+			return provider + "/" + answer, nil
+		}
+		var fits []string
+		for _, name := range names {
+			if strings.Contains(strings.ToLower(name), strings.ToLower(answer)) {
+				fits = append(fits, name)
+			}
+		}
+		switch len(fits) {
+		case 0:
+			w.say("%s has no model %s", provider, term.Escape(answer))
+		case 1:
+			return provider + "/" + fits[0], nil
+		default:
+			list = fits
+		}
+	}
+}
+
+// number reads the number of a choice, or is 0.
+func number(text string, most int) int {
+	n := 0
+	for _, c := range []byte(text) {
+		if c < '0' || c > '9' || n > most {
+			return 0
+		}
+		n = n*10 + int(c-'0')
+	}
+	if n > most {
+		return 0
+	}
+	return n
+}
+
+// offered are the models of a provider; none when it does not tell, and then the person is told why.
+func (w *wizard) offered(ctx context.Context, provider string) (names []string) {
+	e := w.p.Environment()
+	at, err := models.Resolve(ctx, e, provider, "", w.rules)
+	if err == nil {
+		var list []model.Info
+		list, err = at.List(ctx, e, w.rules)
+		for i := range list {
+			names = append(names, list[i].Model)
+		}
+	}
+	if err != nil {
+		what, hint, _ := strings.Cut(err.Error(), "; hint: ")
+		if hint == "" {
+			hint = outcome.Hint(err)
+		}
+		w.p.Err.Error("the models of "+provider+" cannot be listed: "+what, hint)
+	}
+	return names
+}
+
+// others are parts of the names of models that do not hold a conversation.
+var others = []string{"embed", "whisper", "tts", "image", "moderation", "dall-e", "transcribe", "realtime", "sora", "rerank", "guard"}
+
+// chat leaves out of a list what does not hold a conversation, by its name.
+func chat(names []string) (list []string) {
+	for _, name := range names {
+		if !slices.ContainsFunc(others, func(part string) bool { return strings.Contains(name, part) }) {
+			list = append(list, name)
+		}
+	}
+	return list
+}

@@ -1,0 +1,139 @@
+package setup
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/holdfast-dev/holdfast/internal/cli/command"
+	"github.com/holdfast-dev/holdfast/internal/layernames"
+	"github.com/holdfast-dev/holdfast/internal/settings"
+	"github.com/holdfast-dev/holdfast/internal/term"
+	"github.com/holdfast-dev/holdfast/policy"
+)
+
+// projectDoc says what commands of the project may do from now on.
+type projectDoc struct {
+	Folder     string   `json:"folder"`
+	File       string   `json:"file,omitempty"`
+	Allow      []string `json:"allow"`
+	Registries []string `json:"registries"`
+	Counts     bool     `json:"counts"`
+}
+
+// toolchain is what a file in the project's folder says about its tools: the commands that build and
+// test, and the registry that its packages come from.
+type toolchain struct {
+	file     string
+	commands []string
+	registry string
+}
+
+var toolchains = []toolchain{
+	{"go.mod", []string{"go build", "go test", "go vet"}, "@go"},
+	{"pnpm-lock.yaml", []string{"pnpm test", "pnpm install"}, "@npm"},
+	{"yarn.lock", []string{"yarn test", "yarn install"}, "@npm"},
+	{"package.json", []string{"npm test", "npm ci", "npm install"}, "@npm"},
+	{"Cargo.toml", []string{"cargo build", "cargo test", "cargo check", "cargo clippy"}, "@crates"},
+	{"pyproject.toml", []string{"pytest", "python -m pytest"}, "@pypi"},
+	{"requirements.txt", []string{"pytest", "python -m pytest"}, "@pypi"},
+	{"pom.xml", []string{"mvn test", "mvn compile"}, "@maven"},
+	{"build.gradle", []string{"./gradlew test", "./gradlew build"}, "@maven"},
+	{"build.gradle.kts", []string{"./gradlew test", "./gradlew build"}, "@maven"},
+	{"Makefile", []string{"make test", "make build"}, ""},
+}
+
+// toolsOf are the commands and registries of a project.
+func toolsOf(folder string) (found, commands, registries []string) {
+	has := func(list []string, s string) bool {
+		for _, x := range list {
+			if x == s {
+				return true
+			}
+		}
+		return false
+	}
+	npm := false
+	for _, t := range toolchains {
+		if t.registry == "@npm" && npm {
+			continue // the lock file says which of the three it is
+		}
+		if _, err := os.Stat(filepath.Join(folder, t.file)); err != nil {
+			continue
+		}
+		npm = npm || t.registry == "@npm"
+		found = append(found, t.file)
+		for _, c := range t.commands {
+			if !has(commands, c) {
+				commands = append(commands, c)
+			}
+		}
+		if t.registry != "" && !has(registries, t.registry) {
+			registries = append(registries, t.registry)
+		}
+	}
+	return found, commands, registries
+}
+
+// project is the third step: what commands of this project may do without a question.
+func (w *wizard) project(ctx context.Context) error {
+	folder := w.rules.Project
+	found, commands, registries := toolsOf(folder)
+	if len(found) == 0 || folder == w.p.UserHome() {
+		w.heading(3, "Project: nothing to say about "+term.Escape(folder))
+		return nil
+	}
+	layer, err := w.projectLayer(ctx, folder, found, commands, registries)
+	if err != nil || layer == "" {
+		return err
+	}
+	d := &projectDoc{Folder: folder, Allow: []string{}, Registries: registries}
+	put := func(list []string, text string) error {
+		written, err := w.p.WriteSetting("", layer, list, text)
+		if err != nil {
+			return err
+		}
+		d.File, d.Counts = written.File, written.Counts
+		return nil
+	}
+	for _, c := range commands {
+		rule := "Bash(" + c + ":*)"
+		if err := put(settings.RuleList(policy.Allow), rule); err != nil {
+			return err
+		}
+		d.Allow = append(d.Allow, rule)
+	}
+	for _, name := range registries {
+		if err := put(settings.AllowedDomains, name); err != nil {
+			return err
+		}
+	}
+	w.p.Err.Line("%s: %s", strings.Join(append(commands, registries...), ", "), term.Escape(d.File))
+	if !d.Counts {
+		w.p.Warn("%s", command.NotTrusted)
+	}
+	w.doc.Project = d
+	return w.load()
+}
+
+// projectLayer is the layer that the person chooses, or "".
+func (w *wizard) projectLayer(ctx context.Context, folder string, found, commands, registries []string) (string, error) {
+	layers := map[string]string{"me": layernames.Local, "all": layernames.Project, "none": "", "": ""}
+	if w.c.Project != "" || w.person == nil {
+		return layers[w.c.Project], nil
+	}
+	w.heading(3, "Project: may commands of "+term.Escape(folder)+" do this without asking?")
+	w.say("  found    %s", strings.Join(found, ", "))
+	w.say("  run      %s, in the sandbox", strings.Join(commands, ", "))
+	if len(registries) > 0 {
+		w.say("  reach    %s", strings.Join(registries, ", "))
+	}
+	list := []option{
+		{"none", "ask me each time"},
+		{"me", "yes, for me: " + settings.OwnFile(layernames.Local, folder, "")},
+		{"all", "yes, for all who work on it: " + settings.OwnFile(layernames.Project, folder, "")},
+	}
+	i, err := w.choose(ctx, "for whom", list, 0)
+	return layers[list[i].name], err
+}
