@@ -88,6 +88,11 @@ func (c *mcpNames) decide(ctx context.Context, p *command.Program, approved, sur
 		if approved && srv.Status != settings.MCPApproved {
 			p.Warn("it is not started all the same: %s", srv.Why)
 		}
+		if approved && !sure && srv.Status == settings.MCPApproved {
+			if err := question.OfferFetch(ctx, p, s, srv); err != nil {
+				return err
+			}
+		}
 	}
 	if c.JSON {
 		return p.Out.JSON(map[string]any{"servers": docs}, p.Out.TTY)

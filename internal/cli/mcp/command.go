@@ -19,6 +19,7 @@ func Command(p *command.Program) *command.Command {
 		p.Command(&approveCmd{}, "approve", "Let servers that a folder brings along be started, each as it is now."),
 		p.Command(&rejectCmd{}, "reject", "Say no to servers that a folder brings along; runs do not ask about them any more."),
 		p.Command(&revokeCmd{}, "revoke", "Take back what was decided about servers."),
+		p.Command(&fetchCmd{}, "fetch", "Fetch a server that npx, uvx or another launcher starts, so that it starts without a network."),
 		p.Command(&loginCmd{}, "login", "Log in to a server by OAuth."),
 		p.Command(&logoutCmd{}, "logout", "Forget the login to a server."),
 	)
@@ -229,6 +230,31 @@ func (c *approveCmd) Help() string {
 	return `Shows what would be started or reached, and asks. A server is approved with its whole
 definition, as it is written: command line or address, environment, headers. When that
 changes it needs approval again. Servers of your own settings need none.`
+}
+
+// fetchCmd is `holdfast mcp fetch`.
+type fetchCmd struct {
+	mcpFlags
+	Name string
+	Host []string
+	command.JSONFlag
+}
+
+func (c *fetchCmd) Declare(b *command.Builder) {
+	b.Include(&c.mcpFlags)
+	b.Arg(&c.Name, "name", "The server; KIND/NAME for one of a kind of sub-agents.")
+	b.Flag(&c.Host, "host", "", "HOST", "A host that may be reached as well: a registry of yours, @npm, @github. May be repeated.")
+	b.Include(&c.JSONFlag)
+}
+
+func (c *fetchCmd) Help() string {
+	return `Starts the server once in the sandbox with the registry of its launcher reachable (@npm for npx,
+npm exec, pnpm dlx, yarn dlx and bunx; @pypi for uvx, uv tool run and pipx run), waits until it
+answers, and ends it. What was fetched is in the caches of the project, from where runs start it
+without a network.
+
+  holdfast mcp fetch everything
+  holdfast mcp fetch --host registry.example.com tools`
 }
 
 // rejectCmd is `holdfast mcp reject`.

@@ -127,5 +127,11 @@ func askServer(ctx context.Context, p *command.Program, a *Asker, s *settings.Se
 	if err != nil || !answered {
 		return err
 	}
-	return DecideServer(p, s, srv, yes)
+	if err := DecideServer(p, s, srv, yes); err != nil || !yes {
+		return err
+	}
+	return offerFetch(ctx, p, s, srv, func(ctx context.Context, question string) (bool, error) {
+		yes, answered, err := a.YesOrLater(ctx, question)
+		return yes && answered, err
+	})
 }

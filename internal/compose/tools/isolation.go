@@ -43,6 +43,7 @@ type isolationOptions struct {
 	Env       *env.Env
 	Settings  *settings.Settings
 	Folders   []string // of the session
+	Hosts     []string // may be reached, as far as the settings let them; nil: what the settings say
 	Off       bool     // the person does without the sandbox
 	Contained bool     // a container holds the whole process
 	Loud      bool     // notices say what the sandbox cannot do
@@ -76,7 +77,17 @@ func openIsolation(o *isolationOptions) (b *Isolation, err error) {
 		}
 		b.endPrune = caches.Pruning(home)
 	}
-	b.Sandbox, err = sandbox.Open(o.Settings.Checkers(), &sandbox.OpenOptions{
+	checkers := o.Settings.Checkers()
+	if o.Hosts != nil {
+		open, err := sandbox.NewChecker(&sandbox.Settings{Network: &sandbox.Network{AllowedDomains: o.Hosts}}, &sandbox.Options{
+			Home: e.UserHome(), Dir: o.Settings.Project, Origin: policy.Origin{Layer: layernames.Flag}, Trusted: true,
+		})
+		if err != nil {
+			return b, err
+		}
+		checkers = append([]*sandbox.Checker{open}, checkers...)
+	}
+	b.Sandbox, err = sandbox.Open(checkers, &sandbox.OpenOptions{
 		Folders: o.Folders, Home: e.UserHome(), State: []string{home}, Temp: b.temp.Path, Caches: kept, Ask: shell.AskHost, Contained: o.Contained,
 		Quarantine: string(quarantine.Of(home)),
 	})

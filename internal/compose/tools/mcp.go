@@ -149,6 +149,11 @@ func (b *Toolbox) open(given []*settings.MCPServer, with func(*mcp.Options)) (*s
 	var list []mcp.Server
 	for _, srv := range given {
 		one := Server(b.settings, srv)
+		if b.fetches {
+			one.StartTimeout = fetchTime
+		} else {
+			b.fromCache(srv, &one)
+		}
 		_, err := b.settings.ExpandMCP(srv, b.env.LookupCommand)
 		if err == nil {
 			err = one.Check()
@@ -306,11 +311,16 @@ type Checked struct {
 // Check opens approved servers of one kind of sub-agents, or of the run, to look at them.
 // The caller closes what it returns.
 func Check(e *env.Env, s *settings.Settings, list []*settings.MCPServer) (*Checked, error) {
-	held, err := openIsolation(&isolationOptions{Env: e, Settings: s, Folders: []string{s.Project}})
+	return openChecked(e, s, list, nil)
+}
+
+// openChecked opens servers; hosts, of which there are none to look at servers, may be reached as well.
+func openChecked(e *env.Env, s *settings.Settings, list []*settings.MCPServer, hosts []string) (*Checked, error) {
+	held, err := openIsolation(&isolationOptions{Env: e, Settings: s, Folders: []string{s.Project}, Hosts: hosts})
 	if err != nil {
 		return nil, err
 	}
-	b := &Toolbox{env: e, settings: s, held: held, host: newHostAgent(), checks: true}
+	b := &Toolbox{env: e, settings: s, held: held, host: newHostAgent(), checks: true, fetches: hosts != nil}
 	opened, err := b.open(list, nil)
 	if err != nil {
 		held.Close()

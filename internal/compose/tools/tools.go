@@ -104,7 +104,7 @@ type Toolbox struct {
 	who    string   // of a teammate's: its name
 	wanted []string // of a sub-agent's: the tools that its kind names; nil: all
 
-	checks bool // it is made to look at MCP servers, whose problems the caller reports
+	checks, fetches bool // it is made to look at MCP servers, whose problems the caller reports, or to fetch one
 
 	sub  bool // it is a sub-agent's
 	mu   sync.Mutex

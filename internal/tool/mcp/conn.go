@@ -96,7 +96,10 @@ func (l *link) open(ctx context.Context, s *Server) (*conn, error) {
 	l.words = n.process.words()
 	l.mu.Unlock()
 	failed := l.server.failed("cannot be connected to", said(err, n.process))
-	if late.Load() && n.process != nil && l.c.o.Sandbox != nil {
+	switch {
+	case n.process != nil && s.StartHint != "":
+		failed.hint = s.StartHint
+	case late.Load() && n.process != nil && l.c.o.Sandbox != nil:
 		failed.hint = heldHint
 	}
 	return n, failed

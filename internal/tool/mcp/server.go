@@ -46,6 +46,7 @@ type Server struct {
 	Connect func(context.Context) (sdk.Transport, error) // of InProcess; called for each connection
 
 	StartTimeout time.Duration // for the connection and the first list; 30 seconds
+	StartHint    string        // what to do when its program ends before it answers; "" is nothing special
 	CallTimeout  time.Duration // of one call, not counting the time that a person takes; 5 minutes
 
 	// Tools are the only tools of it that are offered, by its own names for them; nil: all.

@@ -1,0 +1,62 @@
+package question
+
+import (
+	"context"
+
+	"github.com/holdfast-dev/holdfast/internal/cli/command"
+	"github.com/holdfast-dev/holdfast/internal/compose/tools"
+	"github.com/holdfast-dev/holdfast/internal/outcome"
+	"github.com/holdfast-dev/holdfast/internal/settings"
+	"github.com/holdfast-dev/holdfast/internal/term"
+	"github.com/holdfast-dev/holdfast/internal/tool/mcp"
+)
+
+// FetchServer starts an approved server once with its registry reachable, so that its package is in the
+// caches of the project, and returns how it is then. It tells what it waits for.
+func FetchServer(ctx context.Context, p *command.Program, s *settings.Settings, srv *settings.MCPServer, hosts []string) (mcp.Status, error) {
+	p.Err.Line("fetching %s (%s)", term.EscapeStrict(srv.Name), term.Escape(ServerLine(srv)))
+	opened, err := tools.OpenToFetch(p.Environment(), s, srv, hosts)
+	if err != nil {
+		return mcp.Status{}, err
+	}
+	defer opened.Close()
+	if err := opened.Failed[srv.Name]; err != nil {
+		return mcp.Status{}, outcome.Invalid(err.Error(), outcome.Hint(err))
+	}
+	if err := opened.Client.Connect(ctx, srv.Name); err != nil {
+		return mcp.Status{}, &outcome.Failure{
+			Message: err.Error(), Result: outcome.Failed,
+			Advice: "holdfast mcp fetch --host HOST " + term.Quote(srv.Key()) + " opens another host than " + hosts[0] + "; settings that name allowedDomains must have it, too",
+		}
+	}
+	st := opened.Client.Status()[0]
+	p.Err.Line("%s has %s and starts without a network from now on", term.EscapeStrict(srv.Name), term.Count(len(st.Tools), "tool"))
+	return st, nil
+}
+
+// offerFetch asks whether to fetch a server that was approved just now, when it is one that is
+// fetched. That it could not be fetched is told, and no error.
+func offerFetch(ctx context.Context, p *command.Program, s *settings.Settings, srv *settings.MCPServer, ask func(ctx context.Context, question string) (bool, error)) error {
+	registry := tools.FetchedFrom(srv)
+	if registry == "" {
+		return nil
+	}
+	yes, err := ask(ctx, "it is fetched when it starts, and commands have no network: fetch it now, with "+registry+" reachable for this once?")
+	if err != nil || !yes {
+		return err
+	}
+	if _, err := FetchServer(ctx, p, s, srv, []string{registry}); err != nil {
+		p.Warn("%v", err)
+		if hint := outcome.Hint(err); hint != "" {
+			p.Err.Line("hint: %s", hint)
+		}
+	}
+	return ctx.Err()
+}
+
+// OfferFetch is offerFetch at the terminal of a command.
+func OfferFetch(ctx context.Context, p *command.Program, s *settings.Settings, srv *settings.MCPServer) error {
+	return offerFetch(ctx, p, s, srv, func(ctx context.Context, question string) (bool, error) {
+		return Confirm(ctx, p, question, "holdfast mcp fetch "+term.Quote(srv.Key()))
+	})
+}

@@ -1,0 +1,35 @@
+package tools
+
+import (
+	"testing"
+
+	"github.com/holdfast-dev/holdfast/internal/settings"
+)
+
+func TestFetchedFrom(t *testing.T) {
+	for _, tt := range []struct {
+		command string
+		args    []string
+		want    string
+	}{
+		{"npx", []string{"-y", "x"}, "@npm"},
+		{"/usr/bin/npx", nil, "@npm"},
+		{"npm", []string{"exec", "x"}, "@npm"},
+		{"npm", []string{"start"}, ""},
+		{"npm", nil, ""},
+		{"pnpm", []string{"dlx", "x"}, "@npm"},
+		{"yarn", []string{"dlx", "x"}, "@npm"},
+		{"bunx", []string{"x"}, "@npm"},
+		{"bun", []string{"run", "x"}, ""},
+		{"uvx", []string{"x"}, "@pypi"},
+		{"uv", []string{"tool", "run", "x"}, "@pypi"},
+		{"uv", []string{"pip", "list"}, ""},
+		{"pipx", []string{"run", "x"}, "@pypi"},
+		{"node", []string{"npx"}, ""},
+		{"", nil, ""},
+	} {
+		if got := FetchedFrom(&settings.MCPServer{Command: tt.command, Args: tt.args}); got != tt.want {
+			t.Errorf("%s %q: %q, want %q", tt.command, tt.args, got, tt.want)
+		}
+	}
+}
