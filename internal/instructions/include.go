@@ -16,7 +16,9 @@ func (s *Set) include(m Memory, at place, path string, b []byte) {
 		s.notice("%s: of its includes the first %d are read", path, maxIncludes)
 		names = names[:maxIncludes]
 	}
+	of := m
 	for _, name := range names {
+		m := of
 		if s.full() {
 			s.notice("%s: its other includes are not looked at: there are more than %d KiB, or %d files, of instructions", path, maxTotal>>10, maxFiles)
 			return
@@ -32,16 +34,30 @@ func (s *Set) include(m Memory, at place, path string, b []byte) {
 			}
 			continue
 		}
-		if !at.free && !s.inside(target) {
-			if plainly(name) {
-				s.notice("%s: @%s is left out: it is outside the session's folders", path, name)
+		free := at.free
+		if !free && !s.inside(target) {
+			own := s.persons(target)
+			if free = own && s.o.Trusted; !free {
+				switch {
+				case own:
+					s.notice("%s: @%s is left out: it is your own, and this folder is not trusted (holdfast trust)", path, name)
+				case plainly(name):
+					s.notice("%s: @%s is left out: it is outside the session's folders", path, name)
+				}
+				continue
 			}
-			continue
+			m = User
 		}
 		s.read(m, place{
-			free: at.free, reason: byInclude, parent: path, trigger: at.trigger, depth: at.depth + 1, named: plainly(name),
+			free: free, reason: byInclude, parent: path, trigger: at.trigger, depth: at.depth + 1, named: plainly(name),
 		}, target)
 	}
+}
+
+// persons says whether a path is a Markdown file in the person's ~/.claude, where people keep what a
+// project's files include for each of them.
+func (s *Set) persons(path string) bool {
+	return s.o.User != "" && within(filepath.Join(s.o.User, ".claude"), path) && strings.EqualFold(filepath.Ext(path), ".md")
 }
 
 // inside says whether a path lies in one of the session's folders, by its letters. Where

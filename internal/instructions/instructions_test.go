@@ -362,3 +362,23 @@ func ExampleLoad() {
 	}
 	// Output: AGENTS.md, 15 bytes: Run make test.
 }
+
+// Of the person's own notes a trusted project's files include Markdown, and nothing else.
+func TestIncludesOfThePersonsNotes(t *testing.T) {
+	dir := world(t, map[string]string{
+		"w/CLAUDE.md": "@~/.claude/notes.md @~/.claude/settings.json @~/.ssh/key.md", "user/.claude/notes.md": "N @more.md", "user/.claude/more.md": "M",
+		"user/.claude/settings.json": "{}", "user/.ssh/key.md": "secret",
+	})
+	o := instructions.Options{Cwd: dir + "/w", User: dir + "/user"}
+	own := dir + "/w/CLAUDE.md: @~/.claude/notes.md is left out: it is your own, and this folder is not trusted (holdfast trust)"
+	s := load(t, o)
+	if diff := cmp.Diff([]string{"Project session_start w/CLAUDE.md"}, shown(dir, s.Files())); diff != "" || !slices.Contains(s.Notices(), own) {
+		t.Errorf("%s %q", diff, s.Notices())
+	}
+	o.Trusted = true
+	s = load(t, o)
+	want := []string{"Project session_start w/CLAUDE.md", "User include user/.claude/notes.md", "User include user/.claude/more.md"}
+	if diff := cmp.Diff(want, shown(dir, s.Files())); diff != "" || len(s.Notices()) != 2 {
+		t.Errorf("%s %q", diff, s.Notices())
+	}
+}

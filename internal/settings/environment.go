@@ -66,6 +66,7 @@ func (s *said) environment(path string, n jsontree.Node) {
 	s.env = map[string]Value[string]{}
 	for _, m := range n.Members {
 		at := path + "." + m.Key
+		s.key = at
 		hint, never := notHere(m.Key)
 		switch value := m.Value; {
 		case !variable.MatchString(m.Key):

@@ -59,12 +59,16 @@ func print(p *command.Program, d *showDoc) {
 		p.Out.Line("  none: the defaults count")
 	}
 	heading("in force", len(d.Settings))
+	width := 20
+	for _, v := range d.Settings {
+		width = min(44, max(width, len(v.Key)))
+	}
 	for _, v := range d.Settings {
 		state := ""
 		if v.State != "" && v.State != string(settings.HookTrusted) && v.State != string(settings.MCPApproved) {
 			state = t.Yellow("  " + v.State)
 		}
-		p.Out.Line("  %s  %s  %s%s", term.Column(v.Key, 28), term.Escape(term.OneLine(v.Value)), t.Dim(term.Escape(settings.Where(v.Origin))), state)
+		p.Out.Line("  %s  %s  %s%s", term.Column(v.Key, width), term.Escape(term.OneLine(v.Value)), t.Dim(term.Escape(settings.Where(v.Origin))), state)
 	}
 	heading("does not count, since the folder is not trusted", len(d.Ignored))
 	for _, i := range d.Ignored {

@@ -190,13 +190,13 @@ func (p *parser) unknown(m *jsontree.Member) {
 	known := append([]string{
 		"name", "description", "when_to_use", "argument-hint", "allowed-tools", "aliases", "disable-model-invocation", "user-invocable", "model",
 	}, silent...)
-	hint := "put what is for people below metadata"
 	for _, k := range known {
 		if len(m.Key) < 64 && spelling.Edits(k, strings.ReplaceAll(strings.ToLower(m.Key), "_", "-")) <= 2 {
-			hint = "did you mean " + k + "?"
+			p.wrong(m.At, "did you mean "+k+"?", "unknown key %.80q", m.Key)
+			return
 		}
 	}
-	p.wrong(m.At, hint, "unknown key %.80q", m.Key)
+	p.sk.Notes = append(p.sk.Notes, fmt.Sprintf("%.80q has no effect: it is not known here", m.Key))
 }
 
 func (p *parser) text(m *jsontree.Member) string {

@@ -150,7 +150,7 @@ func TestParse(t *testing.T) {
 		{head + "---\n" + strings.Repeat("x", skills.MaxBody+1), "larger than 100 KiB"},
 		{head + "hooks: {}\n---\nbody", "4:1: hooks: hooks stand in settings"},
 		{head + "model: opus\n---\nbody", ""},
-		{head + "allowing-tools: Read\n---\nbody", `4:1: unknown key "allowing-tools"`},
+		{head + "alowed-tools: Read\n---\nbody", `4:1: unknown key "alowed-tools"`},
 		{head + "disable-model-invocation: yes\n---\nbody", "4:27: disable-model-invocation must be true or false"},
 		{head + "disable-model-invocation: true\nuser-invocable: false\n---\nbody", "neither the model nor a person"},
 		{head + "---\nname: y\n", ""},
@@ -172,6 +172,7 @@ func TestNotes(t *testing.T) {
 		"allowed-tools: '*'":            "allowed-tools: * allows nothing",
 		"context: fork":                 "context has no effect: a skill runs in the agent",
 		"effort: high":                  "effort has no effect",
+		"arguments: [a, b]":             `"arguments" has no effect: it is not known here`,
 		"allowed-tools: []":             "",
 	} {
 		sk, err := skills.Parse("/s/x/SKILL.md", []byte(head+text+"\n---\nbody"))
