@@ -16,6 +16,7 @@ const (
 	faultBusy           // EBUSY: a name that is held in its place
 	faultLarge          // EFBIG
 	faultFork           // EAGAIN of fork and clone
+	faultMissing        // ENOENT, which is what some programs make of EROFS
 	faultHost           // a name that cannot be resolved, a network that is not there
 )
 
@@ -35,6 +36,7 @@ var phrases = []struct {
 	{"file size limit exceeded", faultLarge},
 	{"resource temporarily unavailable", faultFork},
 	{"cannot fork", faultFork},
+	{"enoent: no such file or directory", faultMissing},
 	{"could not resolve host", faultHost},
 	{"unable to resolve host", faultHost},
 	{"eai_again", faultHost},
@@ -50,6 +52,7 @@ var phrases = []struct {
 type complaint struct {
 	fault fault
 	names []string
+	makes bool // it says that a folder was to be made
 	write bool // it says that something was to be made, changed or removed
 	port  bool // it is about listening on a port
 }
@@ -65,7 +68,7 @@ func complaints(text string) []complaint {
 		row = strings.TrimRight(row, "\r")
 		at, phrase, f := findPhrase(row)
 		if f != faultNone {
-			c := complaint{fault: f, write: says(row, writeWords), port: says(row, portWords)}
+			c := complaint{fault: f, makes: says(row, []string{"mkdir"}), write: says(row, writeWords), port: says(row, portWords)}
 			if f == faultHost {
 				c.names = hostNames(row)
 			} else {

@@ -62,6 +62,8 @@ func TestComplaints(t *testing.T) {
 		{"java.io.FileNotFoundException: /etc/x (Read-only file system)", faultReadOnly, "/etc/x", false},
 		{"java.nio.file.AccessDeniedException: /etc/x", faultDenied, "/etc/x", false},
 		{"ruby: No such file\n/x.rb:1:in `initialize': Read-only file system @ rb_sysopen - /etc/x (Errno::EROFS)", faultReadOnly, "/etc/x", false},
+		// Node, which hides what the kernel said
+		{"Error: ENOENT: no such file or directory, mkdir '/h/.tool'", faultMissing, "/h/.tool", true},
 		// git
 		{"error: could not lock config file .git/config: Read-only file system", faultReadOnly, ".git/config", true},
 		{"error: could not write config file .git/config: Device or resource busy", faultBusy, ".git/config", true},

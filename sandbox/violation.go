@@ -76,8 +76,14 @@ func (f *finder) said(text string) []Violation {
 			out = append(out, found...)
 		}
 	}
+	if slices.ContainsFunc(out, func(v Violation) bool { return v.Kind == kindHost && v.What != anyHost }) {
+		out = slices.DeleteFunc(out, func(v Violation) bool { return v.Kind == kindHost && v.What == anyHost })
+	}
 	return out
 }
+
+// anyHost is what was refused where no host is known.
+const anyHost = "the network"
 
 // port tells that there is no listening, where the settings have none.
 func (f *finder) port() []Violation {
@@ -119,6 +125,11 @@ func (f *finder) path(c *complaint, name string) *Violation {
 	switch c.fault {
 	case faultReadOnly, faultBusy:
 		return f.box.Explain(p, policy.OpWrite)
+	case faultMissing:
+		// Node's recursive mkdir says so where the kernel said EROFS.
+		if c.makes && mayWrite(p) {
+			return f.box.Explain(p, policy.OpWrite)
+		}
 	case faultDenied, faultPerm:
 		if v := f.box.Explain(p, policy.OpRead); v != nil {
 			return v
@@ -172,7 +183,7 @@ func (f *finder) host(c *complaint) []Violation {
 	if len(f.hosts) > 0 && len(c.names) == 0 {
 		return nil
 	}
-	what := "the network"
+	what := anyHost
 	if len(c.names) > 0 {
 		what = c.names[0]
 	}

@@ -91,6 +91,8 @@ func TestViolationsOfPrograms(t *testing.T) {
 		{"python3", "-c", "open('/etc/holdfast-x', 'w')"},
 		{"python3", "-c", "import os; os.mkdir('/etc/holdfast-x')"},
 		{"node", "-e", "require('fs').writeFileSync('/etc/holdfast-x', '')"},
+		{"node", "-e", "require('fs').mkdirSync('/etc/holdfast-x/a', {recursive: true})"},
+		{"node", "-e", "require('fs').promises.mkdir('/etc/holdfast-x/a', {recursive: true})"},
 		{"perl", "-e", "open(F, '>', '/etc/holdfast-x') or die \"/etc/holdfast-x: $!\""},
 		{"git", "init", "/etc/holdfast-x"},
 		{"bash", "-c", "echo > /etc/holdfast-x"},

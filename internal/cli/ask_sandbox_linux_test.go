@@ -32,6 +32,7 @@ func TestOpeningTheSandboxAtTheTerminal(t *testing.T) {
 		again   []string // keys in a second run
 	}{
 		"this command":     {[]string{"y", "y"}, "one two", false, []string{"n", "n"}},
+		"this project":     {[]string{"p"}, "one two", true, nil},
 		"this session":     {[]string{"a"}, "one two", false, []string{"n", "n"}},
 		"no":               {[]string{"n", "n"}, "", false, []string{"n", "n"}},
 		"no, this session": {[]string{"d"}, "", false, []string{"n", "n"}},
