@@ -389,3 +389,30 @@ func TestSecretPatterns(t *testing.T) {
 		t.Error(got, found)
 	}
 }
+
+// What a hook may do with the project when it does not say: a project's, and another program's, write it.
+func TestHookAccess(t *testing.T) {
+	const hooks = `{"hooks": {"Stop": [{"hooks": [{"type": "command", "command": "true"}, {"type": "command", "command": "false", "sandbox": "read"}, {"type": "http", "url": "http://127.0.0.1/"}]}]}}`
+	p := newPlace(t)
+	for file, want := range map[string]string{
+		"project/.holdfast/settings.json": "write read ", "project/.claude/settings.json": "write read ", "user/.claude/settings.json": "write read ",
+		"home/settings.json": "read read ", "etc/settings.json": "read read ",
+	} {
+		p.write(file, hooks)
+		s := p.load()
+		var got []string
+		for i := range s.Hooks {
+			got = append(got, s.HookAccess(&s.Hooks[i].Definition))
+		}
+		if strings.Join(got, " ") != want {
+			t.Errorf("%s: %q", file, got)
+		}
+		if err := os.Remove(p.path(file)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	p.write("project/.holdfast/settings.json", strings.Replace(hooks, "{", `{"hooksSandbox": "read", `, 1))
+	if s := p.load(); s.HookAccess(&s.Hooks[0].Definition) != "read" {
+		t.Error("the file's word does not count")
+	}
+}
