@@ -55,7 +55,7 @@ func TestOnlyTheNamedCommandIsBuilt(t *testing.T) {
 		args []string
 		want int
 	}{
-		{[]string{"run", "x"}, 1}, {[]string{"sessions", "list"}, 1}, {[]string{"--help"}, 20}, {[]string{"nonsense"}, 20}, {nil, 20},
+		{[]string{"run", "x"}, 1}, {[]string{"sessions", "list"}, 1}, {[]string{"--help"}, 24}, {[]string{"nonsense"}, 24}, {nil, 24},
 	} {
 		if n := len(command.Subcommands(newRoot(&p, tt.args))); n != tt.want {
 			t.Errorf("%q builds %d commands, want %d", tt.args, n, tt.want)
