@@ -3,8 +3,11 @@ package outcome
 import (
 	"context"
 	"errors"
+	"io/fs"
 	"net/http"
+	"path/filepath"
 	"strings"
+	"syscall"
 
 	"github.com/holdfast-dev/holdfast/approval"
 	"github.com/holdfast-dev/holdfast/event"
@@ -148,6 +151,21 @@ func Hint(err error) string {
 	}
 	if e, ok := errors.AsType[*model.Error](err); ok {
 		return modelHint(e)
+	}
+	return diskHint(err)
+}
+
+// diskHint says what to do about a file that cannot be written, by the cause.
+func diskHint(err error) string {
+	at := "it"
+	if e, ok := errors.AsType[*fs.PathError](err); ok {
+		at = filepath.Dir(e.Path)
+	}
+	switch {
+	case errors.Is(err, syscall.EROFS):
+		return "the disk that holds " + at + " is read-only: mount it so that it can be written, or, where that is your home, set HOLDFAST_HOME to a folder that can"
+	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
+		return "free space on the disk that holds " + at
 	}
 	return ""
 }

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
+	"syscall"
 	"testing"
 
 	"github.com/holdfast-dev/holdfast/agent"
@@ -113,6 +115,8 @@ func TestHint(t *testing.T) {
 		{session.ErrFenced, "holdfast sessions list"},
 		{session.ErrReadOnly, "holdfast doctor"},
 		{session.ErrNewer, "install a newer holdfast; holdfast version says which this is"},
+		{&fs.PathError{Op: "mkdir", Path: "/home/me/.holdfast", Err: syscall.EROFS}, "the disk that holds /home/me is read-only: mount it so that it can be written, or, where that is your home, set HOLDFAST_HOME to a folder that can"},
+		{fmt.Errorf("x: %w", &fs.PathError{Op: "write", Path: "/d/f", Err: syscall.ENOSPC}), "free space on the disk that holds /d"},
 		{&model.Error{Kind: model.ErrorAuth, Provider: "anthropic"}, "holdfast login anthropic, or set ANTHROPIC_API_KEY"},
 		{&model.Error{Kind: model.ErrorAuth, Provider: "openai"}, "holdfast login openai, or set OPENAI_API_KEY"},
 		{&model.Error{Kind: model.ErrorAuth, Provider: "openai", Status: 401}, "the provider does not take the key: is it whole, and of this provider? holdfast login openai, or set OPENAI_API_KEY"},

@@ -138,6 +138,9 @@ func (p *Printer) fresh() {
 
 // Error writes an error for a person, and a hint if there is one.
 func (p *Printer) Error(msg, hint string) {
+	if hint == "" { // some errors carry theirs in their text
+		msg, hint, _ = strings.Cut(msg, "; hint: ")
+	}
 	p.Line("%s %s", p.Red("holdfast:"), Escape(OneLine(msg)))
 	p.Hint(hint)
 }

@@ -15,6 +15,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/holdfast-dev/holdfast/internal/providers"
 	"github.com/holdfast-dev/holdfast/model"
 )
 
@@ -64,6 +65,10 @@ func (p Provider) remedy(err error) string {
 		dial      *net.OpError
 	)
 	switch {
+	case errors.As(err, &dial) && dial.Op == "proxyconnect":
+		return "the proxy does not answer: check HTTPS_PROXY and HTTP_PROXY, or unset them"
+	case errors.Is(err, http.ErrSchemeMismatch):
+		return "the server speaks plain HTTP: write http:// in the base URL"
 	case errors.As(err, &name) && name.IsNotFound:
 		return "no server has the name " + name.Name + ": check the base URL, or the DNS of this machine"
 	case errors.As(err, &name):
@@ -80,8 +85,8 @@ func (p Provider) remedy(err error) string {
 		return "the server's certificate is for another name: check the base URL"
 	case errors.Is(err, syscall.ECONNREFUSED) && errors.As(err, &dial):
 		if to, ok := dial.Addr.(*net.TCPAddr); ok && to.IP.IsLoopback() {
-			if p.Name == "ollama" {
-				return "Ollama does not run: ollama serve"
+			if known, ok := providers.Lookup(p.Name); ok && known.Start != "" {
+				return p.Name + " does not run: " + known.Start
 			}
 			return "nothing listens there: start the model's server, or check the base URL"
 		}
