@@ -35,7 +35,7 @@ func (s *Settings) limits() ([]policy.Named, error) {
 		if err != nil {
 			return nil, err
 		}
-		add("kept-keys", p)
+		add("kept-keys", certain{p})
 	}
 	for _, box := range s.Sandboxes {
 		name := "sandbox"
@@ -49,6 +49,17 @@ func (s *Settings) limits() ([]policy.Named, error) {
 
 // KeysFile is where package keys keeps the keys of providers, in HOLDFAST_HOME. No tool touches it.
 const KeysFile = "keys.json"
+
+// certain is a limit that denies what certainly touches its paths, and does not ask about commands
+// whose paths cannot be known: those are the sandbox's matter.
+type certain struct{ policy.Policy }
+
+func (c certain) Evaluate(r policy.Request) policy.Verdict {
+	if v := c.Policy.Evaluate(r); v.Effect == policy.Deny {
+		return v
+	}
+	return policy.Verdict{}
+}
 
 // keyFiles are globs of the file, by both of its names.
 func keyFiles(home string) []string {

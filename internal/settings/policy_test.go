@@ -2,6 +2,7 @@ package settings_test
 
 import (
 	"os"
+	"strconv"
 	"testing"
 
 	"github.com/holdfast-dev/holdfast/internal/settings"
@@ -257,6 +258,13 @@ func TestKeptKeysAreForbidden(t *testing.T) {
 			d := judge(t, s, policy.Request{Tool: "Read", Operation: policy.OpRead, Resource: p.path(resource), ReadOnly: true})
 			if (d.Effect == policy.Deny) != denied {
 				t.Errorf("%s: %s by %s: %s", resource, d.Effect, d.By, d.Reason)
+			}
+		}
+		// a command whose paths cannot be known is not asked about for that
+		for line, denied := range map[string]bool{"cat " + strconv.Quote(p.path(name+"/keys.json")): true, `cat "$f"`: false} {
+			d := judge(t, s, policy.Request{Tool: "Bash", Operation: policy.OpCommand, Resource: line, Cwd: p.root})
+			if want := map[bool]policy.Effect{true: policy.Deny, false: policy.Allow}[denied]; d.Effect != want {
+				t.Errorf("%s: %s by %s: %s", line, d.Effect, d.By, d.Reason)
 			}
 		}
 	}
