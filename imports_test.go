@@ -144,12 +144,13 @@ var floors = map[string]int{
 	"internal/tool/worktree":           3,
 
 	// the loop; settings
-	"agent":                 4,
-	"bench/spawner":         4,
-	"internal/outcome":      4,
-	"internal/recordevents": 4, // what records tell
-	"internal/settings":     4,
-	"internal/tool/mcp":     4, // hooks are told about what servers ask
+	"agent":                    4,
+	"bench/spawner":            4,
+	"internal/outcome":         4,
+	"internal/recordevents":    4, // what records tell
+	"internal/session/salvage": 4, // what can be read of a damaged database
+	"internal/settings":        4,
+	"internal/tool/mcp":        4, // hooks are told about what servers ask
 
 	// what stands on the loop
 	"internal/confine":         5,
@@ -246,7 +247,7 @@ var floors = map[string]int{
 // import path starts with. Whoever does not import these packages does not pay.
 var heavy = map[string][]string{
 	"mvdan.cc/sh":                            {"internal/shellread"},
-	"modernc.org/sqlite":                     {"session/sqlite", "internal/session/search", "bench", "examples/persistence"},
+	"modernc.org/sqlite":                     {"session/sqlite", "internal/session/salvage", "internal/session/search", "bench", "examples/persistence"},
 	"github.com/jackc/pgx":                   {"session/postgres", "bench"},
 	"github.com/go-sql-driver/mysql":         {"session/mysql", "bench"},
 	"github.com/redis/go-redis":              {"session/redis", "bench"},

@@ -32,9 +32,9 @@ func (s *Store) translate(op, id string, err error) error {
 	case sqlite3.SQLITE_FULL:
 		return set(session.ErrFull, s.path, s.fullHint())
 	case sqlite3.SQLITE_CORRUPT:
-		return set(session.ErrCorrupt, s.path+": "+e.Error(), "keep a copy of "+s.path+" and run: holdfast sessions verify")
+		return set(session.ErrCorrupt, s.path+": "+e.Error(), "holdfast sessions repair --all")
 	case sqlite3.SQLITE_NOTADB:
-		return set(session.ErrCorrupt, s.path+" is not a SQLite file", "move it away, or name another file with --store")
+		return set(session.ErrCorrupt, s.path+" is not a SQLite file", "holdfast sessions repair --all, if it was one; or name another file with --store")
 	case sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED:
 		return set(session.ErrBusy, s.path+" is locked by another process", "see who has it open with: fuser "+s.path)
 	case sqlite3.SQLITE_READONLY:
@@ -49,7 +49,7 @@ func (s *Store) translate(op, id string, err error) error {
 		}
 		switch {
 		case e.Code() == sqlite3.SQLITE_IOERR_SHORT_READ, e.Code() == sqlite3.SQLITE_IOERR_CORRUPTFS:
-			return set(session.ErrCorrupt, s.path+": "+e.Error(), "keep a copy of "+s.path+" and run: holdfast sessions verify")
+			return set(session.ErrCorrupt, s.path+": "+e.Error(), "holdfast sessions repair --all")
 		case ofWriting(e):
 			return set(session.ErrPoisoned, s.path+": "+e.Error(), s.poisonHint())
 		}

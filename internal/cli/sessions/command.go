@@ -359,7 +359,10 @@ func (c *repairCmd) Declare(b *command.Builder) {
 }
 
 func (c *repairCmd) Help() string {
-	return `What a crash left behind the last record is put aside and told. What lists show is computed
+	return `A damaged sessions.db is read page by page into a new one, and kept beside it: --all does that
+first. Nobody may have it open. Then each session is looked at.
+
+What a crash left behind the last record is put aside and told. What lists show is computed
 anew from the log where it differs. A log that is damaged in the middle is never changed:
 --salvage makes a new session of what can be read.
 

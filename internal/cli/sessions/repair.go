@@ -25,6 +25,11 @@ type repairDoc struct {
 }
 
 func (c *repairCmd) Run(ctx context.Context, p *command.Program) error {
+	if c.All {
+		if done, err := c.database(ctx, p); done || err != nil {
+			return err
+		}
+	}
 	return eachSession(ctx, p, c.Store, c.Session, c.All, "holdfast sessions repair --all", func(s *session.Sessions, m session.Meta) (bool, error) {
 		d, err := c.repair(ctx, s, m)
 		if err != nil && (!c.All || ctx.Err() != nil) {

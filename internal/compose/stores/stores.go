@@ -152,6 +152,14 @@ func (r Ref) InMemory() bool { return r.URL == InMemory }
 // path is what a file or folder store's URL names.
 func (r Ref) path() string { return r.URL[len(r.Scheme)+1:] }
 
+// Database is the file of a store that is one file; "" of others.
+func (r Ref) Database() string {
+	if r.Scheme != "sqlite" {
+		return ""
+	}
+	return r.path()
+}
+
 // Folder is where a file or folder store lies.
 func (r Ref) Folder() string {
 	if r.Scheme == "sqlite" {
