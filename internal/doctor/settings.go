@@ -2,6 +2,7 @@ package doctor
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/holdfast-dev/holdfast/internal/settings"
@@ -38,6 +39,11 @@ func (x *examination) settings() []Check {
 			}
 		}
 		out = append(out, c)
+	}
+	for _, f := range s.Foreign { // of files that are not read
+		if !slices.ContainsFunc(s.Layers, func(l settings.Layer) bool { return l.File == f.Origin.File }) {
+			out = append(out, Check{"settings", "warn", f.Origin.File + ": " + f.Why, ""})
+		}
 	}
 	return out
 }

@@ -324,3 +324,21 @@ func byLayer(own, others []source) []source {
 	})
 	return list
 }
+
+// codexRules are files of Codex with rules for commands, which are not read: nobody is to believe that
+// they count.
+func (o *Options) codexRules(files []foreignFile) (list []Foreign) {
+	for _, f := range files {
+		if f.program != foreign.Codex {
+			continue
+		}
+		found, _ := filepath.Glob(filepath.Join(filepath.Dir(f.file), "rules", "*.rules")) // the pattern is a good one
+		for _, file := range found {
+			list = append(list, Foreign{
+				Key: filepath.Base(file), Why: "rules of Codex are not read: write permissions.deny and permissions.ask",
+				Origin: policy.Origin{Layer: f.layer, File: file},
+			})
+		}
+	}
+	return list
+}

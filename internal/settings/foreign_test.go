@@ -306,3 +306,21 @@ func TestForeignTrustList(t *testing.T) {
 		t.Error("still trusted")
 	}
 }
+
+// Rules of Codex are not read, and that is told.
+func TestForeignCodexRules(t *testing.T) {
+	p := newPlace(t)
+	p.write("user/.codex/rules/default.rules", "prefix_rule(pattern = [\"rm\"], decision = \"forbidden\")")
+	p.write("project/.codex/rules/ours.rules", "")
+	s := p.load()
+	if len(s.Foreign) != 2 || s.Foreign[0].Origin.File != p.path("project/.codex/rules/ours.rules") || s.Foreign[1].Key != "default.rules" {
+		t.Errorf("%+v", s.Foreign)
+	}
+	if what, _ := s.ForeignNotice(); !strings.HasPrefix(what, "2 settings of ") {
+		t.Errorf("%q", what)
+	}
+	p.write("home/settings.json", `{"foreignSettings": false}`)
+	if s := p.load(); len(s.Foreign) != 0 {
+		t.Errorf("%+v", s.Foreign)
+	}
+}
