@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 
 	"github.com/holdfast-dev/holdfast/internal/environ"
+	"github.com/holdfast-dev/holdfast/internal/registries"
 	"github.com/holdfast-dev/holdfast/internal/sandbox/caches"
 	"github.com/holdfast-dev/holdfast/internal/sandbox/egress"
 	"github.com/holdfast-dev/holdfast/internal/sandbox/kernel"
@@ -31,17 +32,27 @@ func (s *Sandbox) within(env []string) []string {
 		set = append(set, proxyEnviron(kernel.ProxyAddr, ownNames(s.merged().Hosts))...)
 	}
 	env = over(env, set)
-	if at := s.caches(); at != "" {
-		env = over(env, s.toolsOf(at).Environ(env, s.network() == kernel.ProxyNetwork))
+	at := s.caches()
+	if tools := s.toolsOf(at); at != "" {
+		env = over(env, tools.Environ(env, s.network() == kernel.ProxyNetwork))
+	}
+	if s.npm != "" && !slices.ContainsFunc(env, func(entry string) bool { return strings.EqualFold(nameOf(entry), npmRegistry) }) {
+		env = append(env, npmRegistry+"="+s.npm)
 	}
 	return env
 }
+
+// npmRegistry tells npm which registry to ask, as ~/.npmrc does, which commands cannot read.
+const npmRegistry = "npm_config_registry"
 
 // toolsOf looks for what tools need in the environment of commands, once.
 func (s *Sandbox) toolsOf(at string) *caches.Tools {
 	s.toolsOnce.Do(func() {
 		p := caches.Project{Dir: s.dir(), User: s.compiler.home, MayWrite: s.writes}
 		s.tools = p.Open(at)
+		if home := s.compiler.home; s.dir() == home || registries.NPM(s.dir()) == "" { // a variable would beat the project's file
+			s.npm = registries.NPM(home)
+		}
 	})
 	return s.tools
 }

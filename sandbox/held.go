@@ -52,6 +52,7 @@ type Sandbox struct {
 
 	toolsOnce sync.Once
 	tools     *caches.Tools
+	npm       string // the registry that the person's npm asks
 
 	mu       sync.Mutex
 	compiler *compiler

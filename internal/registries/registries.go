@@ -1,4 +1,12 @@
-// Package registries names the package registries that programs fetch from, and their hosts.
+// Package registries names the package registries that programs fetch from, and their hosts, and finds the private
+// ones that the configuration of package managers names.
+//
+//	registries.Hosts("@npm")  // "registry.npmjs.org", …
+//	list := registries.Find(&registries.Places{Home: home, Dir: project, Get: os.Getenv})
+//	list[0].Host              // "npm.corp.example"; Name is "@npm", File "/home/ann/.npmrc"
+//
+// It only reads. Whether commands may reach a registry is for the person to say: a project's files, which
+// anybody may have written, open nothing by being there.
 package registries
 
 import (

@@ -23,11 +23,20 @@ type allowedDoc struct {
 }
 
 func (c *allowCmd) Run(_ context.Context, p *command.Program) error {
-	if len(c.Write)+len(c.Host) == 0 {
-		return outcome.Invalid("say what to allow: --write PATH or --host HOST", "holdfast sandbox allow --host example.com")
+	if len(c.Write)+len(c.Host) == 0 && !c.Registries {
+		return outcome.Invalid("say what to allow: --write PATH, --host HOST or --registries", "holdfast sandbox allow --host example.com")
 	}
 	if err := dial.NotFromRun(p, "change what the sandbox allows"); err != nil {
 		return err
+	}
+	private, err := c.privateRegistries(p)
+	if err != nil {
+		return err
+	}
+	if c.Registries {
+		if err := c.addRegistries(private); err != nil {
+			return err
+		}
 	}
 	var paths []string
 	for _, given := range c.Write { // all of them are good, or none is written
@@ -84,6 +93,7 @@ func (c *allowCmd) Run(_ context.Context, p *command.Program) error {
 			p.Warn("%s", command.NotTrusted)
 		}
 	}
+	c.tellRegistries(p, private)
 	return nil
 }
 

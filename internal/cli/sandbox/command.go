@@ -21,6 +21,7 @@ func Command(p *command.Program) *command.Command {
 // allowCmd is `holdfast sandbox allow`.
 type allowCmd struct {
 	Write, Host []string
+	Registries  bool
 	flags.OwnSettings
 	command.JSONFlag
 }
@@ -28,6 +29,7 @@ type allowCmd struct {
 func (c *allowCmd) Declare(b *command.Builder) {
 	b.Flag(&c.Write, "write", "", "PATH", "A folder or a file that may be written besides the project's; it must be there. May be repeated.")
 	b.Flag(&c.Host, "host", "", "HOST", "A host that may be reached: example.com, *.example.com, a registry such as @npm, or an address with its port. May be repeated.")
+	b.Flag(&c.Registries, "registries", "", "", "The private package registries that your own .npmrc, pip.conf, go env, settings.xml and Cargo's config.toml name.")
 	b.Include(&c.OwnSettings)
 	b.Include(&c.JSONFlag)
 }
@@ -38,7 +40,11 @@ func (c *allowCmd) Help() string {
 run on. The file and the line are printed; everything else in the file stays as it is.
 
   holdfast sandbox allow --write ~/.cache/foo --host example.com
-  holdfast sandbox allow --user --host @npm`
+  holdfast sandbox allow --user --host @npm
+  holdfast sandbox allow --user --registries
+
+--registries writes the hosts that are named now. Those that only files of the project name are
+told, and not written: anybody may have written them.`
 }
 
 // cachesCmd is `holdfast sandbox caches`.

@@ -1,0 +1,47 @@
+package sandbox
+
+import (
+	"slices"
+
+	"github.com/holdfast-dev/holdfast/internal/cli/command"
+	"github.com/holdfast-dev/holdfast/internal/outcome"
+	"github.com/holdfast-dev/holdfast/internal/registries"
+)
+
+// privateRegistries are the registries that package managers are told to ask, here.
+func (c *allowCmd) privateRegistries(p *command.Program) ([]registries.Registry, error) {
+	dir, err := p.Folder(c.CWD)
+	if err != nil {
+		return nil, err
+	}
+	return registries.Find(&registries.Places{Home: p.UserHome(), Dir: dir, Get: p.Getenv}), nil
+}
+
+// addRegistries adds the hosts that the person's own configuration names to those that are to be allowed.
+func (c *allowCmd) addRegistries(list []registries.Registry) error {
+	n := len(c.Host)
+	for _, r := range list {
+		if !r.Project && !slices.Contains(c.Host, r.Host) {
+			c.Host = append(c.Host, r.Host)
+		}
+	}
+	if n == len(c.Host) && len(c.Write)+n == 0 {
+		return outcome.Invalid("your configuration names no private registry", "name its host: holdfast sandbox allow --host npm.example.com")
+	}
+	return nil
+}
+
+// tellRegistries tells about private registries that are not allowed by this call: of a package manager
+// whose public ones are, and with --registries those of the project.
+func (c *allowCmd) tellRegistries(p *command.Program, list []registries.Registry) {
+	for _, r := range list {
+		if slices.Contains(c.Host, r.Host) || !slices.Contains(c.Host, r.Name) && !c.Registries {
+			continue
+		}
+		whose := ""
+		if r.Project {
+			whose = ", a file of the project,"
+		}
+		p.Warn("%s%s names the registry %s, which is not allowed by this; hint: if you trust it: holdfast sandbox allow --host %s", r.Source(), whose, r.Host, r.Host)
+	}
+}
