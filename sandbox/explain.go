@@ -23,6 +23,8 @@ type Violation struct {
 	Origin  policy.Origin `json:"origin,omitzero"`   // where the setting was written
 	Reason  string        `json:"reason,omitempty"`  // what the setting alone does not say: "it resolves to the private address 10.0.0.8"
 	Hint    string        `json:"hint,omitempty"`    // how to allow it, when that is possible
+
+	blamed bool // of a system call: the command has told of such an error
 }
 
 // IsAccess reports whether it is about a path or a host, and not about a system call or a

@@ -25,7 +25,7 @@ func (s *Sandbox) Opener(v *Violation) *Settings {
 		if tree := s.compiler.openTree(v.What); tree != "" && len(m.left(tree)) > 0 {
 			return &Settings{AdditionalWritePaths: []string{tree}}
 		}
-	case v.Kind == kindSyscall && v.Setting == fieldUnixSockets && !s.weaker():
+	case v.Kind == kindSyscall && v.Setting == fieldUnixSockets && v.blamed && !s.weaker():
 		if !slices.ContainsFunc(m.layers, func(c *Checker) bool { return c.managed() && c.settings.Network != nil }) {
 			return &Settings{Network: &Network{AllowUnixSockets: true}}
 		}

@@ -2,6 +2,7 @@ package sandbox
 
 import (
 	"errors"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -52,8 +53,11 @@ func (c *Cmd) newReport(err error, wall bool) *Report {
 	if c.streams.tail != nil && !c.sandbox.compiler.unheld {
 		all = append(all, f.said(string(c.streams.tail.bytes()))...)
 	}
+	blamed := c.streams.tail != nil && slices.ContainsFunc(complaints(string(c.streams.tail.bytes())), func(c complaint) bool { return c.fault == faultPerm })
 	for _, refused := range c.state.Refused {
-		all = append(all, syscallViolation(refused.Call))
+		v := syscallViolation(refused.Call)
+		v.blamed = blamed
+		all = append(all, v)
 	}
 	seen := map[Violation]bool{}
 	for _, v := range all {

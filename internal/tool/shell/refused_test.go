@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -99,6 +100,36 @@ func TestRefusedWriteIsAQuestion(t *testing.T) {
 				t.Errorf("then asked %+v, %v", asked, err)
 			}
 		})
+	}
+}
+
+// A kind of sockets is a question if the command has told of the error, and not if it only tried.
+func TestRefusedSocketsAreAQuestion(t *testing.T) {
+	if _, err := exec.LookPath("python3"); err != nil {
+		missing.Skip(t, "no python3 here: scripts/services env tools")
+	}
+	for line, want := range map[string]int{
+		`python3 -c 'import socket; socket.socket(socket.AF_UNIX); print("opened")'`: 1,
+		`python3 -c '
+import socket
+try: socket.socket(socket.AF_UNIX)
+except OSError: pass
+print("opened")'; exit 1`: 0,
+	} {
+		b, _ := refusedBench(t, nil, &sandbox.Settings{})
+		asked := 0
+		c := call("")
+		c.Input, _ = json.Marshal(map[string]string{"command": line})
+		c.Ask = func(_ context.Context, r policy.Request) error {
+			if asked++; r.Resource != shell.UnixSockets || r.Operation != "" || !r.Opens() {
+				t.Errorf("asked %+v", r)
+			}
+			return nil
+		}
+		r, err := b.bash.Run(t.Context(), c)
+		if err != nil || asked != want || !strings.Contains(textOf(r), "opened") {
+			t.Errorf("%s: asked %d times, %q, %v", line, asked, textOf(r), err)
+		}
 	}
 }
 
