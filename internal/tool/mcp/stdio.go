@@ -103,7 +103,13 @@ func (c *Client) startHeld(s *Server, p *process, in, out *os.File) (wait func()
 		if err != nil {
 			status = err.Error()
 		}
-		if refused := strings.TrimSpace(cmd.Report().Text()); refused != "" {
+		r := cmd.Report()
+		if r != nil && c.o.Notice != nil {
+			for _, m := range r.Moved {
+				c.o.Notice(fmt.Sprintf("MCP server %q made %s, whose name is protected: it was moved away (holdfast sandbox quarantine --restore %s)", s.Name, m.Path, m.ID))
+			}
+		}
+		if refused := strings.TrimSpace(r.Text()); refused != "" {
 			status += "; " + clip(refused, 1000)
 		}
 		return status
