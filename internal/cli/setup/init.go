@@ -141,7 +141,7 @@ func (w *wizard) write(value string, path ...string) error {
 
 // modes are those that a person is offered.
 var modes = []option{
-	{string(policy.ModeDefault), "reads by itself, asks before it changes a file or runs a command"},
+	{string(policy.ModeDefault), "asks before it changes a file or runs a command"},
 	{string(policy.ModeAcceptEdits), "changes files of the project, asks before it runs a command"},
 	{string(policy.ModeAuto), "works by itself in the sandbox; what is dangerous is refused"},
 	{string(policy.ModePlan), "reads and plans, changes nothing until you agree to the plan"},

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/holdfast-dev/holdfast/internal/daemon/wire"
+	"github.com/holdfast-dev/holdfast/internal/outcome"
 )
 
 // Error is what went wrong, with its code on the wire.
@@ -31,7 +32,7 @@ func fail(code wire.Code, err error) error {
 	if e, ok := errors.AsType[*Error](err); ok {
 		return &Error{Code: code, Message: e.Message, Tip: e.Tip, Err: err}
 	}
-	return &Error{Code: code, Message: err.Error(), Err: err}
+	return &Error{Code: code, Message: err.Error(), Tip: outcome.Hint(err), Err: err}
 }
 
 // notFound is seed 002's answer about a run that does not run.

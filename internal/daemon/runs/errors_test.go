@@ -1,0 +1,20 @@
+package runs
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/holdfast-dev/holdfast/internal/daemon/wire"
+	"github.com/holdfast-dev/holdfast/internal/outcome"
+)
+
+// What to do about an error is told with it, whatever it was wrapped in.
+func TestFailKeepsTheHint(t *testing.T) {
+	err := fail(wire.CodePrepareFailed, errors.Join(outcome.Invalid("there is no key", "holdfast login groq")))
+	if outcome.Hint(err) != "holdfast login groq" || outcome.Of(err) != outcome.Usage {
+		t.Errorf("%v, hint %q", err, outcome.Hint(err))
+	}
+	if err = fail(wire.CodeStartFailed, err); outcome.Hint(err) != "holdfast login groq" {
+		t.Errorf("hint %q", outcome.Hint(err))
+	}
+}
