@@ -6,12 +6,15 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/holdfast-dev/holdfast/event"
 	"github.com/holdfast-dev/holdfast/hook"
 	"github.com/holdfast-dev/holdfast/internal/record"
 	"github.com/holdfast-dev/holdfast/model"
+	"github.com/holdfast-dev/holdfast/tool"
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
@@ -132,6 +135,34 @@ func (l *loop) refreshOffer() error {
 		l.tell(event.ToolsChanged{Tools: o.names()})
 	}
 	return nil
+}
+
+// announceTools tells the model which tools have come or gone since its last answer: it has planned
+// without them.
+func (l *loop) announceTools() {
+	l.a.mu.Lock()
+	tools, changed := l.a.tools, l.a.toolsNew
+	l.a.mu.Unlock()
+	if !changed || l.offer == nil || l.offer.tools == tools || l.announced == tools {
+		return
+	}
+	l.announced = tools
+	names := func(r *tool.Registry) (list []string) {
+		for _, t := range r.Tools() {
+			list = append(list, t.Spec().Name)
+		}
+		return list
+	}
+	before, now := names(l.offer.tools), names(tools)
+	without := func(list, other []string) []string {
+		return slices.DeleteFunc(slices.Clone(list), func(name string) bool { return slices.Contains(other, name) })
+	}
+	if came := without(now, before); len(came) > 0 {
+		l.asides = append(l.asides, "These tools are available from now on: "+strings.Join(came, ", "))
+	}
+	if gone := without(before, now); len(gone) > 0 {
+		l.asides = append(l.asides, "These tools are no longer available: "+strings.Join(gone, ", "))
+	}
 }
 
 func (l *loop) encoder() *encoder {

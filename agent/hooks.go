@@ -250,6 +250,7 @@ func hookText(e hook.Event, said []hook.Said) string {
 // place of their own for it, and what those have said that nobody waited for.
 func (l *loop) takeAsides(ctx context.Context) error {
 	l.gather()
+	l.announceTools()
 	entries := l.saidLate()
 	e, ok, err := l.a.asideItem(l.asides)
 	if err != nil {

@@ -12,6 +12,7 @@ import (
 	"github.com/holdfast-dev/holdfast/model"
 	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/session"
+	"github.com/holdfast-dev/holdfast/tool"
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
@@ -40,6 +41,7 @@ type loop struct {
 	lastUsage         transcript.Usage // of the last model call; zero after a rewrite
 	overhead          int              // tokens of a request besides the items, as of the last rewrite
 
+	announced  *tool.Registry // of which the model was told what has changed
 	asides     []string       // of hooks, for the model to read next
 	planned    reminder       // what the model knows of plan mode
 	instructed instructed     // what it knows of instructions

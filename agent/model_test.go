@@ -211,6 +211,16 @@ func TestToolsCanChangeBetweenTurns(t *testing.T) {
 	if !told || len(m.asked[1].Tools) != 2 {
 		t.Errorf("told before the request: %v, offered %d tools", told, len(m.asked[1].Tools))
 	}
+	said := words(m, 1)
+	if strings.Count(said, "These tools are available from now on: Two") != 1 || strings.Contains(said, "no longer") {
+		t.Errorf("the model reads %s", said)
+	}
+	a.SetTools(registry(t, says("Two", "2")))
+	m.steps = append(m.steps, step{text: "c"})
+	prompt(t, a, "go")
+	if said := words(m, 2); strings.Count(said, "These tools are no longer available: One") != 1 {
+		t.Errorf("then it reads %s", said)
+	}
 }
 
 // rewriter is a mutator made of a function.
@@ -368,4 +378,13 @@ func TestCompaction(t *testing.T) {
 	if n <= len(items) {
 		t.Errorf("%d items in the log, %d in the transcript", n, len(items))
 	}
+}
+
+// words are the messages of a request as their JSON has them.
+func words(m *fake, request int) string {
+	var b strings.Builder
+	for _, w := range m.asked[request].Messages {
+		b.Write(w.JSON)
+	}
+	return b.String()
 }

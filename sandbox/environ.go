@@ -68,8 +68,17 @@ func (s *Sandbox) ownProxy(env []string) (netip.Addr, []string) {
 	}
 	n := proxies.Add(1)
 	addr := netip.AddrFrom4([4]byte{127, 83, byte(n >> 8), byte(n)})
-	_, port, _ := strings.Cut(kernel.ProxyAddr, ":")
-	return addr, over(slices.Clone(env), proxyEnviron(addr.String()+":"+port, ownNames(s.merged().Hosts)))
+	host, port, _ := strings.Cut(kernel.ProxyAddr, ":")
+	there := strings.NewReplacer(kernel.ProxyAddr, addr.String()+":"+port, "proxyHost="+host+" ", "proxyHost="+addr.String()+" ")
+	env = slices.Clone(env)
+	for _, entry := range proxyEnviron(kernel.ProxyAddr, nil) {
+		for i := range env {
+			if nameOf(env[i]) == nameOf(entry) { // which may say more than how the proxy is found
+				env[i] = there.Replace(env[i])
+			}
+		}
+	}
+	return addr, env
 }
 
 // over is an environment with other values.

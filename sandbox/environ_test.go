@@ -1,10 +1,13 @@
 package sandbox
 
 import (
+	"context"
+	"net/netip"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/holdfast-dev/holdfast/internal/missing"
 	"github.com/holdfast-dev/holdfast/internal/sandbox/egress"
 	"github.com/holdfast-dev/holdfast/internal/sandbox/kernel"
 )
@@ -57,5 +60,43 @@ func TestListedLocalhostGoesToProxy(t *testing.T) {
 		if i := slices.IndexFunc(env, func(e string) bool { return strings.HasPrefix(e, "MAVEN_OPTS=") }); !strings.HasSuffix(env[i], "nonProxyHosts="+tt.nonJava) {
 			t.Errorf("%v: %s", tt.layers, env[i])
 		}
+	}
+}
+
+// A command finds its proxy at an address of its own, and loses nothing else that a variable says.
+func TestOwnProxy(t *testing.T) {
+	root := plant(t, "ws/", "home/")
+	box, err := Open(nil, &OpenOptions{
+		Folders: []string{root + "/ws"}, Home: root + "/home",
+		Ask: func(context.Context, string, int, string) (bool, error) { return false, nil },
+	})
+	if err != nil {
+		missing.Skip(t, "the kernel sandbox cannot be opened here, holdfast doctor says why: %v", err)
+	}
+	defer box.Close()
+	env := box.Environ([]string{"PATH=/bin"})
+	for i := range env {
+		if nameOf(env[i]) == "MAVEN_OPTS" {
+			env[i] += " -Dmaven.repo.local=/m2"
+		}
+	}
+	env = append(env, "OTHER="+kernel.ProxyAddr)
+	var before netip.Addr
+	for range 2 {
+		addr, own := box.ownProxy(env)
+		at := addr.String() + ":3128"
+		for _, want := range []string{
+			"HTTP_PROXY=http://" + at, "ALL_PROXY=socks5h://" + at, "GIT_CONFIG_VALUE_0=http://" + at, "OTHER=" + kernel.ProxyAddr,
+			"MAVEN_OPTS=-Dhttp.proxyHost=" + addr.String() + " -Dhttp.proxyPort=3128 -Dhttps.proxyHost=" + addr.String() +
+				" -Dhttps.proxyPort=3128 -Dhttp.nonProxyHosts=localhost|127.*|[::1] -Dmaven.repo.local=/m2",
+		} {
+			if !slices.Contains(own, want) {
+				t.Errorf("%s is not in %q", want, own)
+			}
+		}
+		if addr == before || !addr.IsLoopback() {
+			t.Errorf("%s, after %s", addr, before)
+		}
+		before = addr
 	}
 }
