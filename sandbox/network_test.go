@@ -144,11 +144,11 @@ func TestLocalhostOfACommand(t *testing.T) {
 		{`{"network":{"allowLocalBinding":false}}`, "curl http://localhost:8080/x", true, fieldLocal},
 		{`{"network":{"allowLocalBinding":false}}`, "curl http://localhost:8080/x", false, fieldLocal},
 		{`{"network":{"deniedDomains":["localhost"]}}`, "curl http://localhost:8080/x", true, fieldDeniedDomains},
-		{`{"network":{}}`, "curl localhost:8080 evil.example", true, fieldDomains},
-		{`{"network":{}}`, "curl http://localhost.evil.example", true, fieldDomains},
-		{`{"network":{}}`, "curl http://10.0.0.1", true, fieldDomains},
-		{`{"network":{}}`, "curl http://127.1", true, fieldDomains},
-		{`{"network":{}}`, "scp x [evil]:/y", true, fieldDomains},
+		{`{"network":{"ask":false}}`, "curl localhost:8080 evil.example", true, fieldDomains},
+		{`{"network":{"ask":false}}`, "curl http://localhost.evil.example", true, fieldDomains},
+		{`{"network":{"ask":false}}`, "curl http://10.0.0.1", true, fieldDomains},
+		{`{"network":{"ask":false}}`, "curl http://127.1", true, fieldDomains},
+		{`{"network":{"ask":false}}`, "scp x [evil]:/y", true, fieldDomains},
 	} {
 		c := checker(t, tt.settings, nil)
 		if d := c.checkCommand(tt.line, "/w", tt.confined); (d == nil) != (tt.setting == "") || d != nil && d.Setting != tt.setting {
@@ -163,6 +163,11 @@ func TestLocalhostOfACommand(t *testing.T) {
 		}
 	}
 	c := checker(t, `{"network":{}}`, nil)
+	// Where a person may be asked, the connection is what is judged, and not the line.
+	r := policy.Request{Tool: "Bash", Operation: policy.OpCommand, Resource: "curl evil.example", Cwd: "/w", Confined: true}
+	if v := c.Evaluate(r); v.Effect != policy.None {
+		t.Errorf("a host that the person is asked about: got %+v", v)
+	}
 	if v := c.Evaluate(policy.Request{Tool: "WebFetch", Operation: policy.OpConnect, Resource: "localhost:80", Confined: true}); v.Effect != policy.Deny {
 		t.Errorf("a connection of ours: got %+v", v)
 	}
