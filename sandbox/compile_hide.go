@@ -52,7 +52,7 @@ func (c *compiler) sockets() {
 		if err != nil || c.written(full) {
 			continue
 		}
-		if info, there := lookAt(full); there && info.Mode().Type() == os.ModeSocket {
+		if info, there := lookAt(full); there && info.Mode().Type() == os.ModeSocket && searchable(path.Dir(full)) {
 			c.conceal(full, info, ground{what: "sockets of other programs are not reachable"})
 		}
 	}

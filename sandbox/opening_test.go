@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"net"
 	"os"
 	"path/filepath"
 	"strings"
@@ -133,5 +134,29 @@ func TestOpenerOfManagedSettings(t *testing.T) {
 	defer box.Close()
 	if open := box.Opener(box.Explain(home+"/.tool", policy.OpWrite)); open != nil {
 		t.Errorf("opens %+v", open)
+	}
+}
+
+// The socket of another user in a folder that commands do not reach keeps none from starting.
+func TestSocketsOutOfReach(t *testing.T) {
+	box, home := openerBox(t)
+	dir := home + "/theirs"
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	l, err := net.Listen("unix", dir+"/socket")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	if err := os.Chown(dir, 4711, 4711); err != nil {
+		t.Fatal(err)
+	}
+	wide, err := box.With(&Settings{Network: &Network{AllowUnixSockets: true}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if out, err := wide.Command(t.Context(), "/bin/sh", "-c", "echo runs; ls "+dir).CombinedOutput(); !strings.HasPrefix(string(out), "runs\n") || err == nil {
+		t.Errorf("%q, %v", out, err)
 	}
 }

@@ -1,6 +1,9 @@
 package sandbox
 
 import (
+	"os"
+	"path"
+	"slices"
 	"syscall"
 	"time"
 )
@@ -27,4 +30,30 @@ func (s *folderState) same(before *folderState) bool {
 	const tick = int64(100 * time.Millisecond)
 	return s.ino != 0 && s.dev == before.dev && s.ino == before.ino && s.mode == before.mode && s.changed == before.changed &&
 		before.looked-before.changed > tick
+}
+
+// searchable reports whether a command reaches what is in a folder: it is this process' user, without
+// any of its capabilities. What it does not reach can be neither mounted on nor used.
+func searchable(dir string) bool {
+	groups, err := os.Getgroups()
+	for ; err == nil; dir = path.Dir(dir) {
+		var st syscall.Stat_t
+		if err = syscall.Stat(dir, &st); err != nil {
+			return false
+		}
+		bit := uint32(0o001)
+		switch {
+		case int(st.Uid) == os.Geteuid():
+			bit = 0o100
+		case int(st.Gid) == os.Getegid() || slices.Contains(groups, int(st.Gid)):
+			bit = 0o010
+		}
+		if st.Mode&bit == 0 {
+			return false
+		}
+		if dir == "/" {
+			return true
+		}
+	}
+	return true
 }
