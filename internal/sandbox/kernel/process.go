@@ -339,11 +339,12 @@ func (p *Process) Refused() []seccomp.Refusal {
 // over says that the process id means this process no more.
 func (p *Process) over() {
 	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.done {
+	was := p.done
+	p.done = true
+	p.mu.Unlock() // what looks for names may wait to end the command, and is waited for below
+	if was {
 		return
 	}
-	p.done = true
 	close(p.ended)
 	if p.listener != nil {
 		p.listener.Close()
