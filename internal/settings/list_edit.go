@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"github.com/holdfast-dev/holdfast/internal/jsontree"
 	"github.com/holdfast-dev/holdfast/internal/layernames"
 	"github.com/holdfast-dev/holdfast/policy"
 )
@@ -50,13 +51,9 @@ func AddText(layer, file string, list []string, text string) (line int, added bo
 	if err != nil {
 		return 0, false, err
 	}
-	n, err := parse(data)
+	at, err := parsedAt(data, list)
 	if err != nil {
 		return 0, false, err
-	}
-	at := &n
-	for _, key := range list {
-		at = at.Field(key)
 	}
 	for _, item := range at.Items {
 		if item.Text == text {
@@ -64,6 +61,19 @@ func AddText(layer, file string, list []string, text string) (line int, added bo
 		}
 	}
 	return line, added, nil
+}
+
+// parsedAt is what a settings file has at a path of keys.
+func parsedAt(data []byte, path []string) (*jsontree.Node, error) {
+	n, err := parse(data)
+	if err != nil {
+		return nil, err
+	}
+	at := &n
+	for _, key := range path {
+		at = at.Field(key)
+	}
+	return at, nil
 }
 
 // RemoveRule takes a rule out of all lists of a settings file, and returns the effects that it had.

@@ -20,13 +20,9 @@ func SetText(layer, file string, path []string, text string) (line int, changed 
 	if err != nil {
 		return 0, false, err
 	}
-	n, err := parse(data)
+	at, err := parsedAt(data, path)
 	if err != nil {
 		return 0, false, err
-	}
-	at := &n
-	for _, key := range path {
-		at = at.Field(key)
 	}
 	line, _ = position(data, at.At)
 	return line, changed, nil
