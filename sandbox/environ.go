@@ -4,6 +4,7 @@ import (
 	"net/netip"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 
 	"github.com/holdfast-dev/holdfast/internal/environ"
@@ -70,16 +71,23 @@ func (s *Sandbox) ownProxy(env []string) (netip.Addr, []string) {
 	addr := netip.AddrFrom4([4]byte{127, 83, byte(n >> 8), byte(n)})
 	host, port, _ := strings.Cut(kernel.ProxyAddr, ":")
 	there := strings.NewReplacer(kernel.ProxyAddr, addr.String()+":"+port, "proxyHost="+host+" ", "proxyHost="+addr.String()+" ")
-	env = slices.Clone(env)
-	for _, entry := range proxyEnviron(kernel.ProxyAddr, nil) {
-		for i := range env {
-			if nameOf(env[i]) == nameOf(entry) { // which may say more than how the proxy is found
-				env[i] = there.Replace(env[i])
-			}
+	env, names := slices.Clone(env), proxyNames()
+	for i := range env {
+		if names[nameOf(env[i])] { // which may say more than how the proxy is found
+			env[i] = there.Replace(env[i])
 		}
 	}
 	return addr, env
 }
+
+// proxyNames are the variables that tell programs about the proxy.
+var proxyNames = sync.OnceValue(func() map[string]bool {
+	names := map[string]bool{}
+	for _, entry := range proxyEnviron(kernel.ProxyAddr, nil) {
+		names[nameOf(entry)] = true
+	}
+	return names
+})
 
 // over is an environment with other values.
 func over(env, set []string) []string {

@@ -65,10 +65,8 @@ func (s *Sandbox) With(open *Settings) (*Sandbox, error) {
 }
 
 func (s *Sandbox) widen(trees []string, sockets bool) (*Sandbox, error) {
-	c := &compiler{
-		home: s.compiler.home, folders: s.compiler.folders, state: s.compiler.state, temp: s.compiler.temp, caches: s.compiler.caches,
-		searchPath: s.compiler.searchPath, checkers: s.compiler.checkers, merged: new(*s.compiler.merged),
-	}
+	c := new(*s.compiler)
+	c.scanner, c.plan, c.merged = scanner{}, nil, new(*s.compiler.merged)
 	c.merged.AdditionalWritePaths = slices.Clone(c.merged.AdditionalWritePaths)
 	for _, tree := range trees {
 		full, err := realpath.Resolve(tree)

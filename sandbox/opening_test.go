@@ -34,7 +34,7 @@ func openerBox(t *testing.T, files ...string) (box *Sandbox, home string) {
 			t.Fatal(err)
 		}
 	}
-	box, err = Open(nil, &OpenOptions{Folders: []string{home + "/p"}, Home: home, State: []string{home + "/.holdfast"}})
+	box, err = Open(nil, &OpenOptions{Folders: []string{home + "/p"}, Home: home, State: []string{home + "/.holdfast"}, Quarantine: home + "/.holdfast/quarantine"})
 	if err != nil {
 		missing.Skip(t, "the kernel sandbox cannot be opened here, holdfast doctor says why: %v", err)
 	}
@@ -116,8 +116,13 @@ func TestWith(t *testing.T) {
 	if v := box.Explain(tree+"/x", policy.OpWrite); v == nil {
 		t.Error("the sandbox that it is made from has changed")
 	}
-	if out, err := wide.Command(t.Context(), "/bin/sh", "-c", "echo x >"+tree+"/x && cat "+tree+"/x").Output(); err != nil || string(out) != "x\n" {
+	// What protects names leaves as little in the folder as without the opening.
+	c := wide.Command(t.Context(), "/bin/sh", "-c", "echo x >"+tree+"/x && cat "+tree+"/x && ls -A && mkdir .vscode")
+	if out, err := c.Output(); err != nil || string(out) != "x\n" {
 		t.Errorf("%q, %v", out, err)
+	}
+	if moved := c.Report().Moved; len(moved) != 1 || moved[0].Path != home+"/p/.vscode" {
+		t.Errorf("moved %v", moved)
 	}
 }
 

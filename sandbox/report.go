@@ -50,10 +50,12 @@ func (c *Cmd) newReport(err error, wall bool) *Report {
 	if c.hosts != nil {
 		all = append(all, f.told(c.hosts())...)
 	}
+	blamed := false
 	if c.streams.tail != nil && !c.sandbox.compiler.unheld {
-		all = append(all, f.said(string(c.streams.tail.bytes()))...)
+		told := complaints(string(c.streams.tail.bytes()))
+		all = append(all, f.said(told)...)
+		blamed = slices.ContainsFunc(told, func(c complaint) bool { return c.fault == faultPerm })
 	}
-	blamed := c.streams.tail != nil && slices.ContainsFunc(complaints(string(c.streams.tail.bytes())), func(c complaint) bool { return c.fault == faultPerm })
 	for _, refused := range c.state.Refused {
 		v := syscallViolation(refused.Call)
 		v.blamed = blamed

@@ -52,11 +52,11 @@ func (f *finder) told(list []Violation) []Violation {
 	return list
 }
 
-// said finds in the words of an error output what the policy does refuse. An error
+// said finds in what programs complained of what the policy does refuse. An error
 // that the policy has no part in is the program's own.
-func (f *finder) said(text string) []Violation {
+func (f *finder) said(list []complaint) []Violation {
 	var out []Violation
-	for _, c := range complaints(text) {
+	for _, c := range list {
 		switch c.fault {
 		case faultLarge:
 			if f.box.merged().Limits.FileSize > 0 {
