@@ -13,10 +13,9 @@ const outsideReason = "it would run outside the sandbox, which only a person can
 
 const opensReason = "the sandbox refuses it; only a person opens the sandbox"
 
-// opens takes in the question about what the sandbox refuses a command: a write, or a kind
-// of sockets. A decision of a
-// person for the session answers it. Rules, hooks, callbacks and policies are about calls, and open
-// no sandbox.
+// opens takes in the question about what the sandbox refuses a command: a write, or a kind of sockets.
+// A person's decision for the session answers it. Rules, hooks, callbacks and policies are about calls
+// and do not open the sandbox.
 func (b *ballot) opens(s *subject) {
 	if s.Opens() {
 		b.doubt(sandboxName, Verdict{Effect: Ask, Reason: opensReason})

@@ -202,8 +202,7 @@ func TestGrantsOfTheSandboxStayInIt(t *testing.T) {
 	}
 }
 
-// What the sandbox refuses a command opens a person, now or for the session, and nobody else; a no of
-// anybody is a no.
+// Only a person opens the sandbox for what it refuses a command, now or for the session. Anybody may deny it.
 func TestOpeningTheSandbox(t *testing.T) {
 	sayYes := func(context.Context, policy.Request) (policy.Verdict, error) {
 		return policy.Verdict{Effect: policy.Allow}, nil

@@ -58,10 +58,9 @@ type Request struct {
 	// the reason [record.ReasonOverride] (seed 002). Nothing else can be overridden.
 	Override bool `json:"override,omitempty"`
 
-	// Confined says that a kernel sandbox that is in force would hold the command, or
-	// holds the MCP server, or that the connection is one out of it, or the write one that it
-	// refuses a command. Unsandboxed says that the session has such
-	// a sandbox and the command would run outside of it: only a person allows that,
+	// Confined says that a kernel sandbox would hold the command or holds the MCP server, that the
+	// connection leads out of it, or that it refuses a command the write. Unsandboxed says that the
+	// session has such a sandbox and the command would run outside of it: only a person allows that,
 	// once. At most one of the two is set, by the tool.
 	Confined    bool `json:"confined,omitempty"`
 	Unsandboxed bool `json:"unsandboxed,omitempty"`

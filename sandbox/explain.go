@@ -43,7 +43,7 @@ func (s *Sandbox) Explain(name string, op policy.Operation) *Violation {
 		return v
 	}
 	v.Hint = "it is outside of the workspace"
-	if o := s.Opener(v); o != nil && len(o.AdditionalWritePaths) > 0 {
+	if o := s.Remedy(v); o != nil && len(o.AdditionalWritePaths) > 0 {
 		v.Hint += "; to allow it (additionalWritePaths): "
 		if _, err := os.Lstat(o.AdditionalWritePaths[0]); err != nil {
 			v.Hint += "mkdir -p " + shellread.Join(o.AdditionalWritePaths...) + " && "

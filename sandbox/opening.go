@@ -14,10 +14,10 @@ import (
 	"github.com/holdfast-dev/holdfast/policy"
 )
 
-// Opener is what a person may add to the settings so that the sandbox does not refuse this again; nil
-// is nothing. Only the limits of the sandbox itself can be opened: what a layer of the settings refuses,
+// Remedy returns the settings with which the sandbox would not refuse this again, for a person to add; nil
+// if there are none. Only the limits of the sandbox itself can be opened: what a layer of the settings refuses,
 // what decides about other programs, and secrets stay as they are.
-func (s *Sandbox) Opener(v *Violation) *Settings {
+func (s *Sandbox) Remedy(v *Violation) *Settings {
 	m := s.merged()
 	switch {
 	case s.compiler.unheld:

@@ -44,7 +44,7 @@ func openerBox(t *testing.T, files ...string) (box *Sandbox, home string) {
 
 // What would be opened for a write is as narrow as it can be, and never a folder that holds more than
 // what one program writes.
-func TestOpener(t *testing.T) {
+func TestRemedy(t *testing.T) {
 	box, home := openerBox(t, ".known/data/file", ".file", ".cache/", "lib/", ".git/config")
 	for _, tt := range []struct{ write, tree string }{
 		{".new", ".new"},
@@ -82,7 +82,7 @@ func TestOpener(t *testing.T) {
 			continue
 		}
 		got := ""
-		if open := box.Opener(v); open != nil {
+		if open := box.Remedy(v); open != nil {
 			got = open.AdditionalWritePaths[0]
 		}
 		if got != want {
@@ -127,7 +127,7 @@ func TestWith(t *testing.T) {
 }
 
 // An administrator's settings are not opened by anybody else.
-func TestOpenerOfManagedSettings(t *testing.T) {
+func TestRemedyOfManagedSettings(t *testing.T) {
 	_, home := openerBox(t)
 	c, err := NewChecker(&Settings{}, &Options{Home: home, Dir: home, Origin: policy.Origin{Layer: "managed"}})
 	if err != nil {
@@ -138,7 +138,7 @@ func TestOpenerOfManagedSettings(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer box.Close()
-	if open := box.Opener(box.Explain(home+"/.tool", policy.OpWrite)); open != nil {
+	if open := box.Remedy(box.Explain(home+"/.tool", policy.OpWrite)); open != nil {
 		t.Errorf("opens %+v", open)
 	}
 }

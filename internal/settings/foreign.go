@@ -117,12 +117,12 @@ func (o *Options) foreignSources(files []foreignFile) ([]source, error) {
 	return list, nil
 }
 
-// switchedOff is how nobody has to live with a file of another program.
+// switchedOff says how to stop the reading of other programs' files.
 const switchedOff = `or do not read other programs' settings: "foreignSettings": false in settings.json of HOLDFAST_HOME`
 
 // orOff adds that to a hint.
 func orOff(hint string) string {
-	return cmp.Or(hint, "mend it") + "; " + switchedOff
+	return cmp.Or(hint, "repair it") + "; " + switchedOff
 }
 
 // offHint adds to the hints of an error how the reading is switched off.

@@ -33,7 +33,7 @@ func (s *Shell) ask(ctx context.Context, call *tool.Call, c command, end ending,
 	box, refused := c.box, ""
 	for i := range end.report.Violations {
 		v := &end.report.Violations[i]
-		open := c.box.Opener(v)
+		open := c.box.Remedy(v)
 		if open == nil {
 			continue
 		}
