@@ -143,6 +143,11 @@ func (k *Keys) Find(provider string) (key string, err error) {
 // Keep keeps the key of a provider and says where: in the keyring when there is one and inFile is
 // false, else in the file.
 func (k *Keys) Keep(provider, key string, inFile bool, now time.Time) (place string, err error) {
+	unlock, err := k.lock()
+	if err != nil {
+		return "", err
+	}
+	defer unlock()
 	d, err := k.read()
 	if err != nil {
 		return "", err
@@ -163,6 +168,14 @@ func (k *Keys) Keep(provider, key string, inFile bool, now time.Time) (place str
 
 // Remove forgets the key of a provider; false when none is kept.
 func (k *Keys) Remove(provider string) (bool, error) {
+	if _, err := os.Stat(k.file); errors.Is(err, fs.ErrNotExist) {
+		return false, nil // and nothing is made to lock
+	}
+	unlock, err := k.lock()
+	if err != nil {
+		return false, err
+	}
+	defer unlock()
 	d, err := k.read()
 	if err != nil {
 		return false, err

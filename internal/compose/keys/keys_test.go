@@ -2,9 +2,11 @@ package keys
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -60,6 +62,24 @@ func TestFile(t *testing.T) {
 	}
 	if b, err := os.ReadFile(k.File()); err != nil || strings.Contains(string(b), "made-up") {
 		t.Errorf("%s, %v", b, err)
+	}
+}
+
+// Programs that keep keys at the same time lose none.
+func TestKeepAtOnce(t *testing.T) {
+	home := filepath.Join(t.TempDir(), "home")
+	getenv := func(string) string { return "" }
+	var all sync.WaitGroup
+	for i := range 20 {
+		all.Go(func() {
+			if _, err := Open(home, getenv).Keep(fmt.Sprint("p", i), "made-up", true, now); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	all.Wait()
+	if list, err := Open(home, getenv).List(); err != nil || len(list) != 20 {
+		t.Errorf("%d keys, %v", len(list), err)
 	}
 }
 
