@@ -38,6 +38,7 @@ func (q *Question) Grant(a Answer) (policy.Grant, error) {
 	if len(q.Requests) > 0 {
 		r := q.Requests[0]
 		g.Operation, g.Resource = r.Operation, r.Resource
+		g.Address = r.Address
 		if r.Operation == policy.OpCommand {
 			g.Cwd = r.Cwd
 		}
@@ -54,7 +55,7 @@ func (q *Question) confined() bool {
 func (q *Question) single() bool {
 	for _, r := range q.Requests {
 		first := q.Requests[0]
-		if r.Operation != first.Operation || r.Resource != first.Resource || r.Cwd != first.Cwd {
+		if r.Operation != first.Operation || r.Resource != first.Resource || r.Cwd != first.Cwd || r.Address != first.Address {
 			return false
 		}
 	}

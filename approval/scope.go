@@ -39,7 +39,7 @@ func scopes(q Question, home string) []Scope {
 
 // registryScope is a rule for all hosts of the package registry that a question is about.
 func registryScope(q Question) (Scope, bool) {
-	if len(q.Requests) != 1 || q.Requests[0].Operation != policy.OpConnect || q.Tool != "WebFetch" {
+	if len(q.Requests) != 1 || q.Requests[0].Operation != policy.OpConnect || q.Requests[0].Address != "" || q.Tool != "WebFetch" {
 		return Scope{}, false
 	}
 	host, ok := plainHost(q.Requests[0].Resource)
@@ -71,6 +71,9 @@ func exactScope(q Question) Scope {
 	case policy.OpExec:
 		return Scope{Text: "running " + r.Resource + " by " + q.Tool + ", with any arguments"}
 	case policy.OpConnect:
+		if r.Address != "" {
+			return Scope{Text: "connections of commands to exactly " + r.Resource + " at " + r.Address}
+		}
 		return Scope{Text: "connections of " + q.Tool + " to exactly " + r.Resource}
 	case policy.OpMCP:
 		return Scope{Text: "every call of " + r.Resource}
@@ -91,7 +94,7 @@ func opensText(r policy.Request) string {
 
 // widerScope is a rule for requests like this one.
 func widerScope(q Question, r policy.Request, home string) (Scope, bool) {
-	if r.Opens() {
+	if r.Opens() || r.Address != "" { // a name alone must not lead to another private address
 		return Scope{}, false
 	}
 	switch r.Operation {

@@ -55,6 +55,8 @@ func unchanged(asked, now policy.Request) error {
 		return differ("operation", string(asked.Operation), string(now.Operation))
 	case asked.Resource != now.Resource:
 		return differ("resource", asked.Resource, now.Resource)
+	case asked.Address != now.Address:
+		return differ("address", asked.Address, now.Address)
 	case asked.Cwd != now.Cwd:
 		return differ("folder", asked.Cwd, now.Cwd)
 	case asked.Base != now.Base:

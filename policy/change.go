@@ -69,6 +69,7 @@ type Grant struct {
 	Operation Operation       `json:"operation,omitempty"`
 	Resource  string          `json:"resource,omitempty"`
 	Cwd       string          `json:"cwd,omitempty"`
+	Address   string          `json:"address,omitempty"`  // of a connection to a host at a private address: that address
 	Scope     string          `json:"scope,omitempty"`    // a rule: "Bash(npm run test:*)"; then Resource and Cwd are empty
 	Dir       string          `json:"dir,omitempty"`      // of a scope: the folder that its bare paths are below; default the session's
 	Confined  bool            `json:"confined,omitempty"` // of an allow: only for what the sandbox holds

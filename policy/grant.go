@@ -31,6 +31,8 @@ func (src *source) compileGrant(g *Grant) (*grant, error) {
 		return nil, fmt.Errorf("%w: a grant for %s must name a resource", ErrInvalid, g.Operation)
 	case g.Dir != "" && (g.Scope == "" || !strings.HasPrefix(g.Dir, "/")):
 		return nil, fmt.Errorf("%w: only a grant with a scope has a dir, and it is absolute", ErrInvalid)
+	case g.Address != "" && g.Operation != OpConnect:
+		return nil, fmt.Errorf("%w: only a grant for a connection has an address", ErrInvalid)
 	case g.Cwd != "" && g.Operation != OpCommand:
 		return nil, fmt.Errorf("%w: only a grant for a command has a folder", ErrInvalid)
 	}
@@ -80,7 +82,7 @@ func (g *grant) covers(s *subject) bool {
 	case g.rules != nil:
 		return (g.Operation == "" || g.Operation == s.Operation) && g.rules.judge(s).Effect == g.Effect
 	}
-	return g.Operation == s.Operation && g.Resource == s.Resource && (s.Operation != OpCommand || g.Cwd == s.Cwd)
+	return g.Operation == s.Operation && g.Resource == s.Resource && g.Address == s.Address && (s.Operation != OpCommand || g.Cwd == s.Cwd)
 }
 
 // whose says who granted, for a reason.

@@ -46,12 +46,13 @@ type Request struct {
 	Agent     string          `json:"agent,omitempty"`
 	Tool      string          `json:"tool"`
 	Operation Operation       `json:"operation"`
-	Resource  string          `json:"resource"`        // canonical: an absolute path, a command line, a host, "server/tool"
-	Named     string          `json:"named,omitempty"` // of a path: how it was named, absolute, when links on the way lead to Resource
-	Shown     string          `json:"shown,omitempty"` // how a person sees it, when different: a diff
-	Line      string          `json:"line,omitempty"`  // of fs.exec: the program and its arguments as a shell would be given them; judged as a command is
-	Cwd       string          `json:"cwd,omitempty"`   // of a command: where it would start, absolute
-	Base      string          `json:"base,omitempty"`  // of a write: SHA-256 of what is there now, or "absent"
+	Resource  string          `json:"resource"`          // canonical: an absolute path, a command line, a host, "server/tool"
+	Named     string          `json:"named,omitempty"`   // of a path: how it was named, absolute, when links on the way lead to Resource
+	Shown     string          `json:"shown,omitempty"`   // how a person sees it, when different: a diff
+	Line      string          `json:"line,omitempty"`    // of fs.exec: the program and its arguments as a shell would be given them; judged as a command is
+	Cwd       string          `json:"cwd,omitempty"`     // of a command: where it would start, absolute
+	Base      string          `json:"base,omitempty"`    // of a write: SHA-256 of what is there now, or "absent"
+	Address   string          `json:"address,omitempty"` // of a connection: the private address that the host has; both are judged
 	Input     json.RawMessage `json:"input,omitempty"`
 	ReadOnly  bool            `json:"read_only,omitempty"` // the tool says that the call changes nothing
 	// Override asks once for what a session deny forbids; the question then has
@@ -87,7 +88,7 @@ func (r *Request) Words() bool { return r.Person && r.Operation == "" }
 func (r *Request) Opens() bool { return r.Confined && (r.Operation == OpWrite || r.Operation == "") }
 
 // Digest identifies exactly what was asked: tool, operation, resource, folder,
-// base, input, line, what would hold it, and whether only a person decides or fills it in.
+// base, address, input, line, what would hold it, and whether only a person decides or fills it in.
 func (r Request) Digest() string {
 	var room [512]byte
 	b := room[:0]
@@ -97,6 +98,9 @@ func (r Request) Digest() string {
 	b = appendPart(b, r.Input)
 	if r.Line != "" {
 		b = appendPart(b, r.Line)
+	}
+	if r.Address != "" {
+		b = appendPart(b, "at "+r.Address)
 	}
 	if r.Confined {
 		b = appendPart(b, "confined")

@@ -30,11 +30,12 @@ func (set *ruleSet) allow(s *subject, cwd string) ruling {
 			}
 		}
 	case s.Operation == OpConnect:
-		host := hostOf(s.Resource)
-		for _, r := range set.hosts {
-			if host != "" && r.name.match(s.Tool) && r.host.match(host) {
-				return r.allows()
-			}
+		r := set.allowsHost(s, hostOf(s.Resource))
+		if r != nil && s.Address != "" { // a name alone does not lead to a private address
+			r = set.allowsHost(s, hostOf(s.Address))
+		}
+		if r != nil {
+			return r.allows()
 		}
 	default:
 		for _, r := range set.names {
@@ -44,6 +45,15 @@ func (set *ruleSet) allow(s *subject, cwd string) ruling {
 		}
 	}
 	return ruling{}
+}
+
+func (set *ruleSet) allowsHost(s *subject, host string) *rule {
+	for _, r := range set.hosts {
+		if host != "" && r.name.match(s.Tool) && r.host.match(host) {
+			return r
+		}
+	}
+	return nil
 }
 
 func (r *rule) allows() ruling {

@@ -246,7 +246,7 @@ func (set *ruleSet) forbidHost(s *subject) finding {
 		return finding{rule: set.hosts[0], doubt: "the host is not known"}
 	}
 	for _, r := range set.hosts {
-		if r.host.match(host) {
+		if r.host.match(host) || s.Address != "" && r.host.match(hostOf(s.Address)) {
 			return finding{rule: r}
 		}
 	}

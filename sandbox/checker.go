@@ -1,12 +1,15 @@
 package sandbox
 
 import (
+	"cmp"
 	"fmt"
 	"log/slog"
 	"maps"
+	"net"
 	"os"
 	"path"
 	"slices"
+	"strconv"
 
 	"github.com/holdfast-dev/holdfast/internal/layernames"
 	"github.com/holdfast-dev/holdfast/internal/sandbox/realpath"
@@ -353,6 +356,10 @@ func (c *Checker) judge(r policy.Request) *Denial {
 		return c.checkCommand(r.Resource, r.Cwd, r.Confined)
 	case policy.OpConnect:
 		d := c.net.check(r.Resource, "WebFetch", false)
+		if r.Address != "" && (d == nil || d.Setting == fieldDomains) {
+			_, port, _ := hostOf(r.Resource)
+			d = cmp.Or(c.net.check(net.JoinHostPort(r.Address, strconv.Itoa(port)), "WebFetch", false), d)
+		}
 		if d != nil && d.kind == kindHost && d.Setting == fieldDomains {
 			d.asks = c.net.asks(r.Confined)
 		}

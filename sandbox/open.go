@@ -61,8 +61,8 @@ type OpenOptions struct {
 	Unheld bool
 
 	// Ask decides about a host that no list names, unless settings say that nobody is asked, and about
-	// the private address that an allowed name leads to; address is "" in the question about the name.
-	// Nil: refused.
+	// the private address that the host has, where that is known ("" otherwise). One yes is about the name at
+	// exactly that address. Nil: refused.
 	Ask func(ctx context.Context, host string, port int, address string) (bool, error)
 	// Log gets what is refused. Nil: nothing is logged.
 	Log *slog.Logger

@@ -5,6 +5,7 @@ import (
 	"net"
 	"strings"
 
+	"github.com/holdfast-dev/holdfast/internal/registries"
 	"github.com/holdfast-dev/holdfast/internal/sandbox/egress"
 	"github.com/holdfast-dev/holdfast/internal/sandbox/kernel"
 	"github.com/holdfast-dev/holdfast/policy"
@@ -16,7 +17,7 @@ func (s *Sandbox) serve(ctx context.Context, args []string) (func(net.Listener),
 	if s.network() != kernel.ProxyNetwork {
 		return nil, nil, nil
 	}
-	proxy, err := newProxy(s.merged(), &egress.Options{Ask: s.ask, Log: s.log})
+	proxy, err := newProxy(s.merged(), &egress.Options{Ask: s.ask, Known: s.registries, Log: s.log})
 	if err != nil {
 		return nil, nil, err
 	}
@@ -27,6 +28,16 @@ func (s *Sandbox) serve(ctx context.Context, args []string) (func(net.Listener),
 		}
 	}
 	return served, func() []Violation { return hostViolations(session.Refusals(), s.merged().HostOrigins) }, nil
+}
+
+// registries are the hosts of the package registries that the person's own configuration names.
+func (s *Sandbox) registries() []string {
+	var out []string
+	for _, r := range registries.Find(&registries.Places{Home: s.compiler.home}) {
+		name, _, _ := strings.Cut(r.Host, ":")
+		out = append(out, name)
+	}
+	return out
 }
 
 // newProxy makes the way out of a sandbox.
@@ -50,8 +61,8 @@ func hostViolations(list []egress.Refusal, origins []policy.Origin) []Violation 
 		switch {
 		case f.Setting == "":
 			out[i].Hint = f.Reason
-		case f.Allow() != "":
-			out[i].Hint = "to allow it: holdfast sandbox allow --host " + f.Allow()
+		case f.Allow() != nil:
+			out[i].Hint = "to allow it: holdfast sandbox allow --host " + strings.Join(f.Allow(), " --host ")
 		}
 		if f.Layer >= 0 && f.Layer < len(origins) {
 			out[i].Origin = origins[f.Layer]

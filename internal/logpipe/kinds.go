@@ -152,7 +152,7 @@ func (b *bounds) granted(ctx context.Context, id string, g *policy.Grant) (bool,
 func sameGrant(q approval.Question, a approval.Answer, g *policy.Grant) bool {
 	want, err := q.Grant(a)
 	return err == nil && want.Effect == g.Effect && want.Tool == g.Tool && want.Operation == g.Operation &&
-		want.Resource == g.Resource && want.Cwd == g.Cwd && want.Scope == g.Scope && want.Weak == g.Weak &&
+		want.Resource == g.Resource && want.Cwd == g.Cwd && want.Address == g.Address && want.Scope == g.Scope && want.Weak == g.Weak &&
 		(want.Confined == g.Confined || g.Confined) && (want.Dir == g.Dir || want.Dir == "")
 }
 

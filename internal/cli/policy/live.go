@@ -86,7 +86,9 @@ func printGrant(p *command.Program, g policy.Grant) {
 	t := p.Out.Style
 	covers := g.Scope
 	if covers == "" {
-		covers = g.Tool + " " + g.Resource
+		if covers = g.Tool + " " + g.Resource; g.Address != "" {
+			covers += " at " + g.Address
+		}
 	}
 	if g.Cwd != "" {
 		covers += " in " + g.Cwd

@@ -4,7 +4,9 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"net"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -25,6 +27,8 @@ type Asker struct {
 	by   string
 	keep func(layer, rule string) (*KeptRule, error)       // nil: nothing can be kept for good
 	open func(layer, tree string) (command.Written, error) // of the sandbox; nil with keep
+
+	reach func(layer, host string) (command.Written, error) // for commands in the sandbox; nil with keep
 }
 
 // ViaTerminal is how an answer from here is marked.
@@ -188,6 +192,9 @@ func (a *Asker) always(ctx context.Context, q approval.Question, layer string, a
 	if r := opens(&q); r != nil {
 		return a.openAlways(layer, r.Resource)
 	}
+	if r := private(&q); r != nil {
+		return a.reachAlways(layer, r)
+	}
 	rules := slices.DeleteFunc(slices.Clone(q.Scopes), func(s approval.Scope) bool { return s.Rule == "" })
 	if exact, ok := exactRule(&q); ok {
 		rules = append([]approval.Scope{exact}, rules...)
@@ -204,6 +211,42 @@ func (a *Asker) always(ctx context.Context, q approval.Question, layer string, a
 	a.Out.Line("%s", a.Out.Dim(term.EscapeStrict(kept.String())))
 	if !kept.Counts {
 		a.Out.Line("%s", a.Out.Yellow(command.NotTrusted))
+	}
+	return true, nil
+}
+
+// private is the connection to a host at a private address that a question is about, or nil.
+func private(q *approval.Question) *policy.Request {
+	if len(q.Requests) != 1 || q.Requests[0].Address == "" {
+		return nil
+	}
+	return &q.Requests[0]
+}
+
+// reachAlways writes into the settings the host and the address that it has: a rule for the host alone would
+// follow the name to any other one.
+func (a *Asker) reachAlways(layer string, r *policy.Request) (bool, error) {
+	host, port, err := net.SplitHostPort(r.Resource)
+	if err != nil {
+		host = r.Resource
+	}
+	address := r.Address
+	if port != "" {
+		address = net.JoinHostPort(address, port)
+	}
+	if n, err := strconv.Atoi(port); err == nil && n < 1024 && n != 80 && n != 443 { // an entry without one does not open it
+		host = r.Resource
+	}
+	for _, entry := range []string{host, address} {
+		w, err := a.reach(layer, entry)
+		if err != nil {
+			a.Out.Line("%s", a.Out.Red(term.EscapeStrict(term.OneLine("it was not kept: "+err.Error()))))
+			return false, nil
+		}
+		a.Out.Line("%s", a.Out.Dim(term.EscapeStrict("commands may connect to "+entry+" "+w.Place())))
+		if !w.Counts {
+			a.Out.Line("%s", a.Out.Yellow(command.NotTrusted))
+		}
 	}
 	return true, nil
 }
@@ -238,7 +281,7 @@ func exactRule(q *approval.Question) (approval.Scope, bool) {
 // scope asks what a decision for longer than one call covers.
 func (a *Asker) scope(ctx context.Context, q approval.Question, offered []approval.Scope, ans *approval.Answer) (bool, error) {
 	t := a.Out.Style
-	if opens(&q) != nil && len(offered) == 1 {
+	if (opens(&q) != nil || private(&q) != nil) && len(offered) == 1 {
 		a.Out.Line("%s", t.Dim(term.EscapeStrict(ScopeText(offered[0]))))
 		return true, nil
 	}

@@ -142,12 +142,12 @@ func printOpening(p *term.Printer, r policy.Request) {
 		}
 	}
 	plain := func(s string) string { return s }
-	var in struct{ Command, Refused, Host, Address string }
+	var in struct{ Command, Refused string }
 	_ = json.Unmarshal(r.Input, &in) // what is missing is not shown
 	fact("refused", in.Refused, plain)
 	switch {
-	case in.Address != "":
-		fact("what", "connect to the private address "+r.Resource+", which "+in.Host+" has", p.Bold)
+	case r.Address != "":
+		fact("what", "connect to "+r.Resource+" at the private address "+r.Address, p.Bold)
 	case r.Operation == policy.OpConnect:
 		fact("what", "connect to "+r.Resource, p.Bold)
 	case r.Operation == policy.OpWrite && r.Base == "absent":

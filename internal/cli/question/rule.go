@@ -46,5 +46,8 @@ func (a *Asker) KeepRules(p *command.Program, folder string) {
 	a.open = func(layer, tree string) (command.Written, error) {
 		return p.WriteSetting(folder, layer, settings.WritePaths, p.PathEntry(tree))
 	}
+	a.reach = func(layer, host string) (command.Written, error) {
+		return p.WriteSetting(folder, layer, settings.AllowedDomains, host)
+	}
 	a.keep = func(layer, rule string) (*KeptRule, error) { return Keep(p, folder, layer, policy.Allow, rule) }
 }

@@ -379,6 +379,9 @@ func (v *Text) policyChanged(e event.PolicyChanged) {
 	case c.Mode != "":
 		v.note("the mode is %s from here on%s", c.Mode, by)
 	case c.Grant != nil:
+		if c.Grant.Address != "" {
+			by = " at " + c.Grant.Address + by
+		}
 		v.note("for this session: %s %s%s", c.Grant.Effect, cmp.Or(c.Grant.Scope, c.Grant.Tool+" "+c.Grant.Resource), by)
 	case c.Revoke != "":
 		v.note("what was decided for this session as %s is revoked%s", c.Revoke, by)

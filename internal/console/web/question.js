@@ -26,6 +26,7 @@ function Resource({ q, r }) {
     ${command ? html`<pre class="command">${seen(r.resource)}</pre>`
       : changes.length ? changes.map((c, i) => html`<${Diff} key=${i} path=${i === 0 ? r.resource : ''} note=${c.note} lines=${c.lines} />`)
         : html`<pre class="command">${seen(r.resource)}</pre>${r.shown && html`<pre class="code">${seen(r.shown)}</pre>`}`}
+    ${r.address && html`<p class="note-line">at the private address <span class="mono">${seen(r.address)}</span></p>`}
     ${r.named && html`<p class="note-line">named as <span class="mono">${seen(r.named)}</span>, which leads there</p>`}
     ${command && typeof input?.command === 'string' && input.command !== r.resource && html`<p class="note-line">as the model wrote it:</p><pre class="code">${seen(input.command)}</pre>`}
     ${Object.keys(rest).length > 0 && html`<p class="note-line">input:</p><pre class="code">${seen(JSON.stringify(rest, null, 2))}</pre>`}

@@ -26,7 +26,7 @@ func (c *client) admit(t target) *Refusal {
 	case refused:
 		return c.refuse(ruling.why)
 	case asks:
-		if ok, why := c.ask(t, ""); !ok {
+		if ok, why := c.askName(t, &ruling.why); !ok {
 			ruling.why.Reason += ", and " + why
 			return c.refuse(ruling.why)
 		}
@@ -57,7 +57,25 @@ func (c *client) refuse(f Refusal) *Refusal {
 	return &f
 }
 
-// ask asks about a target, or about the private address that its name leads to.
+// askName asks about a name that no entry covers, together with the private address that it leads to, where that is
+// known. What is refused then says what would allow both.
+func (c *client) askName(t target, why *Refusal) (bool, string) {
+	if c.s.allowed(t.String()) {
+		return true, ""
+	}
+	address := c.ahead(t)
+	ok, not := c.ask(t, address)
+	switch {
+	case address == "":
+	case ok:
+		c.s.allow(t.String())
+	default:
+		why.at(address)
+	}
+	return ok, not
+}
+
+// ask asks about a target, or about it and the private address that its name leads to.
 func (c *client) ask(t target, address string) (bool, string) {
 	if c.p.o.Ask == nil {
 		return false, "there is nobody to ask"

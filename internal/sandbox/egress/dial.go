@@ -14,8 +14,7 @@ import (
 // lookup asks /etc/hosts, then the system's name servers. The dot at the end keeps
 // search domains away; with it Go's resolver finds nothing in /etc/hosts.
 func lookup(ctx context.Context, host string) ([]netip.Addr, error) {
-	file := net.Resolver{PreferGo: true, Dial: func(context.Context, string, string) (net.Conn, error) { return nil, net.ErrClosed }}
-	if addrs, err := file.LookupNetIP(ctx, "ip", host); err == nil {
+	if addrs, err := hostsFile(ctx, host); err == nil {
 		return addrs, nil
 	}
 	servers := net.Resolver{PreferGo: true}
@@ -78,20 +77,7 @@ func (c *client) resolve(t target) ([]netip.Addr, *dialError) {
 	if err != nil {
 		return nil, &dialError{lookup: true, err: err}
 	}
-	var out []netip.Addr
-	var first *Refusal
-	private := netip.Addr{} // that a person may allow
-	for _, a := range all[:min(len(all), maxAddresses)] {
-		f := c.p.rules.judgeAddress(t.host, t.port, a)
-		switch {
-		case f == nil:
-			out = append(out, a)
-		case first == nil || f.asks && !private.IsValid():
-			if first = f; f.asks {
-				private = a
-			}
-		}
-	}
+	out, private, first := c.judgeAddresses(t, all)
 	if len(out) == 0 && private.IsValid() {
 		ok, why := c.ask(t, private.String())
 		if ok {
@@ -106,6 +92,23 @@ func (c *client) resolve(t target) ([]netip.Addr, *dialError) {
 		return nil, &dialError{refusal: c.refuse(*first), err: errors.New(first.Reason)}
 	}
 	return nil, &dialError{lookup: true, err: fmt.Errorf("%s has no address", t.host)}
+}
+
+// judgeAddresses returns those of the addresses of a target that may be connected to, the one that a person may
+// allow, and what is said if it comes to nothing. However a name server orders them, it is the same one.
+func (c *client) judgeAddresses(t target, all []netip.Addr) (out []netip.Addr, private netip.Addr, first *Refusal) {
+	for _, a := range all[:min(len(all), maxAddresses)] {
+		f := c.p.rules.judgeAddress(t.host, t.port, a)
+		switch {
+		case f == nil:
+			out = append(out, a)
+		case f.asks && (!private.IsValid() || a.Less(private)):
+			first, private = f, a
+		case first == nil:
+			first = f
+		}
+	}
+	return out, private, first
 }
 
 func (c *client) addresses(h Host) ([]netip.Addr, error) {

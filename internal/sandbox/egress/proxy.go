@@ -16,9 +16,12 @@ import (
 // Options adjust [New].
 type Options struct {
 	// Ask decides about a host that no list names, where a layer asks, and about the private address
-	// that a name leads to ("" in the question about the name). It is called once for a session, host,
-	// port and address; an error and no answer in time refuse. Nil: refused.
+	// that a name leads to, where that is known ("" otherwise): one answer is about both. It is called once for a
+	// session, host, port and address; an error and no answer in time refuse. Nil: refused.
 	Ask func(ctx context.Context, host string, port int, address string) (bool, error)
+	// Known are names that the person's own configuration has. They may be looked up before anybody has allowed
+	// them: a command did not make them up. Nil: none.
+	Known func() []string
 	// Log gets each refusal, and each name under a wildcard. Nil: nothing is logged.
 	Log *slog.Logger
 
@@ -54,6 +57,7 @@ type Proxy struct {
 	o      Options
 	names  names
 	blocks blocks
+	hosts  func(ctx context.Context, host string) ([]netip.Addr, error) // /etc/hosts; nil: none
 }
 
 // New makes a proxy that holds to rules. It has nothing to close: what it does ends
@@ -78,7 +82,7 @@ func New(rules *Rules, o *Options) (*Proxy, error) {
 		p.o.Dial = (&net.Dialer{}).DialContext
 	}
 	if p.o.Resolve == nil {
-		p.o.Resolve = newLookups(lookup).resolve
+		p.o.Resolve, p.hosts = newLookups(lookup).resolve, hostsFile
 	}
 	p.o.Limits = p.o.Limits.withDefaults()
 	p.names.limit = p.o.Limits.NamesPerMinute

@@ -21,12 +21,21 @@ type Refusal struct {
 	Hint    string `json:"hint,omitempty"`    // how to allow it, when that is possible
 	Count   int    `json:"count"`
 
-	allow string // the entry that would allow it
-	asks  bool   // a person may allow it
+	allow []string // the entries that would allow it
+	asks  bool     // a person may allow it
 }
 
-// Allow is the entry of a list that would allow it; "" where none does.
-func (f *Refusal) Allow() string { return f.allow }
+// Allow are the entries of a list that would allow it together; nil where none do.
+func (f *Refusal) Allow() []string { return f.allow }
+
+// at adds to a refusal of a name the private address that the name leads to.
+func (f *Refusal) at(address string) {
+	entry := net.JoinHostPort(address, strconv.Itoa(f.Port))
+	f.Address = address
+	f.Reason += ", and it resolves to the private address " + address
+	f.Hint = fmt.Sprintf("add %q and %q to %s if this is to be allowed", f.allow[0], entry, SettingAllowed)
+	f.allow = append(f.allow, entry)
+}
 
 // Target is the host and the port.
 func (f *Refusal) Target() string {
@@ -76,14 +85,14 @@ func outside(h Host, port, layer int, otherPort bool) Refusal {
 	if name := registries.Of(h.Name); name != "" && add == f.Host {
 		add = name
 	}
-	f.allow = add
+	f.allow = []string{add}
 	f.Hint = fmt.Sprintf("add %q to %s if this is to be allowed", add, SettingAllowed)
 	return f
 }
 
 func private(h Host, port, layer int, a netip.Addr) *Refusal {
 	return &Refusal{
-		allow: net.JoinHostPort(a.String(), strconv.Itoa(port)),
+		allow: []string{net.JoinHostPort(a.String(), strconv.Itoa(port))},
 
 		Host: h.String(), Port: port, Layer: layer, Setting: SettingAllowed, Address: a.String(),
 		Reason: fmt.Sprintf("it resolves to the private address %s", a),

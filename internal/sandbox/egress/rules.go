@@ -211,7 +211,7 @@ func (r *Rules) judgeAddress(h Host, port int, a netip.Addr) *Refusal {
 // neither this machine nor what clouds offer their machines.
 func isNeighbour(a netip.Addr) bool {
 	return !slices.ContainsFunc(forms(a), func(f netip.Addr) bool {
-		return f.IsLoopback() || f.IsUnspecified() || f.IsMulticast() || f.IsLinkLocalUnicast() || f == azureServices
+		return f.IsLoopback() || f.IsUnspecified() || f.IsMulticast() || f.IsLinkLocalUnicast() || f == azureServices || isOwn(f)
 	})
 }
 

@@ -112,6 +112,31 @@ func (s *Session) ask(ctx context.Context, target string, start func(func()), de
 	}
 }
 
+// allowed says whether a person has allowed a target.
+func (s *Session) allowed(target string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	a := s.answers[target]
+	if a == nil {
+		return false
+	}
+	select {
+	case <-a.done:
+		return a.ok
+	default:
+		return false
+	}
+}
+
+// allow remembers a target as allowed: the answer about it and its address was about both.
+func (s *Session) allow(target string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	done := make(chan struct{})
+	close(done)
+	s.answers[target] = &answer{done: done, ok: true}
+}
+
 // Allowed returns the hosts with ports that a person allowed, sorted.
 func (s *Session) Allowed() []string {
 	s.mu.Lock()

@@ -1,7 +1,6 @@
 package shell
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -22,8 +21,8 @@ type running struct {
 type runningKey struct{}
 
 // AskHost is what a sandbox is given as its [sandbox.OpenOptions].Ask: it asks about
-// a host that a command of this tool wants to connect to and that no list names, or about the
-// private address that the host has. The command's time stands still meanwhile. The context must be the
+// a host that a command of this tool wants to connect to and that no list names, or that has a
+// private address. The command's time stands still meanwhile. The context must be the
 // command's.
 func AskHost(ctx context.Context, host string, port int, address string) (bool, error) {
 	r, ok := ctx.Value(runningKey{}).(*running)
@@ -41,7 +40,7 @@ func AskHost(ctx context.Context, host string, port int, address string) (bool, 
 	}
 	defer r.clock.pause()()
 	err = r.call.Ask(ctx, policy.Request{
-		Tool: webFetch, Operation: policy.OpConnect, Resource: net.JoinHostPort(cmp.Or(address, host), strconv.Itoa(port)), Input: in, Confined: true,
+		Tool: webFetch, Operation: policy.OpConnect, Resource: net.JoinHostPort(host, strconv.Itoa(port)), Address: address, Input: in, Confined: true,
 	})
 	return err == nil, err
 }
