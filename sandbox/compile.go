@@ -39,6 +39,7 @@ type area struct {
 	literal string // as it was named, absolute
 	field   string // "allowedWritePaths[1]"; "" is the workspace
 	folder  bool   // the name ended in "/"
+	git     bool   // it is of the repository of a linked worktree, see [compiler.gitFolders]
 	ground
 }
 
@@ -124,19 +125,20 @@ func settingGround(setting string, o policy.Origin, entry string) ground {
 
 // writable finds what may be written: what every layer names in allowedWritePaths,
 // where one that names nothing stands for the workspace, and besides that what
-// additionalWritePaths add. What untrusted layers alone name lies in the workspace.
+// additionalWritePaths add. To the workspace belong the repositories of linked worktrees. What untrusted layers alone name lies in the workspace.
 func (c *compiler) writable() error {
 	lists, trusted := [][]area{}, false
+	folders := slices.Concat(c.folders, c.gitFolders())
 	for _, l := range c.layers {
 		if l.write == nil {
-			l.write = c.folders
+			l.write = folders
 		} else if !l.untrusted {
 			trusted = true
 		}
 		lists = append(lists, l.write)
 	}
 	if !trusted {
-		lists = append(lists, c.folders)
+		lists = append(lists, folders)
 	}
 	list := lists[0]
 	for _, other := range lists[1:] {

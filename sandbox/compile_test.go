@@ -21,8 +21,16 @@ func plant(t testing.TB, lines ...string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
+	plantIn(t, root, lines)
+	return root
+}
+
+// plantIn makes them in a folder, which "@/" stands for in what a file holds.
+func plantIn(t testing.TB, root string, lines []string) {
+	t.Helper()
 	for _, line := range lines {
 		name, text, _ := strings.Cut(line, ": ")
+		text = strings.ReplaceAll(text, "@/", root+"/")
 		name, target, link := strings.Cut(name, " -> ")
 		full := filepath.Join(root, name)
 		err := os.MkdirAll(filepath.Dir(full), 0o755)
@@ -39,7 +47,6 @@ func plant(t testing.TB, lines ...string) string {
 			t.Fatal(err)
 		}
 	}
-	return root
 }
 
 // testLayer is the settings of one layer for tests. "@" in a path is the root of the tree.

@@ -127,14 +127,15 @@ func proxyEnviron(addr string, own []string) []string {
 	host, port, _ := strings.Cut(addr, ":")
 	local := strings.Join(own, ",")
 	web, socks := "http://"+addr, "socks5h://"+addr
-	java := "-Dhttp.proxyHost=" + host + " -Dhttp.proxyPort=" + port + " -Dhttps.proxyHost=" + host + " -Dhttps.proxyPort=" + port +
-		" -Dhttp.nonProxyHosts=" + strings.NewReplacer("127.0.0.1", "127.*", "::1", "[::1]").Replace(strings.Join(own, "|"))
+	java := "-Dhttp.proxyHost=" + host + " -Dhttp.proxyPort=" + port + " -Dhttps.proxyHost=" + host + " -Dhttps.proxyPort=" + port + " -Dhttp.nonProxyHosts="
+	direct := strings.NewReplacer("127.0.0.1", "127.*", "::1", "[::1]").Replace(strings.Join(own, "|"))
 	return []string{
 		"HTTP_PROXY=" + web, "http_proxy=" + web, "HTTPS_PROXY=" + web, "https_proxy=" + web,
 		"ALL_PROXY=" + socks, "all_proxy=" + socks, "NO_PROXY=" + local, "no_proxy=" + local,
 		"GIT_CONFIG_COUNT=1", "GIT_CONFIG_KEY_0=http.proxy", "GIT_CONFIG_VALUE_0=" + web,
 		"npm_config_proxy=" + web, "npm_config_https_proxy=" + web, "npm_config_noproxy=" + local,
+		"YARN_HTTP_PROXY=" + web, "YARN_HTTPS_PROXY=" + web,
 		"NODE_USE_ENV_PROXY=1", "CARGO_HTTP_PROXY=" + web, "PIP_PROXY=" + web,
-		"MAVEN_OPTS=" + java, "GRADLE_OPTS=" + java,
+		"MAVEN_OPTS=" + java + direct, "GRADLE_OPTS=" + java + "'" + direct + "'", // a shell reads Gradle's
 	}
 }

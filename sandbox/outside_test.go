@@ -48,37 +48,51 @@ func TestScriptsOfSkills(t *testing.T) {
 	}
 }
 
-// A worktree below the workspace is worked in; what leads git to its hooks and filters stays.
+// A worktree is worked in, below the workspace or as the workspace of a repository elsewhere; what leads
+// git to its hooks and filters stays.
 func TestWorktreesKeepWhatGitObeys(t *testing.T) {
 	if _, err := exec.LookPath("git"); err != nil {
 		missing.Skip(t, "no git on the PATH: apt-get install git makes this run")
 	}
-	root := plant(t, "ws/f: x", "home/")
-	for _, args := range [][]string{
-		{"init", "-q"},
-		{"config", "user.email", "a@b.test"},
-		{"config", "user.name", "a"},
-		{"add", "f"},
-		{"commit", "-qm", "one"},
-		{"worktree", "add", "-q", "-b", "side", ".holdfast/worktrees/side"},
+	for name, at := range map[string]struct{ main, tree, in string }{
+		"below":     {"ws", ".holdfast/worktrees/side", "cd .holdfast/worktrees/side && "},
+		"elsewhere": {"main", "../ws", ""},
 	} {
-		cmd := exec.Command("git", args...)
-		cmd.Dir = root + "/ws"
-		if out, err := cmd.CombinedOutput(); err != nil {
-			t.Fatalf("%v: %s", args, out)
-		}
-	}
-	s := opened(t, root)
-	in := "cd .holdfast/worktrees/side && g=$(git rev-parse --git-dir) && c=$(git rev-parse --git-common-dir) && "
-	if out, ok := shell(t, s, in+"echo y > f && git commit -qam two && git log --oneline"); !ok {
-		t.Error(out)
-	}
-	for _, line := range []string{
-		"echo x > $c/hooks/post-commit", "mkdir -p $c/hooks/d", "git config core.hooksPath /tmp", "echo x >> $c/config", "echo x > $g/commondir",
-		"echo x > $g/config.worktree", "echo x > .git", "rm .git", "mv $g $g.2", "mv ../side ../other",
-	} {
-		if out, ok := shell(t, s, in+line); ok {
-			t.Errorf("%s: %s", line, out)
-		}
+		t.Run(name, func(t *testing.T) {
+			root := plant(t, at.main+"/f: x", "home/")
+			for _, args := range [][]string{
+				{"init", "-q"},
+				{"config", "user.email", "a@b.test"},
+				{"config", "user.name", "a"},
+				{"add", "f"},
+				{"commit", "-qm", "one"},
+				{"worktree", "add", "-q", "-b", "side", at.tree},
+			} {
+				cmd := exec.Command("git", args...)
+				cmd.Dir = root + "/" + at.main
+				if out, err := cmd.CombinedOutput(); err != nil {
+					t.Fatalf("%v: %s", args, out)
+				}
+			}
+			s := opened(t, root)
+			in := at.in + "g=$(git rev-parse --git-dir) && c=$(git rev-parse --git-common-dir) && "
+			for _, line := range []string{
+				"echo y > f && git commit -qam two && git log --oneline",
+				"git branch other && git branch -d other && git stash list && echo z > f && git stash -q && git stash pop -q && git gc -q && git fsck",
+			} {
+				if out, ok := shell(t, s, in+line); !ok {
+					t.Errorf("%s: %s", line, out)
+				}
+			}
+			for _, line := range []string{
+				"echo x > $c/hooks/post-commit", "mkdir -p $c/hooks/d", "git config core.hooksPath /tmp", "echo x >> $c/config", "echo x > $g/commondir",
+				"echo x > $g/config.worktree", "echo x > $c/commondir", "echo x > .git", "rm .git", "mv $g $g.2",
+				"mv $PWD ../other", "mv $c/hooks $c/h && mkdir $c/hooks",
+			} {
+				if out, ok := shell(t, s, in+line); ok {
+					t.Errorf("%s: %s", line, out)
+				}
+			}
+		})
 	}
 }

@@ -22,6 +22,7 @@ var protectedNames = sync.OnceValue(func() *nameSet {
 	n := &nameSet{names: map[string]bool{}, pairs: map[string]bool{}}
 	for _, name := range slices.Concat(names.Folders, names.Files) {
 		switch {
+		case slices.Contains(installed, name):
 		case strings.ContainsAny(name, "*?[{"):
 			n.patterns = append(n.patterns, name)
 		case strings.Contains(name, "/"):
@@ -32,6 +33,10 @@ var protectedNames = sync.OnceValue(func() *nameSet {
 	}
 	return n
 })
+
+// installed are the names of policy's list that package managers write with each package, and that decide
+// no more than the packages do. Commands write them, as they write node_modules.
+var installed = []string{".pnp.*"}
 
 type nameSet struct {
 	names    map[string]bool
@@ -113,8 +118,8 @@ func (c *compiler) protect() error {
 		}
 	}
 	for _, w := range c.write {
-		if info, err := os.Lstat(w.path); err != nil || !info.IsDir() {
-			continue
+		if info, err := os.Lstat(w.path); err != nil || !info.IsDir() || w.git {
+			continue // what of a repository is protected, is found by the file .git
 		}
 		if w.field != "" && c.temp != "" && within(w.path, c.temp) {
 			continue

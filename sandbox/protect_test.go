@@ -53,7 +53,7 @@ func TestProtect(t *testing.T) {
 			".git .git/worktrees .git/worktrees/x .holdfast .holdfast/worktrees .holdfast/worktrees/x",
 			".git/config.worktree .git/worktrees/x/config.worktree .holdfast/agents .holdfast/project .holdfast/settings.local.json .holdfast/skills",
 		},
-		"by parts":         {[]string{".yarn/cache/", ".yarn/releases/"}, Settings{}, ".yarn/releases", ".yarn", ".yarn/plugins .yarn/sdks"},
+		"by parts":         {[]string{".yarn/cache/", ".yarn/releases/", ".pnp.cjs"}, Settings{}, ".yarn/releases", ".yarn", ".yarn/plugins .yarn/sdks"},
 		"named":            {[]string{"a/f"}, Settings{ProtectedPaths: []string{"@/ws/a/f", "@/ws/a/g", "@/ws/d/"}}, "a/f", "a", "a/g d"},
 		"named, far away":  {nil, Settings{ProtectedPaths: []string{"@/ws/n/m/f"}}, "", "", "n"},
 		"a folder is all":  {[]string{"a/.git/config"}, Settings{ProtectedPaths: []string{"@/ws/a"}}, "a", "", ""},

@@ -76,14 +76,13 @@ func TestEnviron(t *testing.T) {
 	if got["GOCACHE"] != "/c/go-build" || got["GOPROXY"] != "https://proxy.golang.org,direct" || got["MAVEN_OPTS"] != "-Dmaven.repo.local=/c/maven" {
 		t.Errorf("%v", got)
 	}
-	for _, name := range []string{"PIP_CACHE_DIR", "npm_config_store_dir", "MAVEN_ARGS", "GRADLE_RO_DEP_CACHE", "GEM_PATH", "NUGET_FALLBACK_PACKAGES"} {
+	for _, name := range []string{"PIP_CACHE_DIR", "YARN_CACHE_FOLDER", "MAVEN_ARGS", "GRADLE_RO_DEP_CACHE", "GEM_PATH", "NUGET_FALLBACK_PACKAGES"} {
 		if v, ok := got[name]; ok {
 			t.Errorf("%s became %s", name, v)
 		}
 	}
-	write(t, filepath.Join(user, "pnpm-lock.yaml"), "")
-	if got := env()["npm_config_store_dir"]; got != "/c/pnpm" {
-		t.Errorf("pnpm's store is %q", got)
+	if got := env("PNPM_HOME=/home/u/.local/share/pnpm")["PNPM_HOME"]; got != "/c/pnpm" {
+		t.Errorf("pnpm's store is in %q", got)
 	}
 	repository, packages := folder(t, user, ".m2", "repository"), folder(t, user, ".nuget", "packages")
 	modules := folder(t, user, ".gradle", "caches", "modules-2")

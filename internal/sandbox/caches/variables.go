@@ -1,7 +1,6 @@
 package caches
 
 import (
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -15,7 +14,7 @@ const xdg = "xdg"
 var variables = []struct{ name, folder string }{
 	{"XDG_CACHE_HOME", xdg},
 	{"GOCACHE", "go-build"}, {"GOMODCACHE", "go-mod"}, {"GOLANGCI_LINT_CACHE", "golangci-lint"}, {"STATICCHECK_CACHE", "staticcheck"},
-	{"npm_config_cache", "npm"}, {pnpmStore, "pnpm"}, {"YARN_CACHE_FOLDER", "yarn"}, {"YARN_GLOBAL_FOLDER", "yarn-berry"}, {"COREPACK_HOME", "corepack"},
+	{"npm_config_cache", "npm"}, {"PNPM_HOME", "pnpm"}, {"YARN_GLOBAL_FOLDER", "yarn-berry"}, {"COREPACK_HOME", "corepack"},
 	{"BUN_INSTALL_CACHE_DIR", "bun"},
 	{"PIP_CACHE_DIR", "pip"}, {"UV_CACHE_DIR", "uv"}, {"POETRY_CACHE_DIR", "poetry"}, {"PRE_COMMIT_HOME", "pre-commit"},
 	{"CARGO_HOME", "cargo"}, {"GRADLE_USER_HOME", "gradle"},
@@ -25,10 +24,7 @@ var variables = []struct{ name, folder string }{
 	{"CCACHE_DIR", "ccache"}, {"SCCACHE_DIR", "sccache"},
 }
 
-const (
-	pnpmStore = "npm_config_store_dir" // set in projects that use pnpm: npm warns about it
-	gemHome   = "GEM_HOME"
-)
+const gemHome = "GEM_HOME"
 
 // A Project says for whom [Tools] make an environment.
 type Project struct {
@@ -42,7 +38,6 @@ type Project struct {
 type Tools struct {
 	project Project
 	at      string
-	pnpm    bool
 	goEnv   map[string]string
 	maven   string // the person's repository
 	nuget   string // the person's packages
@@ -52,10 +47,6 @@ type Tools struct {
 // it.
 func (p *Project) Open(at string) *Tools {
 	t := &Tools{project: *p, at: at, goEnv: goEnv(p.User)}
-	t.pnpm = slices.ContainsFunc([]string{"pnpm-lock.yaml", "pnpm-workspace.yaml"}, func(name string) bool {
-		_, err := os.Stat(filepath.Join(p.Dir, name))
-		return err == nil
-	})
 	if p.User != "" {
 		t.maven, t.nuget = existing(p.User, ".m2", "repository"), existing(p.User, ".nuget", "packages")
 	}
@@ -86,7 +77,7 @@ func (t *Tools) Environ(env []string, online bool) []string {
 	own := map[string]bool{}
 	set := func(name, value string) { out = append(out, name+"="+value) }
 	for _, v := range variables {
-		if given := get(v.name); filepath.IsAbs(given) && t.project.MayWrite(given) || v.name == pnpmStore && !t.pnpm {
+		if given := get(v.name); filepath.IsAbs(given) && t.project.MayWrite(given) {
 			continue
 		}
 		own[v.name] = true

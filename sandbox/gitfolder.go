@@ -1,0 +1,98 @@
+package sandbox
+
+import (
+	"os"
+	"path"
+	"strings"
+
+	"github.com/holdfast-dev/holdfast/internal/sandbox/kernel"
+	"github.com/holdfast-dev/holdfast/internal/sandbox/realpath"
+)
+
+// gitFolders are the repositories of folders of the workspace that are linked worktrees or submodules,
+// and have a file in the place of .git: commands may write there what they may write in a .git folder.
+//
+//	side/.git                    gitdir: /repo/.git/worktrees/side
+//	/repo/.git/worktrees/side/
+//	  gitdir                     /side/.git: the repository knows this worktree
+//	  commondir                  ../..
+//
+// The repository must name the folder, as git makes it do: a file .git may have come with anything that
+// was unpacked. Where the repository holds the folder, as a bare one may, only what a commit needs is
+// written, since the worktrees of others are there, too. Without mounts, hooks could not be protected.
+func (c *compiler) gitFolders() []area {
+	if c.merged.Weaker.On && kernel.Namespaces() != nil {
+		return nil
+	}
+	var out []area
+	for _, f := range c.folders {
+		dir, shared := c.linkedTo(f.path)
+		trees := []string{shared}
+		switch {
+		case shared == "" || shared == c.home:
+			continue
+		case within(f.path, shared):
+			trees = []string{dir, path.Join(shared, "objects"), path.Join(shared, "refs"), path.Join(shared, "logs")}
+		}
+		for _, tree := range trees {
+			a := area{path: tree, literal: tree, git: true}
+			if isDir(tree) && holding(c.folders, tree) == nil && c.mayWrite(&a) == nil {
+				out = append(out, a)
+			}
+		}
+	}
+	return out
+}
+
+// linkedTo returns the folder of git that the file .git of a folder names, and the repository that it is
+// part of, if that names the folder in turn.
+func (c *compiler) linkedTo(folder string) (dir, shared string) {
+	file := path.Join(folder, ".git")
+	target, ok := strings.CutPrefix(firstLine(file), "gitdir:")
+	if !ok {
+		return "", ""
+	}
+	dir, err := realpath.Normalize(strings.TrimSpace(target), folder, c.home)
+	if err != nil {
+		return "", ""
+	}
+	if shared = c.commonDir(dir); shared == "" { // a submodule
+		shared = dir
+		c.remember(path.Join(dir, "config"))
+		if !c.leads(coreWorktree(dir), dir, folder) {
+			return "", ""
+		}
+	} else {
+		back := path.Join(dir, "gitdir")
+		c.remember(back)
+		if path.Dir(dir) != path.Join(shared, "worktrees") || !c.leads(firstLine(back), dir, file) {
+			return "", ""
+		}
+	}
+	for _, name := range []string{"objects", "refs"} {
+		if !isDir(path.Join(shared, name)) {
+			return "", ""
+		}
+	}
+	_, err = os.Stat(path.Join(shared, "HEAD"))
+	if err != nil {
+		return "", ""
+	}
+	return dir, shared
+}
+
+// leads reports whether a path, relative to a folder, is the canonical want.
+func (c *compiler) leads(name, from, want string) bool {
+	got, err := realpath.Normalize(name, from, c.home)
+	return name != "" && err == nil && got == want
+}
+
+// coreWorktree is where a repository says that its files are.
+func coreWorktree(dir string) (value string) {
+	for _, s := range gitSettings(head(path.Join(dir, "config"), 1<<20)) {
+		if s.key == "core.worktree" {
+			value = s.value
+		}
+	}
+	return value
+}
