@@ -60,6 +60,7 @@ type Cmd struct {
 	env     []string
 	line    string // for ignoreViolations
 	hosts   func() []Violation
+	tried   *tries
 
 	mu      sync.Mutex
 	process *kernel.Process
@@ -197,7 +198,8 @@ func (c *Cmd) attr() (*kernel.Attr, error) {
 		args = []string{path}
 	}
 	c.line = strings.Join(args, " ")
-	attr := &kernel.Attr{Path: path, Args: args, Dir: dir, Terminal: c.Terminal, Alone: c.Alone}
+	c.tried = c.sandbox.tries()
+	attr := &kernel.Attr{Path: path, Args: args, Dir: dir, Terminal: c.Terminal, Alone: c.Alone, Wrote: c.tried.note}
 	if attr.Env = env; !c.Alone && !c.sandbox.compiler.single {
 		attr.Proxy, attr.Env = c.sandbox.ownProxy(env)
 	}

@@ -56,6 +56,9 @@ func (c *Cmd) newReport(err error, wall bool) *Report {
 		all = append(all, f.said(told)...)
 		blamed = slices.ContainsFunc(told, func(c complaint) bool { return c.fault == faultPerm })
 	}
+	if r.Failed && !slices.ContainsFunc(all, func(v Violation) bool { return v.Kind == kindPath }) {
+		all = append(all, c.tried.refused(c.sandbox)...)
+	}
 	for _, refused := range c.state.Refused {
 		v := syscallViolation(refused.Call)
 		v.blamed = blamed

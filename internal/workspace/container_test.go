@@ -38,7 +38,8 @@ func tryOutOfMemory(t *testing.T) {
 		t.Errorf("somebody works in it: %+v", again)
 	}
 	if exit := other.finish(t); exit.Code != 0 {
-		t.Errorf("the other session: %+v", exit)
+		n, err := c.OOMKills(t.Context())
+		t.Errorf("the other session: %+v; the kernel has killed %d times (%v)", exit, n, err)
 	}
 	_ = again.Close()
 	_ = c.Close()

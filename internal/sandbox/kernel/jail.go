@@ -147,7 +147,7 @@ func (j *Jail) compile() error {
 	j.instructions, err = seccomp.Filter(&seccomp.Options{
 		Inet: !j.weaker && j.policy.Network != NoSockets, TCPOnly: !j.policy.LocalBind, // the rules on ports are about TCP
 		Unix: j.policy.Unix != NoUnix, Nested: j.policy.Nested,
-		NoEscape: j.weaker, Notify: j.policy.Notify,
+		NoEscape: j.weaker, Notify: j.policy.Notify, Writes: j.policy.Notify,
 	})
 	if err != nil {
 		return err

@@ -43,7 +43,7 @@ type Policy struct {
 
 	Limits   cgroup.Limits
 	FileSize int64 // bytes that a file may grow to; 0: any
-	Notify   bool  // learn which system calls were refused
+	Notify   bool  // learn which system calls were refused, and of a command with [Attr].Wrote what it tries to write
 
 	// Open holds commands to nothing at all, whatever else is said: there is a pid
 	// namespace, so that what a command starts does not outlive it, and no more.
@@ -98,6 +98,9 @@ type Attr struct {
 	// Proxy is the address in 127.0.0.0/8 where the listener of [ProxyNetwork] is, at ProxyAddr's port. It
 	// is the command's own where commands share their localhost. The zero address is that of ProxyAddr.
 	Proxy netip.Addr
+	// Wrote is called with the absolute path of each file that the command is about to open for writing
+	// and each folder that it is about to make, on one goroutine; the command waits meanwhile.
+	Wrote func(path string)
 	// Serve gets the listener of [ProxyNetwork], on a goroutine of its own, until
 	// the command is done.
 	Serve func(net.Listener)

@@ -114,7 +114,7 @@ func (j *Jail) start(a *Attr) (*Process, error) {
 		p.reader = make(chan struct{})
 		go func() {
 			defer close(p.reader)
-			p.listen(a.Serve)
+			p.listen(a)
 		}()
 	}
 	if j.memory > 0 {
@@ -215,7 +215,7 @@ func (p *Process) open(d *descriptors) error {
 }
 
 // listen takes what the command's process sends, until it has ended.
-func (p *Process) listen(serve func(net.Listener)) {
+func (p *Process) listen(a *Attr) {
 	for !p.told {
 		m, fd, err := p.receive()
 		if err != nil {
@@ -225,12 +225,12 @@ func (p *Process) listen(serve func(net.Listener)) {
 		case messageListener:
 			l, err := net.FileListener(fd)
 			fd.Close()
-			if err == nil && serve != nil {
+			if err == nil && a.Serve != nil {
 				p.listener = l
-				go serve(l)
+				go a.Serve(l)
 			}
 		case messageNotify:
-			p.watcher.Store(seccomp.Watch(fd))
+			p.watcher.Store(seccomp.Watch(fd, a.Wrote))
 		case messageRoom:
 			p.spaces = append(p.spaces, fd)
 		case messageExec:
@@ -300,7 +300,7 @@ func (p *Process) Wait() (*State, error) {
 	if p.reader != nil {
 		<-p.reader
 	} else {
-		p.listen(nil)
+		p.listen(&Attr{})
 	}
 	var err error
 	if p.told {

@@ -3,9 +3,12 @@
 package seccomp
 
 import (
+	"fmt"
+	"path/filepath"
 	"slices"
 	"testing"
 	"time"
+	"unsafe"
 
 	"golang.org/x/sys/unix"
 )
@@ -106,6 +109,40 @@ func BenchmarkInstall(b *testing.B) {
 					b.StopTimer()
 				})
 				b.StartTimer()
+			}
+		})
+	}
+}
+
+// What it costs to be told of a file before it is opened for writing.
+func BenchmarkOpenForWriting(b *testing.B) {
+	name := filepath.Join(b.TempDir(), "x")
+	path, err := unix.BytePtrFromString(name)
+	if err != nil {
+		b.Fatal(err)
+	}
+	for _, told := range []bool{false, true} {
+		b.Run(fmt.Sprintf("told=%t", told), func(b *testing.B) {
+			var w *Watcher
+			onOwnThread(func() {
+				listener, err := install(&Options{Notify: true, Writes: told}, false)
+				if err != nil {
+					b.Error(err)
+					return
+				}
+				w = Watch(listener, func(string) {})
+				b.ResetTimer()
+				for b.Loop() {
+					fd, _, errno := unix.Syscall6(unix.SYS_OPENAT, ^uintptr(99), uintptr(unsafe.Pointer(path)), unix.O_CREAT|unix.O_WRONLY, 0o600, 0, 0)
+					if errno != 0 {
+						b.Error(errno)
+						return
+					}
+					_ = unix.Close(int(fd))
+				}
+			})
+			if w != nil {
+				w.Done()
 			}
 		})
 	}

@@ -43,6 +43,42 @@ func (c *call) errno() int32 {
 	return -int32(unix.EPERM)
 }
 
+// writes says whether the call was told because it writes, and is to go on.
+func (c *call) writes() bool {
+	d := writes[c.number]
+	return c.arch == arch && d != nil && d.of(&c.args) == seen
+}
+
+// file is the absolute path that a call that writes names, or "" where that cannot be read. By the time
+// of the look the caller may have changed it. buf is room for it.
+func (c *call) file(buf []byte) string {
+	at := 0 // the argument
+	if c.number == unix.SYS_OPENAT || c.number == unix.SYS_MKDIRAT {
+		at = 1
+	}
+	n, err := unix.ProcessVMReadv(int(c.pid), []unix.Iovec{{Base: &buf[0], Len: uint64(len(buf))}},
+		[]unix.RemoteIovec{{Base: uintptr(c.args[at]), Len: len(buf)}}, 0)
+	if err != nil {
+		return ""
+	}
+	name, _, whole := strings.Cut(string(buf[:n]), "\x00")
+	if !whole || name == "" {
+		return ""
+	}
+	if path.IsAbs(name) {
+		return path.Clean(name)
+	}
+	folder := fmt.Sprintf("/proc/%d/cwd", c.pid)
+	if dir := int32(c.arg(0)); at == 1 && dir != unix.AT_FDCWD {
+		folder = fmt.Sprintf("/proc/%d/fd/%d", c.pid, dir)
+	}
+	dir, err := os.Readlink(folder)
+	if err != nil || !path.IsAbs(dir) {
+		return ""
+	}
+	return path.Join(dir, name)
+}
+
 // looksUpNames says whether a call is how a C library asks a cache for the name of
 // a user or a host. Nearly every program does, and goes on without one, so this
 // would hide what matters. Only the library's own code counts: clients of other

@@ -24,6 +24,7 @@ const (
 	absent          // ENOSYS: callers take the older call that does the same
 	occupied        // EBUSY: what the kernel says to a second listener
 	foreign         // ENOSYS, and told: a call of another processor's interface
+	seen            // allowed, and told: a file is opened for writing or a folder made
 )
 
 // Decisions that need no look.
@@ -34,7 +35,21 @@ var (
 	lack     = &decision{answer: absent}
 	occupy   = &decision{answer: occupied}
 	alien    = &decision{answer: foreign}
+	see      = &decision{answer: seen}
 )
+
+// of is the answer to a call with these arguments, as the program that is made of the decision gives it.
+func (d *decision) of(args *[6]uint64) answer {
+	for d.then != nil {
+		value := uint32(args[d.word/2] >> (32 * (d.word % 2)))
+		if value&d.mask == d.value {
+			d = d.then
+		} else {
+			d = d.otherwise
+		}
+	}
+	return d.answer
+}
 
 // word is a half of an argument. The kernel reads of most arguments only the low
 // one; whoever looked at both could be misled by what is in the high one.

@@ -5,6 +5,7 @@
 //
 //	call ─► number ─► allowed ─────────────────────► the kernel
 //	              ├─► depends on arguments ─► …
+//	              ├─► opens for writing, with Options.Writes ─► Watcher ─► told, the kernel
 //	              ├─► refused, as an attack or a mistake ─► Watcher ─► told, EPERM
 //	              ├─► refused, but tried in passing by many ─► EPERM
 //	              └─► unknown, or cannot be looked at ─► ENOSYS
@@ -17,7 +18,7 @@
 //
 //	program, err := seccomp.Filter(&seccomp.Options{Notify: true})
 //	// prctl(PR_SET_NO_NEW_PRIVS), seccomp(SECCOMP_SET_MODE_FILTER, …, program); and by its listener
-//	w := seccomp.Watch(listener)
+//	w := seccomp.Watch(listener, nil)
 //	// … the command ends
 //	refused := w.Done()
 //

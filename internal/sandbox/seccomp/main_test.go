@@ -147,7 +147,7 @@ func (j job) do() (o outcome, w *Watcher) {
 				return outcome{Failed: "send the listener: " + err.Error()}, nil
 			}
 		case listener != nil:
-			w = Watch(listener)
+			w = Watch(listener, nil)
 		}
 	}
 	if j.Close {
@@ -238,9 +238,9 @@ func isRoot() bool { return os.Geteuid() == 0 }
 // optionSets are all combinations of options.
 func optionSets() []Options {
 	var all []Options
-	for i := range 1 << 6 {
+	for i := range 1 << 7 {
 		bit := func(n int) bool { return i>>n&1 == 1 }
-		all = append(all, Options{Inet: bit(0), TCPOnly: bit(1), Unix: bit(2), Nested: bit(3), NoEscape: bit(4), Notify: bit(5)})
+		all = append(all, Options{Inet: bit(0), TCPOnly: bit(1), Unix: bit(2), Nested: bit(3), NoEscape: bit(4), Notify: bit(5), Writes: bit(6)})
 	}
 	return all
 }
@@ -248,7 +248,7 @@ func optionSets() []Options {
 func (o Options) String() string {
 	var on []string
 	for name, is := range map[string]bool{
-		"inet": o.Inet, "tcp only": o.TCPOnly, "unix": o.Unix, "nested": o.Nested, "no escape": o.NoEscape, "notify": o.Notify,
+		"inet": o.Inet, "tcp only": o.TCPOnly, "unix": o.Unix, "nested": o.Nested, "no escape": o.NoEscape, "notify": o.Notify, "writes": o.Writes,
 	} {
 		if is {
 			on = append(on, name)

@@ -18,8 +18,12 @@ var (
 
 func archShape(nr uint32) (shape string, mode, flags int) {
 	switch nr {
-	case unix.SYS_CHMOD, unix.SYS_CREAT:
+	case unix.SYS_CHMOD:
 		return "chmod", 1, 0
+	case unix.SYS_CREAT:
+		return "creat", 1, 0
+	case unix.SYS_MKDIR:
+		return "mkdir", 0, 0
 	case unix.SYS_OPEN:
 		return "open", 2, 1
 	case unix.SYS_MKNOD:

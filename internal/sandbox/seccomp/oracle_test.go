@@ -43,6 +43,10 @@ func oracle(o Options, of, nr uint32, args [6]uint64) uint32 {
 		}
 		return ok
 	}
+	writes := ok // is allowed, and told if that is asked for
+	if o.Notify && o.Writes {
+		writes = unix.SECCOMP_RET_USER_NOTIF
+	}
 	const setid = 0o6000
 	const namespaces = 0x00020000 | 0x02000000 | 0x04000000 | 0x08000000 | 0x10000000 | 0x20000000 | 0x40000000
 	shape, mode, flags := oracleShape(nr)
@@ -50,7 +54,19 @@ func oracle(o Options, of, nr uint32, args [6]uint64) uint32 {
 	case "chmod":
 		return refuseIf(a(mode)&setid != 0)
 	case "open":
-		return refuseIf(a(flags)&(unix.O_CREAT|0o20000000) != 0 && a(mode)&setid != 0)
+		switch creates := a(flags)&(unix.O_CREAT|0o20000000) != 0; {
+		case creates && a(mode)&setid != 0:
+			return told(no)
+		case creates || a(flags)&0o1003 != 0:
+			return writes
+		}
+	case "creat":
+		if a(mode)&setid == 0 {
+			return writes
+		}
+		return told(no)
+	case "mkdir":
+		return writes
 	case "mknod":
 		return refuseIf(a(mode)&setid != 0 || a(mode)&0o170000 == 0o020000 || a(mode)&0o170000 == 0o060000)
 	}
@@ -141,6 +157,8 @@ func oracleShape(nr uint32) (shape string, mode, flags int) {
 		return "open", 3, 2
 	case unix.SYS_MKNODAT:
 		return "mknod", 2, 0
+	case unix.SYS_MKDIRAT:
+		return "mkdir", 0, 0
 	}
 	return archShape(nr)
 }

@@ -107,9 +107,9 @@ func (a *assembler) end(verdict uint32) int {
 // verdict is the number that the kernel knows an answer by.
 func (a *assembler) verdict(w answer) uint32 {
 	switch {
-	case w == allowed:
+	case w == allowed || w == seen && !a.notify:
 		return returnAllow
-	case a.notify && (w == refused || w == foreign):
+	case a.notify && (w == refused || w == foreign || w == seen):
 		return returnNotify
 	case w == absent || w == foreign:
 		return returnErrno | errnoNosys

@@ -2,7 +2,11 @@
 
 package seccomp
 
-import "golang.org/x/sys/unix"
+import (
+	"maps"
+
+	"golang.org/x/sys/unix"
+)
 
 // newNamespaces are the flags of clone that make namespaces. CLONE_NEWTIME is
 // none of them: its bit is part of the signal there.
@@ -87,6 +91,9 @@ func rules(o *Options) map[uint32]*decision {
 	socketRules(o, set)
 	processRules(o, set)
 	archRules(set)
+	if o.Writes {
+		maps.Copy(m, writes)
+	}
 	return m
 }
 
@@ -122,7 +129,7 @@ const creating = unix.O_CREAT | unix.O_TMPFILE&^unix.O_DIRECTORY
 func fileRules(set setter) {
 	set(chmodAt(1), unix.SYS_FCHMOD)
 	set(chmodAt(2), unix.SYS_FCHMODAT, unix.SYS_FCHMODAT2)
-	set(openAt(2), unix.SYS_OPENAT)
+	set(openAt(2, allow), unix.SYS_OPENAT)
 	set(mknodAt(2), unix.SYS_MKNODAT)
 	set(equal(low(1), refuse, allow, unix.TIOCSTI, unix.TIOCLINUX), unix.SYS_IOCTL)
 }
@@ -130,8 +137,24 @@ func fileRules(set setter) {
 // chmodAt looks at a mode.
 func chmodAt(arg int) *decision { return anyOf(low(arg), ownerBits, refuse, allow) }
 
-// openAt looks at the flags and the mode behind them.
-func openAt(arg int) *decision { return anyOf(low(arg), creating, chmodAt(arg+1), allow) }
+// writing is how open makes or changes a file.
+const writing = unix.O_WRONLY | unix.O_RDWR | unix.O_CREAT | unix.O_TRUNC
+
+// openAt looks at the flags and the mode behind them. What writes ends as it is said.
+func openAt(arg int, write *decision) *decision {
+	otherwise := allow
+	if write != allow {
+		otherwise = anyOf(low(arg), writing, write, allow)
+	}
+	return anyOf(low(arg), creating, anyOf(low(arg+1), ownerBits, refuse, write), otherwise)
+}
+
+// writes are the rules of [Options].Writes, in place of those without.
+var writes = func() map[uint32]*decision {
+	m := map[uint32]*decision{unix.SYS_OPENAT: openAt(2, see), unix.SYS_MKDIRAT: see}
+	maps.Copy(m, archWrites)
+	return m
+}()
 
 // mknodAt looks at a mode that holds what kind of file it is: no devices.
 func mknodAt(arg int) *decision {

@@ -14,6 +14,7 @@ type Options struct {
 	// through System V IPC, message queues and limits.
 	NoEscape bool
 	Notify   bool // tell a [Watcher] about each refusal
+	Writes   bool // with Notify: tell it also what is opened for writing or made as a folder, before it is
 }
 
 // Instruction is one instruction of classic BPF, as the kernel reads it

@@ -17,6 +17,8 @@ var known = [][2]uint32{
 // archRules: this processor has no calls of its own that need a decision.
 func archRules(setter) {}
 
+var archWrites map[uint32]*decision
+
 var archNames map[uint32]string
 
 func (c *call) archDecisive() string { return "" }

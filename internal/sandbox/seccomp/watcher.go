@@ -20,15 +20,20 @@ const (
 	others   = "other calls" // their name
 	patience = 10_000        // refusals that are answered at once
 	delay    = time.Millisecond
+
+	notifySetFlags = 0x40082104 // SECCOMP_IOCTL_NOTIF_SET_FLAGS
 )
 
-// Watcher hears which calls were refused under one filter, and refuses them.
+// Watcher hears which calls were refused under one filter, and refuses them. What writes it hears
+// of and lets go on.
 type Watcher struct {
-	file *os.File
-	err  error // why it cannot listen
-	done chan struct{}
+	file  *os.File
+	err   error // why it cannot listen
+	done  chan struct{}
+	wrote func(path string)
 
 	request, response []uint64 // of the size that the kernel has for them
+	name              []byte   // room for a path
 
 	mu    sync.Mutex
 	total int
@@ -36,11 +41,13 @@ type Watcher struct {
 }
 
 // Watch listens on the descriptor that installing a filter with Options.Notify
-// gave, and owns it from now on. It ends when the last process of the filter has
+// gave, and owns it from now on. With Options.Writes, wrote is called with the absolute path of
+// each file that is about to be opened for writing and each folder that is about to be made,
+// on the watcher's goroutine: meanwhile the caller waits. It may be nil. It ends when the last process of the filter has
 // been waited for, or with Close. Where it cannot listen it has ended at once, and
 // Close says why.
-func Watch(fd *os.File) *Watcher {
-	w := &Watcher{done: make(chan struct{}), count: map[string]int{}}
+func Watch(fd *os.File, wrote func(path string)) *Watcher {
+	w := &Watcher{done: make(chan struct{}), count: map[string]int{}, wrote: wrote, name: make([]byte, unix.PathMax)}
 	err := w.take(fd)
 	if err == nil {
 		err = w.measure()
@@ -115,6 +122,8 @@ func (w *Watcher) take(fd *os.File) error {
 	if err := errors.Join(ctl, err); err != nil {
 		return err
 	}
+	// Where the kernel can (6.6), who asks and who answers take turns on one processor: neither does anything without the other.
+	_, _, _ = unix.Syscall(unix.SYS_IOCTL, uintptr(own), notifySetFlags, unix.SECCOMP_USER_NOTIF_FD_SYNC_WAKE_UP)
 	if err := unix.SetNonblock(own, true); err != nil {
 		return errors.Join(err, unix.Close(own))
 	}
@@ -161,9 +170,9 @@ func poll(fd int) (int16, error) {
 	}
 }
 
-// answer takes one call, notes it and refuses it. It never lets a call go on, so
-// that there is no moment in which its arguments could be changed. It says whether
-// the descriptor is still good.
+// answer takes one call, notes it and refuses it. One that the filter tells of because it writes
+// goes on: the filter, we and the kernel read the same registers, which nobody can change meanwhile. What
+// they point to can be changed, and decides nothing. It says whether the descriptor is still good.
 func (w *Watcher) answer(fd int) bool {
 	clear(w.request)
 	switch errno := control(fd, unix.SECCOMP_IOCTL_NOTIF_RECV, unsafe.Pointer(&w.request[0])); errno {
@@ -174,8 +183,17 @@ func (w *Watcher) answer(fd int) bool {
 		return false
 	}
 	c := (*call)(unsafe.Pointer(&w.request[0]))
-	w.note(c)
-	*(*reply)(unsafe.Pointer(&w.response[0])) = reply{id: c.id, errno: c.errno()}
+	r := reply{id: c.id}
+	if c.writes() {
+		r.flags = unix.SECCOMP_USER_NOTIF_FLAG_CONTINUE
+		if name := c.file(w.name); name != "" && w.wrote != nil {
+			w.wrote(name)
+		}
+	} else {
+		w.note(c)
+		r.errno = c.errno()
+	}
+	*(*reply)(unsafe.Pointer(&w.response[0])) = r
 	errno := control(fd, unix.SECCOMP_IOCTL_NOTIF_SEND, unsafe.Pointer(&w.response[0]))
 	return errno == 0 || errno == unix.ENOENT
 }

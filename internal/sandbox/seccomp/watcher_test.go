@@ -66,7 +66,7 @@ func watchedJob(t *testing.T, j job) *watched {
 // finish watches until the processes have ended.
 func (w *watched) finish(t *testing.T) []Refusal {
 	t.Helper()
-	watcher := Watch(w.listener)
+	watcher := Watch(w.listener, nil)
 	defer watcher.Close()
 	if err := w.Wait(); err != nil {
 		t.Errorf("%v: %s%s", err, &w.stdout, &w.stderr)
@@ -93,6 +93,35 @@ func TestPrograms(t *testing.T) {
 				t.Errorf("told of %v", told)
 			}
 		})
+	}
+}
+
+// What is opened for writing and made as a folder is told before it is, by its absolute path, and goes on.
+func TestWrites(t *testing.T) {
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Chdir(dir)
+	const script = "mkdir a; cd a; : >b; : >>../c; cat b; cat >/dev/full; mkdir /nowhere/d; (umask 0; chmod 600 b); exec 9</dev/null"
+	var told []string
+	w := watchedJob(t, job{Options: Options{Writes: true}, Exec: []string{"sh", "-c", script + "; exit 0"}})
+	watcher := Watch(w.listener, func(path string) { told = append(told, path) })
+	defer watcher.Close()
+	if err := w.Wait(); err != nil {
+		t.Errorf("%v: %s%s", err, &w.stdout, &w.stderr)
+	}
+	if refused := watcher.Done(); len(refused) != 0 {
+		t.Errorf("refused %v", refused)
+	}
+	want := []string{dir + "/a", dir + "/a/b", dir + "/c", "/dev/full", "/nowhere/d"}
+	if !slices.Equal(told, want) {
+		t.Errorf("told of %q, want %q", told, want)
+	}
+	for _, name := range []string{"a/b", "c"} {
+		if _, err := os.Stat(name); err != nil {
+			t.Error(err)
+		}
 	}
 }
 
@@ -218,7 +247,7 @@ func TestKilledWhileWaiting(t *testing.T) {
 		t.Fatal(err)
 	}
 	_ = w.Wait()
-	if told := Watch(w.listener).Done(); len(told) != 0 {
+	if told := Watch(w.listener, nil).Done(); len(told) != 0 {
 		t.Errorf("told of %v", told)
 	}
 }
@@ -226,7 +255,7 @@ func TestKilledWhileWaiting(t *testing.T) {
 // Close ends a watcher whose processes live on, any number of times.
 func TestClose(t *testing.T) {
 	w := watchedJob(t, job{Exec: []string{"cat", "/dev/zero"}})
-	watcher := Watch(w.listener)
+	watcher := Watch(w.listener, nil)
 	for range 3 {
 		if err := watcher.Close(); err != nil {
 			t.Error(err)
@@ -244,7 +273,7 @@ func TestWatchNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	closed.Close()
-	w := Watch(closed)
+	w := Watch(closed, nil)
 	if told := w.Done(); len(told) != 0 {
 		t.Errorf("told of %v", told)
 	}
@@ -256,7 +285,7 @@ func TestWatchNothing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if told := Watch(file).Done(); len(told) != 0 {
+	if told := Watch(file, nil).Done(); len(told) != 0 {
 		t.Errorf("a plain file told of %v", told)
 	}
 }
