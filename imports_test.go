@@ -88,6 +88,7 @@ var floors = map[string]int{
 	"internal/outputs":              2, // what sessions keep beside the store
 	"internal/project":              2, // which project a folder belongs to
 	"internal/policylog":            2, // what sessions record of policy
+	"internal/lasting":              3, // what clients are told of answers that last
 	"internal/workspace/stage":      2, // what drivers keep back
 	"internal/workspace/vendortest": 2, // tests only
 	"model/internal/call":           2,
@@ -172,6 +173,7 @@ var floors = map[string]int{
 	// parts of a run; workspaces
 	"internal/compose/hooks":       7,
 	"internal/compose/models":      7,
+	"internal/compose/keep":        8, // answers that last
 	"internal/compose/stores":      7,
 	"internal/workspace/testimage": 7, // for tests
 	"internal/workspace":           7,

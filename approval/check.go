@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -60,6 +61,10 @@ func (a *Answer) check() error {
 	switch {
 	case a.Scope != "" && !a.Decision.Session():
 		return invalid("%s is for once and has no scope; hint: %s-session", a.Decision, a.Decision)
+	case a.Always != "" && !a.Decision.Session():
+		return invalid("%s is for once and leaves no rule; hint: %s-session", a.Decision, a.Decision)
+	case a.Always != "" && !slices.Contains([]string{layernames.Local, layernames.Project, layernames.User}, a.Always):
+		return invalid("rules are not written into settings of the layer %.40q; hint: %s, %s or %s", a.Always, layernames.Local, layernames.Project, layernames.User)
 	case len(a.Scope) > maxScope:
 		return invalid("a scope of %d bytes, at most %d fit", len(a.Scope), maxScope)
 	case a.Stop && a.Decision.Allows():

@@ -34,6 +34,8 @@ func TestCheckRefuses(t *testing.T) {
 		"a scope for a deny":         {q, approval.Answer{Decision: approval.Deny, Scope: "Bash"}, "hint: deny-session"},
 		"another tool's scope":       {q, approval.Answer{Decision: approval.AllowSession, Scope: "Edit(//w/**)"}, "hint: Bash(npm run test:*)"},
 		"every tool":                 {q, approval.Answer{Decision: approval.DenySession, Scope: "*"}, "is not about Bash"},
+		"for good, once":             {q, approval.Answer{Decision: approval.Allow, Always: "user"}, "leaves no rule; hint: allow-session"},
+		"for good, nowhere":          {q, approval.Answer{Decision: approval.AllowSession, Always: "flag"}, "hint: local, project or user"},
 		"an empty scope rule":        {q, approval.Answer{Decision: approval.AllowSession, Scope: "Bash()"}, "the scope"},
 		"a scope that is not closed": {q, approval.Answer{Decision: approval.AllowSession, Scope: "Bash(npm"}, "the scope"},
 		"a scope in words":           {q, approval.Answer{Decision: approval.AllowSession, Scope: "everything"}, "is not about Bash"},

@@ -3,6 +3,7 @@ package approval
 import (
 	"encoding/json"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/holdfast-dev/holdfast/internal/record"
@@ -45,6 +46,39 @@ func (q *Question) Person() bool {
 	return slices.ContainsFunc(q.Requests, func(r policy.Request) bool { return r.Person })
 }
 
+// Opens is what the question would open in the sandbox; nil when it is about something else.
+func (q *Question) Opens() *policy.Request {
+	if len(q.Requests) != 1 || !q.Requests[0].Opens() {
+		return nil
+	}
+	return &q.Requests[0]
+}
+
+// Rules are the rules that settings can have for calls like the one that is asked about, the narrowest first.
+func (q *Question) Rules() []Scope {
+	if q.Once() {
+		return nil
+	}
+	rules := slices.DeleteFunc(slices.Clone(q.Scopes), func(s Scope) bool { return s.Rule == "" })
+	if exact, ok := q.exactRule(); ok {
+		rules = append([]Scope{exact}, rules...)
+	}
+	return rules
+}
+
+// exactRule is a rule for exactly the command that the question is about. One with a text that a rule
+// would take for a pattern has none.
+func (q *Question) exactRule() (Scope, bool) {
+	if len(q.Requests) != 1 || q.Requests[0].Operation != policy.OpCommand || strings.ContainsAny(q.Requests[0].Resource, "*\\\n") {
+		return Scope{}, false
+	}
+	s := Scope{
+		Rule: q.Tool + "(" + strings.NewReplacer("(", `\(`, ")", `\)`).Replace(q.Requests[0].Resource) + ")",
+		Text: "exactly this command",
+	}
+	return s, q.Check(Answer{Decision: AllowSession, Scope: s.Rule}) == nil
+}
+
 // Scope is what "for this session" would cover. A person may edit Rule; what
 // comes back is checked like any rule.
 type Scope struct {
@@ -75,6 +109,7 @@ type Answer struct {
 	Question string          `json:"id"`
 	Decision Decision        `json:"decision"`
 	Scope    string          `json:"scope,omitempty"`   // of a session decision: a rule; "" is the exact request
+	Always   string          `json:"always,omitempty"`  // of a session decision: the layer of settings into which its rule is written as well: local, project or user
 	Message  string          `json:"message,omitempty"` // told to the model
 	Stop     bool            `json:"stop,omitempty"`    // with a deny: end the turn as well
 	Input    json.RawMessage `json:"input,omitempty"`   // with a plain allow: run with this input instead; it is judged again

@@ -205,6 +205,36 @@ func TestScopesOfTheRest(t *testing.T) {
 	}
 }
 
+// Settings can have what is offered with a rule, and a rule for exactly the command where no part of that
+// would be read as a pattern.
+func TestRules(t *testing.T) {
+	for line, want := range map[string]string{
+		"npm run test":     "Bash(npm run test) Bash(npm run test:*)",
+		"echo '(x)'":       `Bash(echo '\(x\)')`,
+		"rm -rf *":         "",
+		"printf 'a\\n'":    "",
+		"true\nfalse":      "",
+		"make a && make b": "Bash(make a && make b)",
+	} {
+		q := question("q", line)
+		var rules []string
+		for _, s := range q.Rules() {
+			rules = append(rules, s.Rule)
+			if got := evaluate(t, s.Rule, policy.Allow, q.Requests[0]); got != policy.Allow {
+				t.Errorf("%s: the rule %s makes %q of it", line, s.Rule, got)
+			}
+		}
+		if got := strings.Join(rules, " "); got != want {
+			t.Errorf("%s: %q, want %q", line, got, want)
+		}
+	}
+	once := question("q", "npm run test")
+	once.Requests[0].Unsandboxed = true
+	if rules := once.Rules(); rules != nil {
+		t.Errorf("%+v", rules)
+	}
+}
+
 // A call that asks for several things is offered a rule that covers all of them, or
 // none, and nothing exact unless it is one thing.
 func TestScopesOfSeveralRequests(t *testing.T) {

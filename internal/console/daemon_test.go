@@ -81,6 +81,18 @@ func TestDaemon(t *testing.T) {
 			p.kill()
 		case "start":
 			p.start()
+		case "rules":
+			var in struct {
+				Permissions struct{ Allow []string }
+			}
+			b, err := os.ReadFile(filepath.Join(p.folder, ".holdfast", "settings.local.json"))
+			if err == nil {
+				err = json.Unmarshal(b, &in)
+			}
+			if err != nil {
+				t.Error(err)
+			}
+			body["rules"] = in.Permissions.Allow
 		case "run":
 			body = p.begin(body["id"].(string), "scripted/"+filepath.Join(dir, "play.yaml"))
 		}

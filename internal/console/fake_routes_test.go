@@ -184,6 +184,9 @@ func (f *fake) decide(r *http.Request, body doc) (int, any) {
 	delete(body, "digest")
 	body["by"], body["via"] = "ann", "console"
 	f.answer(q, body)
+	if layer, ok := body["always"].(string); ok {
+		q["kept"] = doc{"layer": layer, "file": "/home/ann/.holdfast/settings.json", "line": 4, "text": fmt.Sprint(body["scope"], " is allowed for you, in every project: /home/ann/.holdfast/settings.json:4")}
+	}
 	return 200, q
 }
 

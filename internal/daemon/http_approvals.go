@@ -141,6 +141,7 @@ func (a *service) pending(ctx context.Context, of string) ([]api.Approval, error
 			return nil, err
 		}
 		if s.State == routes.StatePending {
+			s.Always = a.offer(ctx, &s.Question)
 			list = append(list, s)
 		}
 	}
@@ -218,6 +219,9 @@ func (a *service) getApproval(c *call) error {
 	if err != nil {
 		return err
 	}
+	if out.State == routes.StatePending {
+		out.Always = a.offer(c.ctx(), &out.Question)
+	}
 	return c.json(out)
 }
 
@@ -237,17 +241,28 @@ func (a *service) decide(c *call) error {
 		return refuse(outcome.Approval, "the digest is not that of question "+q.ID+": something else was shown", "GET /v1/approvals/"+q.ID+" and look again")
 	}
 	by := c.actor()
-	won, err := a.o.Runs.Decide(c.ctx(), "", approval.Answer{
-		Question: q.ID, Decision: d.Decision, Scope: d.Scope, Message: a.redact(d.Message), Stop: d.Stop, Input: d.Input,
+	ans := approval.Answer{
+		Question: q.ID, Decision: d.Decision, Scope: d.Scope, Always: d.Always, Message: a.redact(d.Message), Stop: d.Stop, Input: d.Input,
 		By: by.Name, Via: by.Via, At: a.o.Sessions.Now().UTC().Truncate(time.Millisecond),
-	}, d.Digest)
+	}
+	plan, err := a.o.keeping(c.ctx(), c.caller, &q, &ans)
+	if err != nil {
+		return err
+	}
+	won, err := a.o.Runs.Decide(c.ctx(), "", ans, d.Digest)
+	if err != nil {
+		return err
+	}
+	written, err := write(plan)
 	if err != nil {
 		return err
 	}
 	out, err := a.show(c.ctx(), q, &won, homes{})
+	out.Kept = written
 	if err == nil && d.Continue {
 		if err = a.goOnAfter(c, out.RunID); err == nil {
 			out, err = a.show(c.ctx(), q, &won, homes{})
+			out.Kept = written
 		}
 	}
 	if err != nil {

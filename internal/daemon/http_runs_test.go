@@ -1,6 +1,8 @@
 package daemon
 
 import (
+	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -220,6 +222,48 @@ func TestDecideRefused(t *testing.T) {
 	w.want(200, &got, "POST", "/v1/approvals/"+q.ID+"/decision", `{"decision":"deny","stop":true}`)
 	if got.State != routes.StateDenied || got.Answer.Decision != approval.Deny || !got.Answer.Stop {
 		t.Errorf("%+v", got)
+	}
+}
+
+// An answer for good writes its rule into a settings file, and the reply names the line.
+func TestDecideForGood(t *testing.T) {
+	w := newSite(t)
+	r, q := w.started("r1")
+	local := filepath.Join(r.Cwd, ".holdfast", "settings.local.json")
+	if a := q.Always; a == nil || len(a.Rules) != 2 || a.Rules[0].Rule != "Bash(git push)" || len(a.Files) != 3 || a.Files[0].File != local {
+		t.Fatalf("%+v", a)
+	}
+	path := "/v1/approvals/" + q.ID + "/decision"
+	for body, want := range map[string]int{
+		`{"decision":"allow","always":"user"}`:                                 400,
+		`{"decision":"allow-session","always":"managed"}`:                      400,
+		`{"decision":"allow-session","always":"user","scope":"Bash(rm:*)"}`:    400,
+		`{"decision":"allow-session","always":"user","digest":"something"}`:    409,
+		`{"decision":"allow-session","always":"user","scope":"Bash(git push"}`: 400,
+	} {
+		w.want(want, nil, "POST", path, body).problem(t)
+	}
+	w.want(403, nil, "POST", path, `{"decision":"allow-session","always":"local"}`, w.as(api.ScopeApprove)).problem(t)
+	if _, err := os.Stat(local); err == nil {
+		t.Fatal("what was refused is written")
+	}
+	var got api.Approval
+	w.want(200, &got, "POST", path, `{"decision":"allow-session","always":"local","scope":"Bash(git push:*)"}`)
+	k := got.Kept
+	if k == nil || k.File != local || k.Line != 4 || k.Rule != "Bash(git push:*)" || !k.Changed || !k.Counts || got.Answer.Always != "local" || got.Always != nil {
+		t.Errorf("%+v %+v", k, got.Answer)
+	}
+	if b, err := os.ReadFile(local); err != nil || !strings.Contains(string(b), `"Bash(git push:*)"`) {
+		t.Errorf("%s %v", b, err)
+	}
+	w.status("r1", api.StatusCompleted)
+
+	_, q = w.started("r2") // whoever was too late writes nothing
+	path = "/v1/approvals/" + q.ID + "/decision"
+	w.want(200, nil, "POST", path, `{"decision":"deny"}`)
+	w.want(409, nil, "POST", path, `{"decision":"allow-session","always":"user"}`).problem(t)
+	if _, err := os.Stat(q.Always.Files[2].File); err == nil {
+		t.Error("the loser's rule is written")
 	}
 }
 

@@ -104,6 +104,9 @@ func (c *socket) hail(hello *wire.Hello) bool {
 
 // scopeOf is what a caller must be allowed to send a request.
 func scopeOf(req wire.Request) api.Scope {
+	if d, ok := req.(*wire.PermissionDecision); ok && d.Always != "" {
+		return api.ScopeAdmin // see [Options.keeping]
+	}
 	switch req.(type) {
 	case *wire.PrepareRun, *wire.StartRun, *wire.ContinueRun, *wire.StopRun, *wire.UserInput, *wire.SteerRun:
 		return api.ScopeRun

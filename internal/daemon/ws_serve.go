@@ -180,10 +180,23 @@ func specOf(r *wire.PrepareRun) (runspec.Spec, error) {
 
 // decide gives a question its answer.
 func (c *socket) decide(ctx context.Context, r *wire.PermissionDecision) {
-	_, err := c.s.o.Runs.Decide(ctx, r.RunID, approval.Answer{
-		Question: r.PermissionRequestID, Decision: approval.Decision(r.Decision), Scope: r.Scope, Message: r.Message,
+	ans := approval.Answer{
+		Question: r.PermissionRequestID, Decision: approval.Decision(r.Decision), Scope: r.Scope, Always: r.Always, Message: r.Message,
 		Stop: r.Stop, Input: r.Input, By: c.caller.Name, Via: via,
-	}, r.Digest)
+	}
+	plan, err := c.keepingOf(ctx, &ans)
+	if err == nil {
+		_, err = c.s.o.Runs.Decide(ctx, r.RunID, ans, r.Digest)
+	}
+	if err == nil && plan != nil {
+		k, err := write(plan)
+		if err != nil {
+			c.fail(r, err)
+			return
+		}
+		c.reply(replyTo(r, wire.NewRuleKept(r.RunID, r.PermissionRequestID, k)))
+		return
+	}
 	switch {
 	case errors.Is(err, approval.ErrNoQuestion), errors.Is(err, approval.ErrAnswered), errors.Is(err, approval.ErrExpired):
 		e := wire.NoPendingPermission(r.RunID, r.PermissionRequestID)
@@ -246,6 +259,8 @@ func (c *socket) fail(req wire.Request, err error) {
 		code = wire.CodeValidation
 	case errors.Is(err, session.ErrNotFound):
 		code = wire.CodeRunNotFound
+	case outcome.Of(err) == outcome.Usage:
+		code = wire.CodeValidation
 	default:
 		c.s.o.Log.Error("a request of a client failed", "type", req.Type(), "error", err)
 	}

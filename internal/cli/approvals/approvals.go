@@ -16,6 +16,7 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/cli/dial"
 	"github.com/holdfast-dev/holdfast/internal/cli/question"
 	"github.com/holdfast-dev/holdfast/internal/dialog"
+	"github.com/holdfast-dev/holdfast/internal/lasting"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
 	"github.com/holdfast-dev/holdfast/internal/runlog"
 	"github.com/holdfast-dev/holdfast/internal/term"
@@ -27,6 +28,8 @@ import (
 type questionDoc struct {
 	approval.Question
 	Answer *approval.Answer `json:"answer,omitempty"`
+	Always *lasting.Offer   `json:"always,omitempty"` // what --always would write
+	Kept   *lasting.Kept    `json:"kept,omitempty"`   // what it has written
 }
 
 func (c *listCmd) Run(ctx context.Context, p *command.Program) error {
@@ -86,11 +89,14 @@ func (a approvalArg) with(ctx context.Context, p *command.Program, url string, d
 	if err != nil {
 		return err
 	}
-	return do(sessions, questionDoc{q, ans})
+	return do(sessions, questionDoc{Question: q, Answer: ans})
 }
 
 func (c *showCmd) Run(ctx context.Context, p *command.Program) error {
-	return c.with(ctx, p, c.Store, func(_ *session.Sessions, d questionDoc) error {
+	return c.with(ctx, p, c.Store, func(s *session.Sessions, d questionDoc) error {
+		if d.Answer == nil {
+			d.Always = offer(ctx, p, s, &d.Question)
+		}
 		if c.JSON {
 			return p.Out.JSON(d, p.Out.TTY)
 		}
@@ -104,6 +110,7 @@ func (c *showCmd) Run(ctx context.Context, p *command.Program) error {
 			}
 			p.Out.Line("  %s  %s", t.Dim(name), term.EscapeStrict(question.ScopeText(s)))
 		}
+		printAlways(p.Out, d.Always)
 		if a := d.Answer; a != nil {
 			p.Out.Line("  %s  %s", t.Dim("answer "), term.EscapeStrict(question.AnswerText(*a)))
 			return nil
@@ -132,13 +139,13 @@ func (f *answerFlags) answer(p *command.Program, id string, once, always approva
 		return approval.Answer{}, err
 	}
 	a := approval.Answer{
-		Question: id, Decision: once, Scope: f.Scope, Message: message, Via: "cli",
+		Question: id, Decision: once, Scope: f.Scope, Always: f.Always, Message: message, Via: "cli",
 		By: p.DecidedBy(f.By), At: p.Now(),
 	}
-	if f.ForSession {
+	if f.ForSession || f.Always != "" {
 		a.Decision = always
 	} else if f.Scope != "" {
-		return a, outcome.Invalid("--scope says what a decision for the session covers", "add --for-session")
+		return a, outcome.Invalid("--scope says what a decision for the session covers", "add --for-session, or --always LAYER")
 	}
 	return a, nil
 }
@@ -212,9 +219,9 @@ func (c *denyCmd) Run(ctx context.Context, p *command.Program) error {
 // run that waits there hears of it at once. The daemon writes down whom it takes the
 // caller for, so an answer in somebody else's name goes to the store, where the run
 // looks a little later.
-func resolve(ctx context.Context, p *command.Program, s *session.Sessions, d questionDoc, a approval.Answer, store string) (approval.Answer, error) {
+func resolve(ctx context.Context, p *command.Program, s *session.Sessions, d questionDoc, a approval.Answer, store string) (approval.Answer, *lasting.Kept, error) {
 	if err := dial.NotFromRun(p, "answer its questions"); err != nil {
-		return a, err
+		return a, nil, err
 	}
 	c, _ := dial.Serving(ctx, p, store)
 	if c == nil {
@@ -222,44 +229,56 @@ func resolve(ctx context.Context, p *command.Program, s *session.Sessions, d que
 	}
 	defer c.Close()
 	if c.Info().Caller.Agent {
-		return a, &outcome.Failure{Message: "an agent of this daemon cannot answer its questions", Result: outcome.Denied, Advice: "answer it from a terminal of your own"}
+		return a, nil, &outcome.Failure{Message: "an agent of this daemon cannot answer its questions", Result: outcome.Denied, Advice: "answer it from a terminal of your own"}
 	}
 	if a.By != p.DecidedBy("") {
 		return resolveHere(ctx, p, s, d, a)
 	}
 	done, err := c.Decide(ctx, d.ID, api.Decision{
-		Decision: a.Decision, Scope: a.Scope, Message: a.Message, Stop: a.Stop, Input: a.Input, Digest: d.Digest,
+		Decision: a.Decision, Scope: a.Scope, Always: a.Always, Message: a.Message, Stop: a.Stop, Input: a.Input, Digest: d.Digest,
 	})
 	if lost, ok := errors.AsType[*api.Problem](err); ok && lost.Winner != nil {
-		return a, &approval.AnsweredError{Winner: *lost.Winner}
+		return a, nil, &approval.AnsweredError{Winner: *lost.Winner}
 	}
 	if err != nil || done.Answer == nil {
-		return a, err
+		return a, nil, err
 	}
-	return *done.Answer, nil
+	return *done.Answer, done.Kept, nil
 }
 
 // resolveHere writes an answer down as it is. So what a person fills in may hold no key: only
 // the process that runs the call can use it and mask it on record.
-func resolveHere(ctx context.Context, p *command.Program, s *session.Sessions, d questionDoc, a approval.Answer) (approval.Answer, error) {
+func resolveHere(ctx context.Context, p *command.Program, s *session.Sessions, d questionDoc, a approval.Answer) (approval.Answer, *lasting.Kept, error) {
 	if question.Form(&d.Question) != nil {
 		masked, err := p.Environment().Masked(string(a.Input))
 		if err != nil {
-			return a, err
+			return a, nil, err
 		}
 		if masked != string(a.Input) {
-			return a, &outcome.Failure{
+			return a, nil, &outcome.Failure{
 				Message: "what is filled in holds something that looks like a key, and would be written down", Result: outcome.Denied,
 				Advice: "answer where the run is: at its terminal, or through the daemon that it runs in",
 			}
 		}
 	}
-	return approval.Resolve(ctx, s, d.Session, a)
+	plan, err := keeping(ctx, p, s, &d.Question, &a)
+	if err != nil {
+		return a, nil, err
+	}
+	won, err := approval.Resolve(ctx, s, d.Session, a)
+	if err != nil || plan == nil {
+		return won, nil, err
+	}
+	kept, err := plan.Write()
+	if err != nil {
+		err = fmt.Errorf("the answer holds for the session, but was not written into the settings: %w", err)
+	}
+	return won, kept, err
 }
 
 // decide records an answer and says who goes on.
 func decide(ctx context.Context, p *command.Program, s *session.Sessions, d questionDoc, a approval.Answer, store string, asJSON bool) error {
-	won, err := resolve(ctx, p, s, d, a, store)
+	won, kept, err := resolve(ctx, p, s, d, a, store)
 	if lost, ok := errors.AsType[*approval.AnsweredError](err); ok {
 		return &outcome.Failure{
 			Message: fmt.Sprintf("question %s was answered already: %s", d.ID, question.AnswerText(lost.Winner)), Result: outcome.Approval, Cause: err,
@@ -268,11 +287,14 @@ func decide(ctx context.Context, p *command.Program, s *session.Sessions, d ques
 	if err != nil {
 		return err
 	}
-	d.Answer = &won
+	d.Answer, d.Kept = &won, kept
 	if asJSON {
 		return p.Out.JSON(d, p.Out.TTY)
 	}
 	p.Err.Line("%s  %s: %s", d.ID, term.Escape(d.Tool), term.Escape(question.AnswerText(won)))
+	if kept != nil {
+		question.PrintKept(p.Err, kept)
+	}
 	if held, err := s.Held(ctx, d.Session); err == nil && held == nil {
 		p.Err.Line("%s nobody runs session %s; go on: holdfast run %s--resume %s", p.Err.Bold("hint:"), d.Session, command.StoreArg(store), d.Session)
 	}

@@ -19,15 +19,6 @@ func (p *Program) Path(name string) (string, error) {
 	return filepath.Join(wd, name), nil
 }
 
-// PathEntry is how a path is written into settings: below the home as "~/…", so that it means the same
-// for everybody who works on the project.
-func (p *Program) PathEntry(path string) string {
-	if rel, err := filepath.Rel(p.UserHome(), path); p.UserHome() != "" && err == nil && filepath.IsLocal(rel) && rel != "." {
-		return "~/" + filepath.ToSlash(rel)
-	}
-	return path
-}
-
 // AnyFolder is Path for a folder, without what is not needed in it.
 func (p *Program) AnyFolder(dir string) (string, error) {
 	dir, err := p.Path(dir)

@@ -1,13 +1,9 @@
 package command
 
 import (
-	"fmt"
-	"slices"
-
 	"github.com/holdfast-dev/holdfast/internal/compose"
 	"github.com/holdfast-dev/holdfast/internal/compose/env"
-	"github.com/holdfast-dev/holdfast/internal/layernames"
-	"github.com/holdfast-dev/holdfast/internal/sandbox/quarantine"
+	"github.com/holdfast-dev/holdfast/internal/compose/keep"
 	"github.com/holdfast-dev/holdfast/internal/settings"
 )
 
@@ -31,71 +27,26 @@ func (p *Program) FolderSettings(folder string) (*settings.Settings, error) {
 	return p.Environment().SettingsOf(folder)
 }
 
-// Settled loads the settings of a folder again after the person has changed a file of them, where
-// before is what they said until then. If all of that was trusted, or there was nothing, the change
-// is no reason to ask: see [settings.Trust.Follow].
+// Settled is [keep.Settled].
 func (p *Program) Settled(folder string, before *settings.Settings, file string) (*settings.Settings, error) {
-	s, err := p.FolderSettings(folder)
-	if err != nil {
-		return nil, err
-	}
-	list, err := p.Trust()
-	if err != nil {
-		return nil, err
-	}
-	if ok, err := list.Follow(before, s, file, p.Now()); err != nil || !ok {
-		return s, err
-	}
-	return p.FolderSettings(folder)
+	return keep.Settled(p.Environment(), folder, before, file)
 }
 
 // Written says what became of a text that a person wrote into a list of a settings file.
-type Written struct {
-	Layer   string `json:"layer"`
-	File    string `json:"file"`
-	Line    int    `json:"line,omitempty"` // where it stands; 0 when it was taken out
-	Changed bool   `json:"changed"`
-	Counts  bool   `json:"counts"` // from the next run on
-}
+type Written = keep.Written
 
 // NotTrusted is why something that was written does not count.
-const NotTrusted = "it does not count yet: other settings of this folder are not trusted; look at them and run: holdfast trust"
+const NotTrusted = keep.NotTrusted
 
 // WriteSetting puts a text into a list of the settings of a layer (layernames.Local, Project or User)
 // for runs in folder; "" is the current one.
 func (p *Program) WriteSetting(folder, layer string, list []string, text string) (Written, error) {
-	w := Written{Layer: layer}
-	home, err := p.Home()
-	if err != nil {
-		return w, err
-	}
-	before, err := p.FolderSettings(folder)
-	if err != nil {
-		return w, err
-	}
-	w.File = settings.OwnFile(layer, before.Project, home)
-	err = quarantine.Of(home).Keep(w.File, func() error {
-		w.Line, w.Changed, err = settings.AddText(layer, w.File, list, text)
-		return err
-	})
-	if err != nil {
-		return w, err
-	}
-	s, err := p.Settled(folder, before, w.File)
-	if err != nil {
-		return w, err
-	}
-	w.Counts = !slices.ContainsFunc(s.Layers, func(l settings.Layer) bool { return l.File == w.File && l.Untrusted })
-	return w, nil
+	return keep.Text(p.Environment(), keep.Place{Folder: folder}, layer, list, text)
 }
 
-// Place is where it stands, for a person: whom it is for, the file and the line.
-func (w *Written) Place() string {
-	of := map[string]string{layernames.User: "for you, in every project", layernames.Project: "in this project, for all", layernames.Local: "in this project, for you"}
-	if w.Line == 0 {
-		return fmt.Sprintf("%s: %s", of[w.Layer], w.File)
-	}
-	return fmt.Sprintf("%s: %s:%d", of[w.Layer], w.File, w.Line)
+// PathEntry is [keep.PathEntry] for a run on this machine.
+func (p *Program) PathEntry(path string) string {
+	return keep.PathEntry(p.Environment(), keep.Place{}, path)
 }
 
 // Trust is the list of what is trusted, in the program's own folder.

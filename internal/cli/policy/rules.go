@@ -8,7 +8,7 @@ import (
 
 	"github.com/holdfast-dev/holdfast/internal/cli/command"
 	"github.com/holdfast-dev/holdfast/internal/cli/dial"
-	"github.com/holdfast-dev/holdfast/internal/cli/question"
+	"github.com/holdfast-dev/holdfast/internal/compose/keep"
 	"github.com/holdfast-dev/holdfast/internal/layernames"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
 	"github.com/holdfast-dev/holdfast/internal/settings"
@@ -24,7 +24,7 @@ func (c *addCmd) Run(_ context.Context, p *command.Program) error {
 	if err := c.usable(p, before); err != nil {
 		return err
 	}
-	k, err := question.Keep(p, c.CWD, c.Layer(), policy.Effect(c.effect), c.Rule)
+	k, err := keep.WriteRule(p.Environment(), keep.Place{Folder: c.CWD}, c.Layer(), policy.Effect(c.effect), c.Rule)
 	if err != nil {
 		return err
 	}
@@ -85,7 +85,7 @@ func (c *forgetCmd) Run(_ context.Context, p *command.Program) error {
 	default:
 		return outcome.Invalid(fmt.Sprintf("the rule %q stands in several files: %s", c.Rule, strings.Join(layers, ", ")), "say which: --"+strings.Join(layers, " or --"))
 	}
-	k := question.KeptRule{Rule: c.Rule, Written: command.Written{
+	k := keep.Rule{Rule: c.Rule, Written: command.Written{
 		Layer: layers[0], Changed: true, Counts: true, File: settings.OwnFile(layers[0], before.Project, home),
 	}}
 	if k.Effects, err = settings.RemoveRule(k.Layer, k.File, c.Rule); err != nil {

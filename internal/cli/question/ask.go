@@ -4,14 +4,14 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"net"
-	"slices"
-	"strconv"
 	"strings"
 	"time"
 
 	"github.com/holdfast-dev/holdfast/approval"
 	"github.com/holdfast-dev/holdfast/internal/cli/command"
+	"github.com/holdfast-dev/holdfast/internal/compose/env"
+	"github.com/holdfast-dev/holdfast/internal/compose/keep"
+	"github.com/holdfast-dev/holdfast/internal/lasting"
 	"github.com/holdfast-dev/holdfast/internal/layernames"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
 	"github.com/holdfast-dev/holdfast/internal/term"
@@ -25,10 +25,7 @@ type Asker struct {
 	*term.Person
 	now  func() time.Time
 	by   string
-	keep func(layer, rule string) (*KeptRule, error)       // nil: nothing can be kept for good
-	open func(layer, tree string) (command.Written, error) // of the sandbox; nil with keep
-
-	reach func(layer, host string) (command.Written, error) // for commands in the sandbox; nil with keep
+	keep func(q *approval.Question, ans *approval.Answer) (*lasting.Kept, error) // nil: nothing can be kept for good
 }
 
 // ViaTerminal is how an answer from here is marked.
@@ -120,16 +117,19 @@ func (a *Asker) choices(q approval.Question) []term.Key {
 
 // keeps reports whether the settings can say it for good.
 func (a *Asker) keeps(q *approval.Question) bool {
-	r := opens(q)
+	r := q.Opens()
 	return a.keep != nil && (r == nil || r.Operation == policy.OpWrite)
 }
 
-// opens is what a question would open in the sandbox, or nil.
-func opens(q *approval.Question) *policy.Request {
-	if len(q.Requests) != 1 || !q.Requests[0].Opens() {
-		return nil
+// KeepAnswers lets the person keep an answer for good, in the settings of a place.
+func (a *Asker) KeepAnswers(e *env.Env, place keep.Place) {
+	a.keep = func(q *approval.Question, ans *approval.Answer) (*lasting.Kept, error) {
+		plan, err := keep.NewPlan(e, place, q, ans)
+		if err != nil {
+			return nil, err
+		}
+		return plan.Write()
 	}
-	return &q.Requests[0]
 }
 
 // remembers reports whether an answer may hold for the session.
@@ -185,103 +185,39 @@ func (a *Asker) take(ctx context.Context, key byte, q approval.Question, ans *ap
 	return false, nil
 }
 
-// always writes a rule into the settings, and allows the call and what is like it for the session:
-// the settings count from the next run on.
+// always writes a rule, or what is opened in the sandbox, into the settings, and allows the call and what is
+// like it for the session: the settings count from the next run on.
 func (a *Asker) always(ctx context.Context, q approval.Question, layer string, ans *approval.Answer) (bool, error) {
 	ans.Decision = approval.AllowSession
-	if r := opens(&q); r != nil {
-		return a.openAlways(layer, r.Resource)
-	}
-	if r := private(&q); r != nil {
-		return a.reachAlways(layer, r)
-	}
-	rules := slices.DeleteFunc(slices.Clone(q.Scopes), func(s approval.Scope) bool { return s.Rule == "" })
-	if exact, ok := exactRule(&q); ok {
-		rules = append([]approval.Scope{exact}, rules...)
-	}
-	if done, err := a.scope(ctx, q, rules, ans); !done || err != nil {
-		return done, err
-	}
-	kept, err := a.keep(layer, ans.Scope)
-	if err != nil {
-		a.Out.Line("%s", a.Out.Red(term.EscapeStrict(term.OneLine("the rule was not kept: "+err.Error()))))
-		ans.Scope = ""
-		return false, nil
-	}
-	a.Out.Line("%s", a.Out.Dim(term.EscapeStrict(kept.String())))
-	if !kept.Counts {
-		a.Out.Line("%s", a.Out.Yellow(command.NotTrusted))
-	}
-	return true, nil
-}
-
-// private is the connection to a host at a private address that a question is about, or nil.
-func private(q *approval.Question) *policy.Request {
-	if len(q.Requests) != 1 || q.Requests[0].Address == "" {
-		return nil
-	}
-	return &q.Requests[0]
-}
-
-// reachAlways writes into the settings the host and the address that it has: a rule for the host alone would
-// follow the name to any other one.
-func (a *Asker) reachAlways(layer string, r *policy.Request) (bool, error) {
-	host, port, err := net.SplitHostPort(r.Resource)
-	if err != nil {
-		host = r.Resource
-	}
-	address := r.Address
-	if port != "" {
-		address = net.JoinHostPort(address, port)
-	}
-	if n, err := strconv.Atoi(port); err == nil && n < 1024 && n != 80 && n != 443 { // an entry without one does not open it
-		host = r.Resource
-	}
-	for _, entry := range []string{host, address} {
-		w, err := a.reach(layer, entry)
-		if err != nil {
-			a.Out.Line("%s", a.Out.Red(term.EscapeStrict(term.OneLine("it was not kept: "+err.Error()))))
-			return false, nil
-		}
-		a.Out.Line("%s", a.Out.Dim(term.EscapeStrict("commands may connect to "+entry+" "+w.Place())))
-		if !w.Counts {
-			a.Out.Line("%s", a.Out.Yellow(command.NotTrusted))
+	if q.Opens() == nil && keep.Hosts(&q) == nil {
+		if done, err := a.scope(ctx, q, q.Rules(), ans); !done || err != nil {
+			return done, err
 		}
 	}
-	return true, nil
-}
-
-// openAlways writes into the settings what the sandbox lets commands write.
-func (a *Asker) openAlways(layer, tree string) (bool, error) {
-	w, err := a.open(layer, tree)
+	ans.Always = layer
+	kept, err := a.keep(&q, ans)
 	if err != nil {
 		a.Out.Line("%s", a.Out.Red(term.EscapeStrict(term.OneLine("it was not kept: "+err.Error()))))
+		ans.Scope, ans.Always = "", ""
 		return false, nil
 	}
-	a.Out.Line("%s", a.Out.Dim(term.EscapeStrict("commands may write "+tree+" "+w.Place())))
-	if !w.Counts {
-		a.Out.Line("%s", a.Out.Yellow(command.NotTrusted))
-	}
+	PrintKept(a.Out, kept)
 	return true, nil
 }
 
-// exactRule is a rule for exactly the command that a question is about. One with a text that a rule
-// would take for a pattern has none.
-func exactRule(q *approval.Question) (approval.Scope, bool) {
-	if len(q.Requests) != 1 || q.Requests[0].Operation != policy.OpCommand || strings.ContainsAny(q.Requests[0].Resource, "*\\\n") {
-		return approval.Scope{}, false
+// PrintKept tells what an answer for good has written, and where.
+func PrintKept(p *term.Printer, kept *lasting.Kept) {
+	text, _ := strings.CutSuffix(kept.Text, "; "+keep.NotTrusted)
+	p.Line("%s", p.Dim(term.EscapeStrict(text)))
+	if !kept.Counts {
+		p.Line("%s", p.Yellow(keep.NotTrusted))
 	}
-	s := approval.Scope{
-		Rule: q.Tool + "(" + strings.NewReplacer("(", `\(`, ")", `\)`).Replace(q.Requests[0].Resource) + ")",
-		Text: "exactly this command",
-	}
-	return s, q.Check(approval.Answer{Decision: approval.AllowSession, Scope: s.Rule}) == nil
 }
 
 // scope asks what a decision for longer than one call covers.
 func (a *Asker) scope(ctx context.Context, q approval.Question, offered []approval.Scope, ans *approval.Answer) (bool, error) {
 	t := a.Out.Style
-	if (opens(&q) != nil || private(&q) != nil) && len(offered) == 1 {
+	if (q.Opens() != nil || keep.Hosts(&q) != nil) && len(offered) == 1 {
 		a.Out.Line("%s", t.Dim(term.EscapeStrict(ScopeText(offered[0]))))
 		return true, nil
 	}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/holdfast-dev/holdfast/approval"
 	"github.com/holdfast-dev/holdfast/internal/dialog"
+	"github.com/holdfast-dev/holdfast/internal/lasting"
 	"github.com/holdfast-dev/holdfast/internal/term"
 	"github.com/holdfast-dev/holdfast/policy"
 )
@@ -137,7 +138,7 @@ func TestWhatOthersPrintWaitsForTheAnswer(t *testing.T) {
 func TestKeysFitTheScreen(t *testing.T) {
 	for width := 30; width <= 120; width += 10 {
 		a, _, screen, _ := desk(t, width)
-		a.keep = func(string, string) (*KeptRule, error) { return nil, errors.New("no") }
+		a.keep = func(*approval.Question, *approval.Answer) (*lasting.Kept, error) { return nil, errors.New("no") }
 		a.Offer(a.choices(approval.Question{Scopes: []approval.Scope{{Rule: "Bash(touch)"}}})...)
 		for l := range strings.Lines(screen.String()) {
 			if n := len([]rune(strings.TrimRight(l, "\n"))); n > width {

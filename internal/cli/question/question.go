@@ -12,6 +12,7 @@ import (
 
 	"github.com/holdfast-dev/holdfast/approval"
 	"github.com/holdfast-dev/holdfast/internal/dialog"
+	"github.com/holdfast-dev/holdfast/internal/layernames"
 	"github.com/holdfast-dev/holdfast/internal/record"
 	"github.com/holdfast-dev/holdfast/internal/term"
 	"github.com/holdfast-dev/holdfast/policy"
@@ -58,7 +59,7 @@ func PrintQuestion(p *term.Printer, q approval.Question, now time.Time) {
 		fact("in", q.Cwd)
 	}
 	fact("why", WhyAsked(q))
-	if opens(&q) == nil { // it says what the sandbox does not let through
+	if q.Opens() == nil { // it says what the sandbox does not let through
 		fact("sandbox", q.Sandbox)
 	}
 	printUntil(p, q, now)
@@ -270,6 +271,12 @@ func AnswerText(a approval.Answer) string {
 	}
 	if a.Scope != "" {
 		s += ", for " + a.Scope
+	}
+	switch a.Always {
+	case layernames.Local, layernames.Project:
+		s += ", always in this project"
+	case layernames.User:
+		s += ", always"
 	}
 	if a.Message != "" {
 		s += ": " + a.Message

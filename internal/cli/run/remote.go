@@ -174,9 +174,7 @@ func (c *Cmd) runThere(ctx context.Context, p *command.Program, d *client.Client
 	if c.OutputFormat == "text" {
 		if person = question.NewAsker(p); person != nil {
 			defer person.Close()
-			if in == nil {
-				person.KeepRules(p, cwd)
-			}
+			person.KeepAnswers(p.Environment(), placeOf(cwd, in))
 		}
 	}
 	ask, onAsk := askThere(person, rules.OnAsk.Value)

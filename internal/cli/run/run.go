@@ -15,6 +15,7 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/cli/question"
 	"github.com/holdfast-dev/holdfast/internal/cli/view"
 	"github.com/holdfast-dev/holdfast/internal/compose"
+	"github.com/holdfast-dev/holdfast/internal/compose/keep"
 	"github.com/holdfast-dev/holdfast/internal/compose/stores"
 	"github.com/holdfast-dev/holdfast/internal/compose/tools"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
@@ -105,9 +106,7 @@ func (c *Cmd) runHere(ctx context.Context, p *command.Program, r *compose.Reques
 	if c.OutputFormat == "text" {
 		if person := question.NewAsker(p); person != nil {
 			defer person.Close()
-			if in == nil {
-				person.KeepRules(p, r.Cwd)
-			}
+			person.KeepAnswers(p.Environment(), placeOf(r.Cwd, in))
 			who.Ask, who.Form = person.Ask, person.Form
 		}
 	}
@@ -127,6 +126,14 @@ func (c *Cmd) runHere(ctx context.Context, p *command.Program, r *compose.Reques
 	out, err := c.drive(ctx, c.eventsHere(ctx, rt.Sessions(), a, input), view, settle)
 	c.leave(ctx, p, a, out)
 	return out, err
+}
+
+// placeOf is where the settings are of a run in a folder or a workspace.
+func placeOf(cwd string, in *compose.Space) keep.Place {
+	if in != nil {
+		return keep.Place{Folder: in.Project, Inside: true}
+	}
+	return keep.Place{Folder: cwd}
 }
 
 // scene is what the view is told about an agent.

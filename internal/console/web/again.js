@@ -23,7 +23,7 @@ export function useAgain(send, idle) {
 
 /** Again says what was not taken, and why. */
 export function Again({ kept, busy, send, drop }) {
-  const name = names[kept.answer.decision] + (kept.answer.stop ? ' and stop' : '');
+  const name = (kept.answer.always ? 'Always allow' : names[kept.answer.decision]) + (kept.answer.stop ? ' and stop' : '');
   return html`<div class="again" role="status">
     <p class="warning">Your answer, <strong>${name}</strong>, was not taken: ${reasons[kept.error.status] || 'the store is away, or the daemon is about to end'}. It is kept here and sent again by itself.</p>
     <div class="actions"><button type="button" disabled=${busy} onClick=${() => send(kept.answer)}>Send now</button>

@@ -8,6 +8,7 @@ import { theme, setTheme } from './theme.js';
 import { Trouble, Waiting, Empty } from './load.js';
 import { Dialog, announce, typing } from './parts.js';
 import { oneLine } from './text.js';
+import { Kept } from './always.js';
 import { Login } from './login.js';
 import { Inbox } from './inbox.js';
 import { Sessions } from './sessions.js';
@@ -50,7 +51,7 @@ function Nav({ path }) {
 
 const help = [
   ['Anywhere', [['?', 'this help'], ['g i', 'inbox'], ['g s', 'sessions'], ['g p', 'policy'], ['g a', 'audit'], ['/', 'search']]],
-  ['Inbox', [['j k', 'next, previous question'], ['a', 'allow once'], ['s', 'for this session, with a scope'], ['d', 'deny'], ['r', 'deny with a reason'], ['Esc', 'close a panel']]],
+  ['Inbox', [['j k', 'next, previous question'], ['a', 'allow once'], ['s', 'for this session, with a scope'], ['p', 'always, by a rule in the settings'], ['d', 'deny'], ['r', 'deny with a reason'], ['Esc', 'close a panel']]],
 ];
 
 const Help = ({ onClose }) => html`<${Dialog} title="Keyboard" onClose=${onClose}>
@@ -134,7 +135,7 @@ function Frame() {
     was.current = path;
   }, [path]);
   return html`<div class="frame"><${Nav} path=${path} />
-    <main id="main" tabindex="-1"><${Screen} name=${name} id=${id} onHelp=${() => help_(true)} /></main>
+    <main id="main" tabindex="-1"><${Kept} /><${Screen} name=${name} id=${id} onHelp=${() => help_(true)} /></main>
     ${helping && html`<${Help} onClose=${() => help_(false)} />`}</div>`;
 }
 

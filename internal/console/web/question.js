@@ -11,6 +11,7 @@ import { sessionPath } from './route.js';
 import { planOf, choicesOf, answersOf, Plan, Choices, PlanActions, ChoiceActions } from './person.js';
 import { formOf, filledOf, Form, FormActions } from './form.js';
 import { Again, forNow, useAgain } from './again.js';
+import { Always, lasts, tellKept } from './always.js';
 
 /** once reports whether a yes can be for this call alone. */
 const once = (q) => q.reason === 'policy-deny-override' || (q.requests || []).some((r) => r.unsandboxed || r.person);
@@ -157,6 +158,7 @@ export function Question({ q, gone, armed = () => true, selected, onSelect, keys
         ...answer, digest: q.digest, continue: (interrupted && goOn && may('run') && answer.decision.startsWith('allow')) || undefined,
       });
       keep(null);
+      tellKept(doc?.kept);
       onDone?.(q, doc);
       leaveOut(q.id);
     } catch (e) {
@@ -175,7 +177,7 @@ export function Question({ q, gone, armed = () => true, selected, onSelect, keys
     }
     setBusy(false);
   };
-  if (keys) keys.current = { decide, open: (p) => { if (!away && allowed) setPanel(p); }, once: once(q) };
+  if (keys) keys.current = { decide, open: (p) => { if (!away && allowed) setPanel(p); }, once: once(q), lasts: lasts(q) };
   const open = (p) => setPanel(panel === p ? '' : p);
   const key = (k) => keys && html` <kbd>${k}</kbd>`;
   const input = q.requests?.[0]?.input;
@@ -210,12 +212,14 @@ export function Question({ q, gone, armed = () => true, selected, onSelect, keys
     : choices ? html`<${ChoiceActions} ready=${ready} busy=${busy} answers=${answers} decide=${decide} open=${open} panel=${panel} keyOf=${key} />` : html`
       <button type="button" class="allow" disabled=${!ready || busy} onClick=${() => decide({ decision: 'allow' })}>${verbs.allow}${key('a')}</button>
       ${!once(q) && html`<button type="button" disabled=${!ready || busy} aria-expanded=${panel === 'scope'} onClick=${() => open('scope')}>For this session…${key('s')}</button>`}
+      ${lasts(q) && html`<button type="button" disabled=${!ready || busy} aria-expanded=${panel === 'always'} onClick=${() => open('always')}>Always…${key('p')}</button>`}
       <button type="button" class="deny" disabled=${!ready || busy} onClick=${() => decide({ decision: 'deny' })}>${verbs.deny}${key('d')}</button>
       <button type="button" disabled=${!ready || busy} aria-expanded=${panel === 'reason'} onClick=${() => open('reason')}>Deny with a reason…${key('r')}</button>
       <button type="button" disabled=${!ready || busy} onClick=${() => decide({ decision: 'deny', stop: true })}>Deny and stop</button>`}
       ${!allowed ? html`<span class="muted">You may look, and not answer.</span>` : !read && !own && html`<span class="muted">Scroll to its end, or show all of it, to answer.</span>`}
     </div>
     ${panel === 'scope' && html`<${Scope} q=${q} ready=${ready} busy=${busy} decide=${decide} onClose=${() => setPanel('')} />`}
+    ${panel === 'always' && html`<${Always} q=${q} ready=${ready} busy=${busy} decide=${decide} onClose=${() => setPanel('')} />`}
     ${panel === 'reason' && html`<${Reason} ready=${ready} busy=${busy} decide=${decide} onClose=${() => setPanel('')} />`}
     ${q.requests?.length > 0 && html`<div class="raw-fold"><${Fold} summary="As JSON"><${Json} value=${q} label="question" /></${Fold}></div>`}`}
   </article>`;

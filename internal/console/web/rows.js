@@ -51,7 +51,7 @@ const decided = {
 /** Answered says what was decided, by whom and when. */
 export const Answered = ({ answer }) => html`<span>${decided[answer.decision] || answer.decision} ${who(answer)}
   ${answer.at && html` <span class="muted">at <${At} at=${answer.at} /></span>`}
-  ${answer.scope && html` <code>${seen(answer.scope)}</code>`}
+  ${answer.scope && html` <code>${seen(answer.scope)}</code>`}${answer.always && html` <span class="muted">${answer.always === 'user' ? 'and always' : 'and always in this project'}</span>`}
   ${answer.message && html` <q>${seen(answer.message)}</q>`}${answer.stop && html` <span class="muted">and the turn ends</span>`}</span>`;
 
 // why is the shortest thing that explains how a call came to run, or not.

@@ -89,7 +89,7 @@ var frames = []string{
 	`{"type":"stop_run","requestId":"r","runId":"run-1"}`,
 	`{"type":"user_input","requestId":"r","runId":"run-1","agentName":"person","text":"yes","inputRequestId":"in-1"}`,
 	`{"type":"steer_run","requestId":"r","runId":"run-1","text":"shorter"}`,
-	`{"type":"permission_decision","requestId":"r","runId":"run-1","permissionRequestId":"p","decision":"allow-session","scope":"Bash(ls)","message":"ok","digest":"00"}`,
+	`{"type":"permission_decision","requestId":"r","runId":"run-1","permissionRequestId":"p","decision":"allow-session","scope":"Bash(ls)","always":"local","message":"ok","digest":"00"}`,
 	`{"type":"permission_decision","runId":"run-1","permissionRequestId":"p","decision":"deny","stop":true}`,
 	`{"type":"permission_decision","runId":"run-1","permissionRequestId":"p","decision":"allow","input":{"command":"ls"}}`,
 	`{"type":"update_policy","requestId":"r","runId":"run-1","tool":"Read","mode":"read","allow":["a"],"deny":["b"],"default":"ask","ifVersion":3}`,

@@ -92,14 +92,15 @@ type SteerRun struct {
 	Text  string `json:"text" jsonschema:"what its next agent call is to heed"`
 }
 
-// PermissionDecision answers a request_permission. There is no direct answer, or
-// NO_PENDING_PERMISSION.
+// PermissionDecision answers a request_permission. There is no direct answer but rule_kept
+// to one with Always, or NO_PENDING_PERMISSION.
 type PermissionDecision struct {
 	Head
 	RunID               string `json:"runId" jsonschema:"the run"`
 	PermissionRequestID string `json:"permissionRequestId" jsonschema:"requestId of the request_permission"`
 	Decision            string `json:"decision" jsonschema:"allow and deny are for this call alone, the others are remembered as long as the session lasts"`
 	Scope               string `json:"scope,omitempty" jsonschema:"of a session decision: a rule; left out: exactly what was asked"`
+	Always              string `json:"always,omitempty" jsonschema:"of a session decision: write its rule into the settings as well: local (this project, for the person), project (this project, for all) or user (every project); needs the scope admin"`
 	Message             string `json:"message,omitempty" jsonschema:"told to the model"`
 	Stop                bool   `json:"stop,omitempty" jsonschema:"with a deny: end the turn as well"`
 	Input               Raw    `json:"input,omitempty" jsonschema:"with allow: run with this input instead; it is judged again. Of a form: {content}"`

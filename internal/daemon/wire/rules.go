@@ -9,6 +9,7 @@ import (
 	"github.com/holdfast-dev/holdfast/approval"
 	"github.com/holdfast-dev/holdfast/daemon/api"
 	"github.com/holdfast-dev/holdfast/internal/jsontree"
+	"github.com/holdfast-dev/holdfast/internal/layernames"
 	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/session"
 )
@@ -141,6 +142,7 @@ var rules = map[string]rule{
 	"protocol":            {max: Protocol},
 	"decision":            {enum: names(decisions())},
 	"scope":               {bytes: maxPath},
+	"always":              {enum: []string{layernames.Local, layernames.Project, layernames.User}},
 	"message":             {bytes: 64 << 10},
 	"digest":              {bytes: 256},
 	"allow":               globs,
@@ -234,6 +236,8 @@ func checkDecision(r Request) string {
 	case !ok:
 	case d.Scope != "" && !decision.Session():
 		return "scope: only allow-session and deny-session have one"
+	case d.Always != "" && !decision.Session():
+		return "always: only allow-session and deny-session have it"
 	case d.Stop && decision.Allows():
 		return "stop: only deny and deny-session have it"
 	case d.Input != nil && decision != approval.Allow:

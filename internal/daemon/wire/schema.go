@@ -19,7 +19,7 @@ import (
 // messages has an empty message of each type.
 var messages = []Message{
 	&Greeting{}, &Pong{}, &RunPrepared{}, &StrategyStarted{}, &StepStarted{}, &AgentStreaming{}, &AgentOutput{}, &AgentInput{},
-	&RequestPermission{}, &PermissionResolved{}, &PolicyUpdated{}, &RequestInput{}, &InputReceived{}, &SteerQueued{},
+	&RequestPermission{}, &PermissionResolved{}, &RuleKept{}, &PolicyUpdated{}, &RequestInput{}, &InputReceived{}, &SteerQueued{},
 	&StepCompleted{}, &StepFailed{}, &StrategyCompleted{}, &StrategyError{}, &Subscribed{}, &Unsubscribed{}, &CaughtUp{},
 	&Gap{}, &RunList{}, &StrategyList{}, &Error{},
 }

@@ -113,6 +113,22 @@ await run({
     await page.waitForURL((u) => u.pathname.startsWith('/sessions/') && !u.pathname.endsWith('three'));
     await page.getByText('forked from').first().waitFor();
   },
+  'always: the rule is in the settings file of the project': async () => {
+    await control('run', { id: 'four' });
+    await page.goto(base + '/');
+    const q = page.locator('.question', { hasText: 'git push' });
+    await q.waitFor({ timeout: 30000 });
+    await settle(page);
+    await q.getByRole('button', { name: 'Always' }).click();
+    await q.getByRole('radio', { name: /every command that begins/ }).check();
+    await shot(page, 'daemon-always');
+    await q.getByRole('button', { name: 'Always in this project' }).click();
+    await page.locator('.kept', { hasText: /^Bash\(git push:\*\) is allowed in this project, for you: .*\/src\/\.holdfast\/settings\.local\.json:\d/ }).waitFor();
+    await shot(page, 'daemon-always-kept');
+    await page.goto(base + '/sessions/four');
+    await page.getByText('run completed').first().waitFor({ timeout: 30000 });
+    equal(await control('rules'), { rules: ['Bash(git push:*)'] }, 'what the settings say');
+  },
   'the other screens': async () => {
     for (const [path, seen, text] of [['/sessions', 'tbody', 'third time'], ['/policy?session=two', 'h2', 'In force in this session'], ['/audit', 'tbody', 'git push'], ['/status', 'dd', 'ready']]) {
       await page.goto(base + path);

@@ -44,6 +44,41 @@ await run({
     await q.waitFor({ state: 'detached' });
     equal(await bodies(), [{ decision: 'deny-session', digest: 'digest-q3' }], 'the answer');
   },
+  'always, by a rule in a settings file': async () => {
+    const always = {
+      rules: [{ rule: 'Bash(npm run build)', text: 'exactly this command' }, { rule: 'Bash(npm run build:*)', text: 'every command that begins with "npm run build"' }],
+      files: [{ layer: 'local', file: '/src/calendar/.holdfast/settings.local.json' }, { layer: 'project', file: '/src/calendar/.holdfast/settings.json' }, { layer: 'user', file: '/home/ann/.holdfast/settings.json' }],
+    };
+    await ask('w1', 'npm run build', { always });
+    const q = card(page, 'w1');
+    await q.waitFor();
+    await settle(page);
+    await q.focus();
+    await page.keyboard.press('p');
+    await q.getByText('/src/calendar/.holdfast/settings.local.json').waitFor();
+    equal(await q.getByLabel('Rule', { exact: true }).inputValue(), 'Bash(npm run build)', 'the rule that would be written');
+    await q.getByRole('radio', { name: /every command that begins/ }).check();
+    await settle(page);
+    await shot(page, 'always');
+    await accessible(page, 'a question with an answer for good');
+    await q.getByRole('button', { name: 'Always for me' }).click();
+    await q.waitFor({ state: 'detached' });
+    equal(await bodies(), [{ decision: 'allow-session', scope: 'Bash(npm run build:*)', always: 'user', digest: 'digest-w1' }], 'the answer');
+    const kept = page.locator('.kept');
+    await kept.getByText('Bash(npm run build:*) is allowed for you, in every project: /home/ann/.holdfast/settings.json:4').waitFor();
+    await shot(page, 'always-kept');
+    await kept.getByRole('button', { name: 'Close' }).click();
+    await kept.waitFor({ state: 'detached' });
+    await ask('w2', 'npm run build', { always });
+    await control('scopes', { scopes: 'approve read' });
+    await page.reload();
+    await card(page, 'w2').waitFor();
+    equal(await card(page, 'w2').getByRole('button', { name: 'Always' }).count(), 0, 'buttons of who may not write settings');
+    await control('scopes', { scopes: 'admin' });
+    await page.reload();
+    await control('answer', { id: 'w2', decision: 'deny' });
+    await bodies();
+  },
   'deny and stop': async () => {
     await ask('q4', 'rm -rf build');
     await settle(page);

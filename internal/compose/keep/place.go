@@ -1,0 +1,74 @@
+package keep
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"github.com/holdfast-dev/holdfast/internal/compose/env"
+	"github.com/holdfast-dev/holdfast/internal/layernames"
+	"github.com/holdfast-dev/holdfast/internal/outcome"
+	"github.com/holdfast-dev/holdfast/internal/settings"
+	"github.com/holdfast-dev/holdfast/internal/tool/worktree"
+	"github.com/holdfast-dev/holdfast/internal/workspace"
+	"github.com/holdfast-dev/holdfast/session"
+)
+
+// Layers are those that a person's answer can be written into, the narrowest first.
+var Layers = []string{layernames.Local, layernames.Project, layernames.User}
+
+// Place is where the settings of a run are.
+type Place struct {
+	Folder string // of this machine
+	Inside bool   // it is the folder of a workspace, whose agents see it under another path
+}
+
+// PlaceOf is the place of a session's run. spaces returns the folder of a workspace.
+func PlaceOf(ctx context.Context, sessions *session.Sessions, id string, spaces func(ctx context.Context, slug string) (string, error)) (Place, error) {
+	m, err := sessions.Get(ctx, id)
+	if err == nil && m.Owner != "" {
+		m, err = sessions.Get(ctx, m.Owner)
+	}
+	if err != nil {
+		return Place{}, err
+	}
+	if slug, _, ok := workspace.OfProject(m.Project); ok {
+		folder, err := spaces(ctx, slug)
+		return Place{Folder: folder, Inside: true}, err
+	}
+	folder, _, _ := strings.Cut(m.CWD, "/"+worktree.Place+"/") // a worktree is removed; its project stays
+	if !filepath.IsAbs(folder) {
+		return Place{}, outcome.Invalid("the session names no folder, so there are no settings for it", "holdfast policy allow --cwd FOLDER")
+	}
+	return Place{Folder: folder}, nil
+}
+
+// File is the settings file of a layer.
+func (p Place) File(e *env.Env, layer string) (string, error) {
+	home, err := e.Home()
+	if err != nil {
+		return "", err
+	}
+	if layer == layernames.User {
+		return settings.OwnFile(layer, "", home), nil
+	}
+	dir, err := e.Folder(p.Folder)
+	if err != nil {
+		return "", err
+	}
+	project, err := settings.FindProject(dir, home)
+	if err != nil {
+		return "", err
+	}
+	file := settings.OwnFile(layer, project, home)
+	if plain, err := filepath.EvalSymlinks(home); err == nil && filepath.Dir(file) == plain {
+		return "", outcome.Invalid("the folder "+project+" is no project: its .holdfast has your own settings", "write it into those: user")
+	}
+	if plain, err := filepath.EvalSymlinks(dir); p.Inside && err == nil && plain != project {
+		return "", outcome.Invalid(
+			fmt.Sprintf("the settings that apply to %s are those of %s, which an agent in the workspace does not see", dir, project),
+			"write it into your own settings: user")
+	}
+	return file, nil
+}
