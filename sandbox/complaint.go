@@ -101,7 +101,8 @@ func findPhrase(row string) (at int, phrase string, f fault) {
 		return 0, "", faultNone // letters whose case changes their length: no message that is known
 	}
 	for _, p := range phrases {
-		if at := strings.LastIndex(lower, p.text); at >= 0 {
+		at := strings.LastIndex(lower, p.text)
+		if at >= 0 && (at == 0 || lower[at-1] < 'a' || lower[at-1] > 'z') { // not FileNotFoundError for ENOTFOUND
 			return at, p.text, p.fault
 		}
 	}

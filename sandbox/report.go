@@ -50,9 +50,11 @@ func (c *Cmd) newReport(err error, wall bool) *Report {
 	if c.hosts != nil {
 		all = append(all, f.told(c.hosts())...)
 	}
-	blamed := false
+	blamed, text := false, ""
 	if c.streams.tail != nil && !c.sandbox.compiler.unheld {
-		told := complaints(string(c.streams.tail.bytes()))
+		text = string(c.streams.tail.bytes())
+		told := complaints(text)
+		all = append(all, f.signing(text)...)
 		all = append(all, f.said(told)...)
 		blamed = slices.ContainsFunc(told, func(c complaint) bool { return c.fault == faultPerm })
 	}
@@ -61,7 +63,9 @@ func (c *Cmd) newReport(err error, wall bool) *Report {
 	}
 	for _, refused := range c.state.Refused {
 		v := syscallViolation(refused.Call)
-		v.blamed = blamed
+		if v.blamed = blamed; isUnixSocket(refused.Call) {
+			v.toForeign(f.foreign(text))
+		}
 		all = append(all, v)
 	}
 	seen := map[Violation]bool{}

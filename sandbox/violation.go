@@ -203,7 +203,7 @@ func (f *finder) host(c *complaint) []Violation {
 
 // callSettings are the settings that open a system call.
 var callSettings = []struct{ call, setting string }{
-	{"socket(AF_UNIX", fieldUnixSockets},
+	{unixSocket, fieldUnixSockets},
 	{"bind", fieldLocal},
 	{"listen", fieldLocal},
 	{"unshare", "allowNestedSandbox"},
@@ -211,6 +211,11 @@ var callSettings = []struct{ call, setting string }{
 	{"clone", "allowNestedSandbox"},
 	{"mount", "allowNestedSandbox"},
 }
+
+// unixSocket is the beginning of the call that makes a unix socket.
+const unixSocket = "socket(AF_UNIX"
+
+func isUnixSocket(call string) bool { return strings.HasPrefix(call, unixSocket) }
 
 func syscallViolation(call string) Violation {
 	v := Violation{Kind: kindSyscall, What: call}

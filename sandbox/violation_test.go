@@ -50,6 +50,7 @@ func TestViolations(t *testing.T) {
 		{"echo x > /dev/null", "", "", ""},
 		{"echo 'cat: /etc/holdfast-x: Permission denied' >&2; exit 1", "", "", ""},
 		{"echo 'git@github.com: Permission denied (publickey).' >&2; exit 1", "", "", ""},
+		{"echo \"FileNotFoundError: [Errno 2] No such file or directory: '/etc/holdfast-x'\" >&2; exit 1", "", "", ""},
 		{"touch /tmp/x", "", "", ""},
 	} {
 		if tt.line == "cat /etc/shadow" && os.Getuid() != 0 {
