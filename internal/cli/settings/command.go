@@ -12,6 +12,7 @@ func Command(p *command.Program) *command.Command {
 	return p.Group("settings", "Show the settings in force, and import those of other agents.",
 		p.Command(&showCmd{}, "show", "Show each setting in force with the file and line that says it."),
 		p.Command(&importCmd{}, "import", "Write the settings of another agent into your own."),
+		p.Command(&schemaCmd{}, "schema", "Print the JSON Schema of settings files, for editors."),
 	)
 }
 
@@ -30,6 +31,18 @@ func (c *showCmd) Help() string {
 	return `Besides your own settings and the project's, those of Claude Code and Codex count: what they
 deny or ask about always does, the rest of a project's when the folder is trusted. Settings
 that have no effect here are listed with the reason.`
+}
+
+// schemaCmd is `holdfast settings schema`.
+type schemaCmd struct{}
+
+func (c *schemaCmd) Declare(*command.Builder) {}
+
+func (c *schemaCmd) Help() string {
+	return `An editor that knows the schema completes keys and shows what they are for. A file names it
+by "$schema", as the one that holdfast init writes does; for an editor without a network:
+
+  holdfast settings schema > ~/settings.schema.json`
 }
 
 // importCmd is `holdfast settings import`.

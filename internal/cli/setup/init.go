@@ -2,7 +2,10 @@ package setup
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -129,6 +132,11 @@ func (w *wizard) line(ctx context.Context, text string) (string, error) {
 
 // write sets a value in the person's settings, and says where.
 func (w *wizard) write(value string, path ...string) error {
+	if _, err := os.Lstat(w.file); errors.Is(err, fs.ErrNotExist) { // a file of ours: editors know its keys
+		if _, _, err := settings.SetText(layernames.User, w.file, []string{"$schema"}, settings.SchemaID); err != nil {
+			return err
+		}
+	}
 	line, changed, err := settings.SetText(layernames.User, w.file, path, value)
 	if err != nil {
 		return err
