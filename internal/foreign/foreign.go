@@ -49,6 +49,7 @@ const (
 	Settings     Kind = "settings"     // of a person or a project
 	Managed      Kind = "managed"      // of an administrator, in the form of Settings
 	Requirements Kind = "requirements" // Codex's requirements.toml
+	Rules        Kind = "rules"        // Codex's rules for commands, *.rules
 )
 
 // File is what a file of another program says, in our form.
@@ -87,9 +88,12 @@ func Read(p Program, k Kind, data []byte) (*File, error) {
 	t := &translation{source: data}
 	var root jsontree.Node
 	var err error
-	if p == Codex {
+	switch {
+	case p == Codex && k == Rules:
+		root, err = parseRules(data)
+	case p == Codex:
 		root, err = parseTOML(data)
-	} else {
+	default:
 		root, err = parseJSON(data)
 	}
 	if err != nil {
@@ -102,9 +106,12 @@ func Read(p Program, k Kind, data []byte) (*File, error) {
 	case Claude:
 		t.claude(root, k)
 	case Codex:
-		if k == Requirements {
+		switch k {
+		case Requirements:
 			t.requirements(root)
-		} else {
+		case Rules:
+			t.codexRules(root)
+		case Settings, Managed:
 			t.codex(root)
 		}
 	case OpenCode:

@@ -33,6 +33,23 @@ func TestRead(t *testing.T) {
 		left    string
 	}{
 		{"nothing", foreign.Claude, foreign.Settings, "", "", ""},
+		{"no rules", foreign.Codex, foreign.Rules, "# none\n", "", ""},
+		{"codex's rules", foreign.Codex, foreign.Rules, `prefix_rule(
+    pattern = ["git", ["push", 'fetch']], # several
+    decision = "prompt",
+    justification = """why
+not""",
+    match = ["git push x"], not_match = [["git", "status"]],
+)
+prefix_rule(pattern=["rm"], decision="forbidden"); prefix_rule(pattern=["ls"])
+prefix_rule(pattern=["bash", "-lc", "a | b"], decision="allow")
+host_executable(name="git", paths=["/usr/bin/git"])
+network_rule(host="x.example", protocol="https", decision="forbidden")
+network_rule(host="y.example", protocol="https", decision="prompt")
+network_rule(host="z.example", protocol="https", decision="allow")
+`,
+			`{"permissions":{"ask":["Bash(git push:*)","Bash(git fetch:*)","WebFetch(domain:y.example)"],"deny":["Bash(rm:*)"],"allow":["Bash(ls:*)"]},"sandbox":{"network":{"deniedDomains":["x.example"]}}}`,
+			"(prefix_rule) host_executable network_rule"},
 		{"claude's rules", foreign.Claude, foreign.Settings, `{"permissions": {"allow": ["Bash(ls:*)"], "deny": ["Read(.env)"], "defaultMode": "plan"}}`,
 			`{"permissions":{"allow":["Bash(ls:*)"],"deny":["Read(.env)"],"defaultMode":"plan"}}`, ""},
 		{"comments", foreign.Claude, foreign.Settings, "\ufeff{\n// why\n\"permissions\": {\"deny\": [\"Read(//etc/x)\", /* and */ \"Read(a/*b)\",],},\n}",
@@ -140,6 +157,19 @@ func TestRefused(t *testing.T) {
 		{foreign.Codex, foreign.Requirements, "[rules]\nprefix_rules = [{pattern = [{token = \"rm\"}], decision = \"allow\"}]", "2:57 rules.prefix_rules: the decision \"allow\" is not known"},
 		{foreign.Codex, foreign.Requirements, "[rules]\nprefix_rules = [{pattern = [{token = \"a b\"}], decision = \"prompt\"}]", "the pattern cannot be read"},
 		{foreign.Codex, foreign.Requirements, "[rules]\nx = 1", "1:2 rules names no list"},
+		{foreign.Codex, foreign.Rules, "prefix_rule(pattern = [\"a\"], decision = \"never\")", `1:1 the decision "never" is not known`},
+		{foreign.Codex, foreign.Rules, "\nprefix_rule(pattern = [\"a b\"], decision = \"forbidden\")", "2:1 prefix_rule: the pattern cannot be read"},
+		{foreign.Codex, foreign.Rules, "prefix_rule(decision = \"prompt\")", "the pattern cannot be read"},
+		{foreign.Codex, foreign.Rules, "prefix_rule([\"a\"])", "1:13 there is no name"},
+		{foreign.Codex, foreign.Rules, "x = [\"a\"]", "1:3 there is no ("},
+		{foreign.Codex, foreign.Rules, "prefix_rule(pattern = [\"a\"] + x)", "1:29 there is no )"},
+		{foreign.Codex, foreign.Rules, "prefix_rule(pattern = [\"a\"], pattern = [\"b\"])", "pattern stands there twice"},
+		{foreign.Codex, foreign.Rules, "prefix_rule(pattern = [\"a)", "the text has no end"},
+		{foreign.Codex, foreign.Rules, "prefix_rule(pattern = [\"\\x41\"])", `\x is not known in a text`},
+		{foreign.Codex, foreign.Rules, "load(\"x\")", "1:6 there is no name"},
+		{foreign.Codex, foreign.Rules, "other_rule(x = \"y\")", "other_rule is not known here"},
+		{foreign.Codex, foreign.Rules, "network_rule(decision = \"deny\")", "it names no host"},
+		{foreign.Codex, foreign.Rules, "prefix_rule(pattern = " + strings.Repeat("[", 20), "nested too deeply"},
 	} {
 		_, err := foreign.Read(tt.program, tt.kind, []byte(tt.text))
 		e, ok := errors.AsType[*foreign.Error](err)
@@ -157,9 +187,10 @@ func FuzzRead(f *testing.F) {
 	f.Add(`{"permissions": {"deny": ["Bash"]}, "sandbox": {"enabled": true}} // x`)
 	f.Add("[a.b]\nc = [1, {d = 0x1F, e = inf}]\n[[f]]\n[[f.g]]\nh = 1979-05-27T07:32:00Z\n[mcp_servers.x]\nargs = []")
 	f.Add("[rules]\nprefix_rules = [{pattern = [{any_of = [\"a\"]}], decision = \"prompt\"}]\n[permissions.filesystem]\ndeny_read = [\"\"]")
+	f.Add("prefix_rule(pattern=[\"a\", ['b', \"c\"]], decision=\"prompt\")\nnetwork_rule(host=\"h\", decision=\"deny\") # x")
 	f.Fuzz(func(t *testing.T, text string) {
 		for _, p := range foreign.Programs {
-			for _, k := range []foreign.Kind{foreign.Settings, foreign.Requirements} {
+			for _, k := range []foreign.Kind{foreign.Settings, foreign.Requirements, foreign.Rules} {
 				file, err := foreign.Read(p, k, []byte(text))
 				if err != nil {
 					continue

@@ -6,10 +6,12 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 
 	"github.com/holdfast-dev/holdfast/internal/foreign"
 	"github.com/holdfast-dev/holdfast/internal/jsontree"
@@ -48,7 +50,8 @@ func (o *Options) foreignManaged() []foreignFile {
 		}
 	}
 	codex := filepath.Join(etc, "codex")
-	return append(list, foreignFile{foreign.Codex, foreign.Requirements, layernames.Managed, filepath.Join(codex, "requirements.toml"), codex})
+	list = append(list, foreignFile{foreign.Codex, foreign.Requirements, layernames.Managed, filepath.Join(codex, "requirements.toml"), codex})
+	return append(list, codexRules(layernames.Managed, codex, codex)...)
 }
 
 // foreignUser are the files in the person's home folder.
@@ -60,6 +63,7 @@ func (o *Options) foreignUser() []foreignFile {
 	}
 	if codex != "" {
 		list = append(list, foreignFile{foreign.Codex, foreign.Settings, layernames.User, filepath.Join(codex, codexFile), codex})
+		list = append(list, codexRules(layernames.User, codex, codex)...)
 	}
 	return list
 }
@@ -94,6 +98,9 @@ func (o *Options) foreignProject() []foreignFile {
 		add(foreignFile{foreign.Claude, foreign.Settings, layernames.Local, filepath.Join(dir, ".claude", localFile), dir})
 		add(foreignFile{foreign.Claude, foreign.Settings, layernames.Project, filepath.Join(dir, ".claude", projectFile), dir})
 		add(foreignFile{foreign.Codex, foreign.Settings, layernames.Project, filepath.Join(dir, ".codex", codexFile), dir})
+		for _, f := range codexRules(layernames.Project, filepath.Join(dir, ".codex"), dir) {
+			add(f)
+		}
 		if dir == o.Project || dir == filepath.Dir(dir) || !strings.HasPrefix(dir, o.Project) {
 			break
 		}
@@ -325,19 +332,19 @@ func byLayer(own, others []source) []source {
 	return list
 }
 
-// codexRules are files of Codex with rules for commands, which are not read: nobody is to believe that
-// they count.
-func (o *Options) codexRules(files []foreignFile) (list []Foreign) {
-	for _, f := range files {
-		if f.program != foreign.Codex {
-			continue
-		}
-		found, _ := filepath.Glob(filepath.Join(filepath.Dir(f.file), "rules", "*.rules")) // the pattern is a good one
-		for _, file := range found {
-			list = append(list, Foreign{
-				Key: filepath.Base(file), Why: "rules of Codex are not read: write permissions.deny and permissions.ask",
-				Origin: policy.Origin{Layer: f.layer, File: file},
-			})
+// codexRules are the files of Codex with rules for commands that lie beside its settings.
+func codexRules(layer, codex, dir string) (list []foreignFile) {
+	if codex == "" {
+		return nil
+	}
+	rules := filepath.Join(codex, "rules")
+	entries, err := os.ReadDir(rules)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.ENOTDIR) {
+		return []foreignFile{{foreign.Codex, foreign.Rules, layer, rules, dir}} // whoever reads it says why that cannot be
+	}
+	for _, e := range entries {
+		if strings.HasSuffix(e.Name(), ".rules") && !strings.HasPrefix(e.Name(), ".") {
+			list = append(list, foreignFile{foreign.Codex, foreign.Rules, layer, filepath.Join(rules, e.Name()), dir})
 		}
 	}
 	return list

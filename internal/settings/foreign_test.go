@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -307,20 +308,44 @@ func TestForeignTrustList(t *testing.T) {
 	}
 }
 
-// Rules of Codex are not read, and that is told.
+// Of Codex's rules for commands what forbids and asks counts at once, what allows in a trusted folder.
 func TestForeignCodexRules(t *testing.T) {
 	p := newPlace(t)
-	p.write("user/.codex/rules/default.rules", "prefix_rule(pattern = [\"rm\"], decision = \"forbidden\")")
-	p.write("project/.codex/rules/ours.rules", "")
-	s := p.load()
-	if len(s.Foreign) != 2 || s.Foreign[0].Origin.File != p.path("project/.codex/rules/ours.rules") || s.Foreign[1].Key != "default.rules" {
-		t.Errorf("%+v", s.Foreign)
+	p.write("user/.codex/rules/default.rules", "prefix_rule(pattern = [\"rm\"], decision = \"forbidden\")\nprefix_rule(pattern=[\"ls\"])\n")
+	p.write("project/.codex/rules/ours.rules", "# ours\nprefix_rule(pattern = [\"git\", [\"push\", \"fetch\"]], decision = \"prompt\")\nprefix_rule(pattern = [\"make\"])\n")
+	rules := func(s *settings.Settings) string {
+		var list []string
+		for _, r := range s.Rules {
+			list = append(list, fmt.Sprintf("%s %s %s:%d", r.Effect, r.Text, filepath.Base(r.File), r.Line))
+		}
+		return strings.Join(list, ", ")
 	}
-	if what, _ := s.ForeignNotice(); !strings.HasPrefix(what, "2 settings of ") {
-		t.Errorf("%q", what)
+	s := p.load()
+	want := "ask Bash(git push:*) ours.rules:2, ask Bash(git fetch:*) ours.rules:2, "
+	own := "deny Bash(rm:*) default.rules:1, allow Bash(ls:*) default.rules:2"
+	if got := rules(s); got != want+own || len(s.Ignored) != 1 {
+		t.Errorf("%s\n%+v", got, s.Ignored)
+	}
+	list, err := settings.OpenTrust(p.path("home"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if ok, err := list.Add(s, time.Now()); !ok || err != nil {
+		t.Fatal(ok, err)
+	}
+	if got := rules(p.load()); got != want+"allow Bash(make:*) ours.rules:3, "+own {
+		t.Error(got)
+	}
+	p.write("project/.codex/rules/ours.rules", "prefix_rule(pattern = [\"git\"])")
+	if s := p.load(); len(s.Ignored) != 1 || strings.Contains(rules(s), "allow Bash(git:*)") {
+		t.Errorf("other rules are trusted: %s", rules(s))
+	}
+	p.write("project/.codex/rules/ours.rules", "x = 1")
+	if _, err := settings.Load(p.options()); err == nil || !strings.Contains(err.Error(), "ours.rules:1:3") {
+		t.Errorf("%v", err)
 	}
 	p.write("home/settings.json", `{"foreignSettings": false}`)
-	if s := p.load(); len(s.Foreign) != 0 {
-		t.Errorf("%+v", s.Foreign)
+	if got := rules(p.load()); got != "" {
+		t.Error(got)
 	}
 }

@@ -55,12 +55,19 @@ func (o *Options) importFiles(p foreign.Program, layer string) []string {
 		}
 		return list
 	}
+	withRules := func(codex string) []string {
+		list := in(codex, codexFile)
+		for _, f := range codexRules(layer, codex, codex) {
+			list = append(list, f.file)
+		}
+		return list
+	}
 	if layer == layernames.User {
 		switch p {
 		case foreign.Claude:
 			return in(o.claudeHome(), projectFile)
 		case foreign.Codex:
-			return in(o.codexHome(), codexFile)
+			return withRules(o.codexHome())
 		case foreign.OpenCode:
 			return in(o.programHome("", ".config/opencode"), "opencode.json", "opencode.jsonc", "config.json")
 		case foreign.Gemini:
@@ -74,7 +81,7 @@ func (o *Options) importFiles(p foreign.Program, layer string) []string {
 		}
 		return in(o.Project, ".claude/"+projectFile)
 	case foreign.Codex:
-		return in(o.Project, ".codex/"+codexFile)
+		return withRules(filepath.Join(o.Project, ".codex"))
 	case foreign.OpenCode:
 		return in(o.Project, "opencode.json", "opencode.jsonc", ".opencode/opencode.json")
 	case foreign.Gemini:
@@ -118,6 +125,9 @@ func Import(o *ImportOptions) (*Imported, error) {
 			}
 			for i := range src {
 				src[i].program, src[i].kind, src[i].importing = p, foreign.Settings, true
+				if filepath.Ext(file) == ".rules" {
+					src[i].kind = foreign.Rules
+				}
 				s := decode(src[i])
 				if err := refuse(s.problems); err != nil {
 					return nil, err

@@ -102,9 +102,6 @@ func Examine(o *Options) (*Settings, []Problem, error) {
 	for _, src := range in.user {
 		m.add(decode(src))
 	}
-	if in.others && opt.Given == nil {
-		m.out.Foreign = append(m.out.Foreign, opt.codexRules(slices.Concat(opt.foreignManaged(), opt.foreignProject(), opt.foreignUser()))...)
-	}
 	s, problems := m.finish()
 	return s, problems, nil
 }
