@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -162,14 +163,51 @@ func (c *Client) transport() http.RoundTripper {
 			inside := listen.NewPipe()
 			t.Proxy = http.ProxyURL(&url.URL{Scheme: "http", Host: "egress.invalid:80"})
 			t.DialContext = inside.Dial
+			t.OnProxyConnectResponse = func(_ context.Context, _ *url.URL, _ *http.Request, resp *http.Response) error { return refusal(resp) }
 			c.goes.Go(func() {
 				_ = c.o.Egress.Serve(c.ctx, inside, &egress.Session{ID: "MCP servers"})
 			})
 		}
 		c.http = t
 	})
+	if c.o.Egress != nil {
+		return explained{c.http}
+	}
 	return c.http
 }
+
+// explained makes an error of what the proxy of the rules says instead of a server.
+type explained struct{ next http.RoundTripper }
+
+func (e explained) RoundTrip(req *http.Request) (*http.Response, error) {
+	resp, err := e.next.RoundTrip(req)
+	if err != nil || req.URL.Scheme != "http" {
+		return resp, err
+	}
+	if err := refusal(resp); err != nil {
+		_ = resp.Body.Close()
+		return nil, err
+	}
+	return resp, nil
+}
+
+// refusal is what the proxy says if it has not let a request through, or could not connect; else nil.
+func refusal(resp *http.Response) error {
+	switch {
+	case resp.StatusCode != http.StatusForbidden && resp.StatusCode != http.StatusBadGateway && resp.StatusCode != http.StatusGatewayTimeout,
+		!resp.Close || resp.ContentLength < 0 || resp.ContentLength > maxRefusal:
+		return nil
+	}
+	text, err := io.ReadAll(resp.Body)
+	resp.Body = io.NopCloser(bytes.NewReader(text))
+	if err != nil || !bytes.HasPrefix(text, []byte("the sandbox ")) {
+		return nil //nolint:nilerr // it is the server's own answer
+	}
+	return errors.New(strings.ReplaceAll(strings.TrimSpace(string(text)), "\n", "; "))
+}
+
+// maxRefusal bounds what the proxy says.
+const maxRefusal = 4 << 10
 
 // dial connects; localhost is this machine's loopback, whatever a resolver says.
 func dial(ctx context.Context, network, addr string) (net.Conn, error) {
