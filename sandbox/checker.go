@@ -49,6 +49,7 @@ type Checker struct {
 	denied, read, write []tree
 	protected           []tree
 	additional          []tree    // see [Open]; restricts nothing
+	readMore            []tree    // as additional
 	deniedPrograms      *programs // nil: none are denied
 	allowedPrograms     *programs // nil: all but the denied are allowed
 	nothing             bool      // the list of allowed commands is empty
@@ -97,6 +98,7 @@ func (c *Checker) compile(s *Settings, dir string) error {
 		{fieldWritePaths, s.AllowedWritePaths, &c.write},
 		{fieldProtectedPaths, s.ProtectedPaths, &c.protected},
 		{fieldAdditional, s.AdditionalWritePaths, &c.additional},
+		{fieldReadMore, s.AdditionalReadPaths, &c.readMore},
 	} {
 		var err error
 		if *l.into, err = compileTrees(l.field, l.list, dir, c.home); err != nil {

@@ -59,7 +59,7 @@ type Cmd struct {
 	dir     string
 	env     []string
 	line    string // for ignoreViolations
-	hosts   func() []Violation
+	hosts   func(output string) []Violation
 	tried   *tries
 
 	mu      sync.Mutex

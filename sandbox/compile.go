@@ -46,6 +46,7 @@ type area struct {
 // layer is what the settings of one checker say about paths.
 type layer struct {
 	read, write, denied, protected []area // read, write: nil says nothing
+	more                           []area // secrets that may be read
 	origin                         policy.Origin
 	untrusted                      bool
 }
@@ -93,6 +94,7 @@ func (c *compiler) layersOf() []layer {
 	for i, k := range c.checkers {
 		out[i] = layer{
 			read:  areas(k, fieldReadPaths, k.read),
+			more:  areas(k, fieldReadMore, k.readMore),
 			write: areas(k, fieldWritePaths, k.write),
 
 			denied:    areas(k, fieldDeniedPaths, k.denied),

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/holdfast-dev/holdfast/internal/registries"
 	"github.com/holdfast-dev/holdfast/internal/sandbox/kernel"
 	"github.com/holdfast-dev/holdfast/internal/sandbox/realpath"
 )
@@ -156,7 +157,7 @@ func (c *compiler) otherNames(full string, info os.FileInfo) {
 // secrets hides the built-in secrets that no setting opens by name.
 func (c *compiler) secrets() error {
 	opened := c.literals()
-	for _, p := range secretPaths(c.home) {
+	for _, p := range append(secretPaths(c.home), registries.PipSecrets(c.home)...) {
 		if _, err := os.Lstat(p); err != nil {
 			continue // as most of them
 		}
@@ -185,6 +186,7 @@ func (c *compiler) literals() []area {
 		if !l.untrusted {
 			out = append(out, l.read...)
 			out = append(out, l.write...)
+			out = append(out, l.more...)
 		}
 	}
 	return append(out, keep(slices.Clone(c.write), func(a area) bool { return a.setting == fieldAdditional })...)

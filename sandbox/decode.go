@@ -50,6 +50,7 @@ func (d *decoder) settings(s *Settings) fields {
 		"protectedPaths":       d.once("protectedPaths", d.list(&s.ProtectedPaths, checkPathEntry)),
 		"strictProtectedPaths": d.flagPointer(&s.StrictProtectedPaths),
 		"additionalWritePaths": d.once("additionalWritePaths", d.list(&s.AdditionalWritePaths, checkPathEntry)),
+		"additionalReadPaths":  d.once("additionalReadPaths", d.list(&s.AdditionalReadPaths, checkPathEntry)),
 		"excludedCommands":     d.list(&s.ExcludedCommands, checkPrefixEntry),
 		"limits":               func(v value) error { return d.limits(v, s) },
 		"enabled":              d.flagPointer(&s.Enabled),

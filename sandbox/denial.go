@@ -52,6 +52,7 @@ const (
 	fieldUnixSockets     = "network.allowUnixSockets"
 	fieldProtectedPaths  = "protectedPaths"
 	fieldAdditional      = "additionalWritePaths"
+	fieldReadMore        = "additionalReadPaths"
 	fieldExcluded        = "excludedCommands"
 	fieldIgnore          = "ignoreViolations"
 )

@@ -40,6 +40,11 @@ func (s *Sandbox) within(env []string) []string {
 	if s.npm != "" && !slices.ContainsFunc(env, func(entry string) bool { return strings.EqualFold(nameOf(entry), npmRegistry) }) {
 		env = append(env, npmRegistry+"="+s.npm)
 	}
+	for _, set := range s.plain {
+		if !slices.ContainsFunc(env, func(entry string) bool { return strings.EqualFold(nameOf(entry), nameOf(set)) }) {
+			env = append(env, set)
+		}
+	}
 	return env
 }
 
@@ -54,6 +59,7 @@ func (s *Sandbox) toolsOf(at string) *caches.Tools {
 		if home := s.compiler.home; s.dir() == home || registries.NPM(s.dir()) == "" { // a variable would beat the project's file
 			s.npm = registries.NPM(home)
 		}
+		s.plain = s.plainFiles(at)
 	})
 	return s.tools
 }

@@ -163,7 +163,7 @@ func (v *Violation) by(g ground, at string) *Violation {
 	case g.setting != "":
 		v.Hint = "take " + g.origin.Rule + " out of " + g.setting + " if this is to be allowed"
 	case g.what == secretGround.what:
-		v.Hint = at + " holds secrets: name it in allowedReadPaths, next to what else may be read, if it is to be seen"
+		v.Hint = at + " holds secrets; to let commands read them: holdfast sandbox allow --read " + shellread.Join(at)
 	case g.what == decidingGround.what:
 		v.Hint = at + " decides what other programs do: only a person changes it, outside of the sandbox"
 	case g.what != "":

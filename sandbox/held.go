@@ -50,6 +50,7 @@ type Sandbox struct {
 	ask func(ctx context.Context, host string, port int, address string) (bool, error)
 	log *slog.Logger
 
+	plain     []string // variables by which package managers find the person's settings
 	toolsOnce sync.Once
 	tools     *caches.Tools
 	npm       string // the registry that the person's npm asks

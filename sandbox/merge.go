@@ -121,6 +121,7 @@ func (s *Settings) Loosens() []string {
 		{"allowNestedSandbox", isTrue(s.AllowNestedSandbox)},
 		{fieldExcluded, len(s.ExcludedCommands) > 0},
 		{fieldAdditional, len(s.AdditionalWritePaths) > 0},
+		{fieldReadMore, len(s.AdditionalReadPaths) > 0},
 		{fieldIgnore, len(s.IgnoreViolations) > 0},
 		{fieldDomains, len(n.AllowedDomains) > 0},
 		{fieldLocal, isTrue(n.AllowLocalBinding)},

@@ -48,7 +48,11 @@ func (c *Cmd) newReport(err error, wall bool) *Report {
 	f := finder{box: c.sandbox, dir: c.dir, env: c.env, hosts: map[string]bool{}}
 	all := f.limits(r, c.state)
 	if c.hosts != nil {
-		all = append(all, f.told(c.hosts())...)
+		said := ""
+		if c.streams.tail != nil && r.Failed {
+			said = string(c.streams.tail.bytes())
+		}
+		all = append(all, f.told(c.hosts(said))...)
 	}
 	blamed, text := false, ""
 	if c.streams.tail != nil && !c.sandbox.compiler.unheld {

@@ -12,8 +12,8 @@ import (
 )
 
 // serve returns what serves the listener of a command's network, and what tells
-// afterwards which hosts were refused. Both are nil where there is no proxy.
-func (s *Sandbox) serve(ctx context.Context, args []string) (func(net.Listener), func() []Violation, error) {
+// afterwards which hosts were refused, and which may have missed a login, by what the command has said. Both are nil where there is no proxy.
+func (s *Sandbox) serve(ctx context.Context, args []string) (func(net.Listener), func(output string) []Violation, error) {
 	if s.network() != kernel.ProxyNetwork {
 		return nil, nil, nil
 	}
@@ -27,7 +27,9 @@ func (s *Sandbox) serve(ctx context.Context, args []string) (func(net.Listener),
 			s.log.Warn("sandbox: serve the network of a command", "error", err)
 		}
 	}
-	return served, func() []Violation { return hostViolations(session.Refusals(), s.merged().HostOrigins) }, nil
+	return served, func(output string) []Violation {
+		return append(hostViolations(session.Refusals(), s.merged().HostOrigins), s.logins(session.Reached(), output)...)
+	}, nil
 }
 
 // registries are the hosts of the package registries that the person's own configuration names.

@@ -34,6 +34,7 @@ type Settings struct {
 	ProtectedPaths       []string `json:"protectedPaths,omitempty"`       // readable, but never written, made, moved or removed: also inside AllowedWritePaths
 	StrictProtectedPaths *bool    `json:"strictProtectedPaths,omitempty"` // protected names that are not there are taken by placeholders while commands run; else what takes one is moved away
 	AdditionalWritePaths []string `json:"additionalWritePaths,omitempty"` // may be written besides the workspace; restricts nothing, and opens nothing that AllowedWritePaths of any layer closes
+	AdditionalReadPaths  []string `json:"additionalReadPaths,omitempty"`  // secrets of the built-in list that commands may read, each by its name ("~/.npmrc"); opens nothing that DeniedPaths or AllowedReadPaths of any layer closes
 	ExcludedCommands     []string `json:"excludedCommands,omitempty"`     // "docker", "git push": may run outside the kernel sandbox; always a question to a person
 	Limits               *Limits  `json:"limits,omitempty"`
 	Enabled              *bool    `json:"enabled,omitempty"` // false: the whole block has no say; nil is true
@@ -43,7 +44,7 @@ type Settings struct {
 func (s *Settings) clone() Settings {
 	c := *s
 	for _, l := range []*[]string{
-		&c.AllowedReadPaths, &c.AllowedWritePaths, &c.DeniedPaths, &c.DeniedCommands, &c.ProtectedPaths, &c.AdditionalWritePaths, &c.ExcludedCommands,
+		&c.AllowedReadPaths, &c.AllowedWritePaths, &c.DeniedPaths, &c.DeniedCommands, &c.ProtectedPaths, &c.AdditionalWritePaths, &c.AdditionalReadPaths, &c.ExcludedCommands,
 	} {
 		*l = slices.Clone(*l)
 	}

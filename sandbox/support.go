@@ -43,6 +43,7 @@ func (s *Settings) kernel() []field {
 		{"enableWeakerNestedSandbox", isTrue(s.EnableWeakerNestedSandbox)},
 		{"ignoreViolations", s.IgnoreViolations != nil},
 		{"additionalWritePaths", len(s.AdditionalWritePaths) > 0},
+		{fieldReadMore, len(s.AdditionalReadPaths) > 0},
 		{"strictProtectedPaths", isTrue(s.StrictProtectedPaths)},
 		{"excludedCommands", len(s.ExcludedCommands) > 0},
 		{"limits", s.Limits != nil && *s.Limits != Limits{}},

@@ -46,8 +46,10 @@ func (f *finder) limit(name string) Violation {
 // told takes in the hosts that the proxy refused.
 func (f *finder) told(list []Violation) []Violation {
 	for i := range list {
-		host, _, _ := strings.Cut(list[i].What, ":")
-		f.hosts[host] = true
+		if list[i].Kind == kindHost {
+			host, _, _ := strings.Cut(list[i].What, ":")
+			f.hosts[host] = true
+		}
 	}
 	return list
 }

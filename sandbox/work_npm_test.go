@@ -11,8 +11,11 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"os/exec"
+	"path/filepath"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 )
 
@@ -20,6 +23,7 @@ import (
 type registry struct {
 	*httptest.Server
 	integrity string
+	token     string // without it nobody is let in
 
 	mu    sync.Mutex
 	asked []string
@@ -38,11 +42,18 @@ func newRegistry(t *testing.T) *registry {
 		fmt.Fprintf(w, `{"name":"seven","dist-tags":{"latest":"1.0.0"},"versions":{"1.0.0":{"name":"seven","version":"1.0.0",`+
 			`"dist":{"tarball":"%s/seven-1.0.0.tgz","integrity":%q}}}}`, r.URL, r.integrity)
 	})
+	mux.HandleFunc("GET /@acme%2fseven", func(w http.ResponseWriter, q *http.Request) {
+		fmt.Fprint(w, `{"name":"@acme/seven","dist-tags":{"latest":"1.0.0"},"versions":{"1.0.0":{"name":"@acme/seven","version":"1.0.0"}}}`)
+	})
 	mux.HandleFunc("GET /seven-1.0.0.tgz", func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(pack) })
 	r.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, q *http.Request) {
 		r.mu.Lock()
 		r.asked = append(r.asked, q.URL.Path)
 		r.mu.Unlock()
+		if r.token != "" && q.Header.Get("Authorization") != "Bearer "+r.token {
+			w.WriteHeader(http.StatusUnauthorized)
+			return
+		}
 		mux.ServeHTTP(w, q)
 	}))
 	t.Cleanup(r.Close)
@@ -92,6 +103,37 @@ func TestWorkNpm(t *testing.T) {
 		}
 		if len(r.asked) == 0 {
 			t.Error("nobody asked the registry")
+		}
+	})
+}
+
+// TestWorkLogin: npm knows the registry of a scope that the person's .npmrc names, and not the token. The result
+// names the command that opens the file, and that command does.
+func TestWorkLogin(t *testing.T) {
+	work(t, func(d *desk) {
+		d.need("npm", "npm")
+		r := newRegistry(t)
+		host := strings.TrimPrefix(r.URL, "http://")
+		npmrc := "@acme:registry=" + r.URL + "/\nupdate-notifier=false\nfetch-retries=0\n"
+		d.write("../home/.npmrc", npmrc)
+		npm := "npm view @acme/seven version"
+		if got := d.good(npm, "--allow-domain", host); strings.TrimSpace(got) != "1.0.0" {
+			t.Errorf("without a login: %q", got)
+		}
+		r.token = "made-up-token"
+		d.write("../home/.npmrc", npmrc+"//"+host+"/:_authToken="+r.token+"\n")
+		d.refused(npm, []string{"it has a login for 127.0.0.1, which commands cannot read", "holdfast sandbox allow --read "}, "--allow-domain", host)
+		if e := d.exec("--", "/bin/sh", "-c", "cat $HOME/.npmrc $npm_config_userconfig"); strings.Contains(e.out, r.token) {
+			t.Errorf("a command reads the token: %s", e.out)
+		}
+		c := exec.Command(d.program, "sandbox", "allow", "--user", "--read", filepath.Join(d.dir, "../home/.npmrc"))
+		c.Dir, c.Env = d.dir, append(d.env, "PWD="+d.dir)
+		c.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: d.who.uid, Gid: d.who.uid}}
+		if out, err := c.CombinedOutput(); err != nil {
+			t.Fatalf("%v: %s", err, out)
+		}
+		if got := d.good(npm, "--allow-domain", host); strings.TrimSpace(got) != "1.0.0" {
+			t.Errorf("with the login: %q", got)
 		}
 	})
 }

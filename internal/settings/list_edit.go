@@ -26,6 +26,7 @@ func OwnFile(layer, project, home string) string {
 // The lists that a person adds to by a command.
 var (
 	WritePaths     = []string{"sandbox", "additionalWritePaths"}
+	ReadPaths      = []string{"sandbox", "additionalReadPaths"}
 	AllowedDomains = []string{"sandbox", "network", "allowedDomains"}
 )
 

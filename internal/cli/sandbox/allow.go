@@ -18,13 +18,14 @@ import (
 // allowedDoc is one thing that commands in the sandbox may do from now on.
 type allowedDoc struct {
 	Write string `json:"write,omitempty"`
+	Read  string `json:"read,omitempty"`
 	Host  string `json:"host,omitempty"`
 	command.Written
 }
 
 func (c *allowCmd) Run(_ context.Context, p *command.Program) error {
-	if len(c.Write)+len(c.Host) == 0 && !c.Registries {
-		return outcome.Invalid("say what to allow: --write PATH, --host HOST or --registries", "holdfast sandbox allow --host example.com")
+	if len(c.Read)+len(c.Write)+len(c.Host) == 0 && !c.Registries {
+		return outcome.Invalid("say what to allow: --write PATH, --read PATH, --host HOST or --registries", "holdfast sandbox allow --host example.com")
 	}
 	if err := dial.NotFromRun(p, "change what the sandbox allows"); err != nil {
 		return err
@@ -56,6 +57,20 @@ func (c *allowCmd) Run(_ context.Context, p *command.Program) error {
 			return err
 		}
 		done = append(done, allowedDoc{Write: path, Written: w})
+	}
+	for _, given := range c.Read {
+		path, err := p.Path(given)
+		if err != nil {
+			return err
+		}
+		if _, err := os.Stat(path); err != nil {
+			return outcome.Invalid(path+" is not there", "holdfast sandbox allow --help")
+		}
+		w, err := p.WriteSetting(c.CWD, c.Layer(), settings.ReadPaths, p.PathEntry(path))
+		if err != nil {
+			return err
+		}
+		done = append(done, allowedDoc{Read: path, Written: w})
 	}
 	for _, host := range c.Host {
 		w, err := p.WriteSetting(c.CWD, c.Layer(), settings.AllowedDomains, host)
@@ -100,11 +115,14 @@ func (c *allowCmd) Run(_ context.Context, p *command.Program) error {
 // String is a sentence that names the file and the line.
 func (d *allowedDoc) String() string {
 	what := "may be written by commands in the sandbox"
-	if d.Host != "" {
+	switch {
+	case d.Read != "":
+		what = "may be read by commands in the sandbox, with the secrets in it"
+	case d.Host != "":
 		what = "may be reached by commands in the sandbox"
 	}
 	if !d.Changed {
 		what = "was there already: it " + what
 	}
-	return strings.Join([]string{d.Write + d.Host, what, d.Place()}, " ")
+	return strings.Join([]string{d.Write + d.Read + d.Host, what, d.Place()}, " ")
 }

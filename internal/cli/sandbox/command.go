@@ -9,7 +9,7 @@ import (
 // Command makes `holdfast sandbox`.
 func Command(p *command.Program) *command.Command {
 	return p.Group("sandbox", "Run commands in the sandbox; check paths and commands against its settings.",
-		p.Command(&allowCmd{}, "allow", "Write into your settings what commands in the sandbox may write, and which hosts they reach."),
+		p.Command(&allowCmd{}, "allow", "Write into your settings what commands in the sandbox may write and read, and which hosts they reach."),
 		p.Command(&cachesCmd{}, "caches", "List, prune and remove the caches of compilers and package managers."),
 		p.Command(&checkCmd{}, "check", "Say whether the sandbox settings let a path or a command pass; exit code 3 when not."),
 		p.Command(&execCmd{}, "exec", "Run a command in the kernel sandbox; its exit status, streams and signals stay its own."),
@@ -20,14 +20,15 @@ func Command(p *command.Program) *command.Command {
 
 // allowCmd is `holdfast sandbox allow`.
 type allowCmd struct {
-	Write, Host []string
-	Registries  bool
+	Read, Write, Host []string
+	Registries        bool
 	flags.OwnSettings
 	command.JSONFlag
 }
 
 func (c *allowCmd) Declare(b *command.Builder) {
 	b.Flag(&c.Write, "write", "", "PATH", "A folder or a file that may be written besides the project's; it must be there. May be repeated.")
+	b.Flag(&c.Read, "read", "", "PATH", "A secret of yours that commands may read, such as ~/.npmrc with its tokens. May be repeated.")
 	b.Flag(&c.Host, "host", "", "HOST", "A host that may be reached: example.com, *.example.com, a registry such as @npm, or an address with its port. May be repeated.")
 	b.Flag(&c.Registries, "registries", "", "", "The private package registries that your own .npmrc, pip.conf, go env, settings.xml and Cargo's config.toml name.")
 	b.Include(&c.OwnSettings)
@@ -42,6 +43,10 @@ run on. The file and the line are printed; everything else in the file stays as 
   holdfast sandbox allow --write ~/.cache/foo --host example.com
   holdfast sandbox allow --user --host @npm
   holdfast sandbox allow --user --registries
+  holdfast sandbox allow --read ~/.npmrc
+
+Commands read everything but secrets, which --read opens one by one: they can then use a token in
+the file, and send it to any host that they reach.
 
 --registries writes the hosts that are named now. Those that only files of the project name are
 told, and not written: anybody may have written them.`

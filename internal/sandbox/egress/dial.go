@@ -64,6 +64,7 @@ func (c *client) dial(t target, forward bool) (*end, *dialError) {
 			return nil, &dialError{err: fmt.Errorf("the proxy of your own on 127.0.0.1:%d: %w", port, err)}
 		}
 	}
+	c.s.reach(t.host.String())
 	e.stop = context.AfterFunc(c.ctx, func() { e.Conn.Close() })
 	return e, nil
 }

@@ -19,6 +19,7 @@ type Session struct {
 	more     int // refusals beyond maxRefusals different ones
 	logged   int
 	answers  map[string]*answer
+	reached  []string
 }
 
 type refusalKey struct {
@@ -32,6 +33,7 @@ const (
 	maxRefusals = 64
 	maxAsks     = 64
 	maxLogged   = 1000
+	maxReached  = 1000
 )
 
 // Refusals returns what was refused so far, oldest first: at most 64 different
@@ -74,6 +76,22 @@ func (s *Session) note(f *Refusal) (logs bool) {
 	}
 	s.logged++
 	return s.logged <= maxLogged
+}
+
+// reach remembers a host that was connected to.
+func (s *Session) reach(host string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.reached) < maxReached && !slices.Contains(s.reached, host) {
+		s.reached = append(s.reached, host)
+	}
+}
+
+// Reached returns the hosts that were connected to, at most 1000 different ones.
+func (s *Session) Reached() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.reached)
 }
 
 // answer is a person's answer about one host and port, once it is there.

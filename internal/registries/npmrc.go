@@ -1,0 +1,83 @@
+package registries
+
+import (
+	"net/url"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// plainKeys are the settings of npm, pnpm and Yarn that hold no secret and name no program: all of a person's .npmrc that
+// commands get to know. What is not in the list may be a password.
+var plainKeys = []string{
+	"registry", "strict-ssl", "cafile", "ca", "audit", "audit-level", "fund", "update-notifier", "progress", "loglevel", "color",
+	"save", "save-exact", "save-prefix", "save-dev", "package-lock", "lockfile-version", "omit", "include", "optional", "production",
+	"legacy-peer-deps", "strict-peer-deps", "strict-peer-dependencies", "auto-install-peers", "engine-strict", "ignore-scripts", "before", "min-release-age",
+	"minimum-release-age", "prefer-offline", "prefer-online", "prefer-dedupe", "install-strategy", "install-links", "maxsockets", "network-concurrency",
+	"fetch-retries", "fetch-retry-factor", "fetch-retry-mintimeout", "fetch-retry-maxtimeout", "fetch-timeout", "node-linker", "hoist", "shamefully-hoist",
+	"hoist-pattern[]", "public-hoist-pattern[]", "replace-registry-host", "resolution-mode", "side-effects-cache", "init-license", "init-version", "tag",
+}
+
+var scoped = regexp.MustCompile(`^@[A-Za-z0-9._~-]+:registry$`)
+
+// entries are the keys and values of a .npmrc.
+func entries(home string) (list [][2]string, ok bool) {
+	file := filepath.Join(home, ".npmrc")
+	info, err := os.Stat(file)
+	if home == "" || err != nil || !info.Mode().IsRegular() || info.Size() > maxFile {
+		return nil, false
+	}
+	b, err := os.ReadFile(file)
+	if err != nil {
+		return nil, false
+	}
+	for l := range strings.Lines(string(b)) {
+		if l = strings.TrimSpace(l); l == "" || strings.ContainsAny(l[:1], "#;[") {
+			continue
+		}
+		key, value, found := strings.Cut(l, "=")
+		if !found {
+			value = "true"
+		}
+		list = append(list, [2]string{strings.TrimSpace(key), strings.TrimSpace(value)})
+	}
+	return list, true
+}
+
+// PlainNPM is the .npmrc of a home without what may be a secret: the registries of scopes, and settings that are
+// known to hold none. It is nil where there is no file, or nothing is left of it.
+func PlainNPM(home string) []byte {
+	list, _ := entries(home)
+	var out []byte
+	for _, e := range list {
+		key, value := e[0], e[1]
+		registry := key == "registry" || scoped.MatchString(key)
+		switch {
+		case !registry && !slices.Contains(plainKeys, key), strings.Contains(value, "${"):
+			continue // a variable may be a secret, too
+		case registry:
+			if value = withoutUser(strings.Trim(value, `"'`)); value == "" {
+				continue
+			}
+		case strings.Contains(value, "://"):
+			continue
+		}
+		out = append(out, key+"="+value+"\n"...)
+	}
+	return out
+}
+
+// withoutUser is an address without a user and a password; "" for what is no address of the web.
+func withoutUser(address string) string {
+	if host(address) == "" {
+		return ""
+	}
+	u, err := url.Parse(address)
+	if err != nil {
+		return ""
+	}
+	u.User, u.RawQuery, u.Fragment = nil, "", ""
+	return u.String()
+}

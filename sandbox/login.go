@@ -1,0 +1,68 @@
+package sandbox
+
+import (
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/holdfast-dev/holdfast/internal/diskfile"
+	"github.com/holdfast-dev/holdfast/internal/registries"
+	"github.com/holdfast-dev/holdfast/internal/shellread"
+	"github.com/holdfast-dev/holdfast/policy"
+)
+
+// plainFiles writes what package managers may know of the person's own configuration into the folder of the caches, and
+// returns the variables by which they find it. Commands do not see the files themselves: they hold tokens.
+func (s *Sandbox) plainFiles(at string) (env []string) {
+	home := s.compiler.home
+	if at == "" || home == "" || s.compiler.unheld {
+		return nil
+	}
+	for _, f := range []struct {
+		variable, name string
+		files          []string
+		plain          func(home string) []byte
+	}{
+		{"npm_config_userconfig", "npmrc", []string{".npmrc"}, registries.PlainNPM},
+		{"PIP_CONFIG_FILE", "pip.conf", registries.PipFiles, registries.PlainPip},
+	} {
+		hidden := slices.ContainsFunc(f.files, func(name string) bool { return s.Explain(filepath.Join(home, name), policy.OpRead) != nil })
+		text := f.plain(home)
+		if !hidden || len(text) == 0 {
+			continue
+		}
+		if err := diskfile.Write(filepath.Join(s.compiler.caches, f.name), text); err != nil {
+			if s.log != nil {
+				s.log.Warn("sandbox: tell package managers their settings", "file", f.name, "error", err)
+			}
+			continue
+		}
+		env = append(env, f.variable+"="+filepath.Join(at, f.name))
+	}
+	return env
+}
+
+// refusals are the words of package managers that a server wants to know who they are.
+var refusals = []string{
+	"e401", "e403", "e404", "eneedauth", "401 unauthorized", "status code 401", "error 401", "returned error: 401", "401 error", "403 forbidden", "authentication", "unauthorized",
+	"user for ", // pip asks for a name
+}
+
+// logins tells about files with a login for a host that the command has reached and that did not let it in, which
+// commands cannot read. text is the end of what the command said.
+func (s *Sandbox) logins(reached []string, text string) (out []Violation) {
+	text = strings.ToLower(text)
+	if len(reached) == 0 || !slices.ContainsFunc(refusals, func(words string) bool { return strings.Contains(text, words) }) {
+		return nil
+	}
+	for _, l := range registries.Logins(s.compiler.home) {
+		if !slices.Contains(reached, l.Host) || s.Explain(l.File, policy.OpRead) == nil {
+			continue
+		}
+		out = append(out, Violation{
+			Kind: kindPath, What: l.File, Op: verb(policy.OpRead), Setting: fieldReadMore, Reason: "it has a login for " + l.Host + ", which commands cannot read",
+			Hint: "to let them read the whole file, and so use and send what is in it: holdfast sandbox allow --read " + shellread.Join(l.File),
+		})
+	}
+	return out
+}
