@@ -50,6 +50,17 @@ func (c *allowCmd) Run(_ context.Context, p *command.Program) error {
 		}
 		paths = append(paths, path)
 	}
+	var secrets []string
+	for _, given := range c.Read {
+		path, err := p.Path(given)
+		if err != nil {
+			return err
+		}
+		if _, err := os.Stat(path); err != nil {
+			return outcome.Invalid(path+" is not there", "name the file or the folder that commands are to read")
+		}
+		secrets = append(secrets, path)
+	}
 	var done []allowedDoc
 	for _, path := range paths {
 		w, err := p.WriteSetting(c.CWD, c.Layer(), settings.WritePaths, p.PathEntry(path))
@@ -58,14 +69,7 @@ func (c *allowCmd) Run(_ context.Context, p *command.Program) error {
 		}
 		done = append(done, allowedDoc{Write: path, Written: w})
 	}
-	for _, given := range c.Read {
-		path, err := p.Path(given)
-		if err != nil {
-			return err
-		}
-		if _, err := os.Stat(path); err != nil {
-			return outcome.Invalid(path+" is not there", "holdfast sandbox allow --help")
-		}
+	for _, path := range secrets {
 		w, err := p.WriteSetting(c.CWD, c.Layer(), settings.ReadPaths, p.PathEntry(path))
 		if err != nil {
 			return err
