@@ -295,7 +295,7 @@ func (c *compiler) notice(format string, args ...any) {
 func (c *compiler) bounds() {
 	m, p := c.merged, &c.policy
 	p.Temp, p.Caches, p.Single = c.temp, c.caches, c.single
-	p.Quarantine = c.quarantine
+	p.Quarantine, p.Covers = c.quarantine, c.covers()
 	p.Nested, p.Weaker, p.LocalBind = m.Nested.On, m.Weaker.On, m.LocalBinding.On
 	p.Limits = cgroup.Limits{CPUs: m.Limits.CPU, Memory: m.Limits.Memory, Processes: m.Limits.Pids}
 	p.FileSize = m.Limits.FileSize

@@ -54,7 +54,7 @@ const npmRegistry = "npm_config_registry"
 // toolsOf looks for what tools need in the environment of commands, once.
 func (s *Sandbox) toolsOf(at string) *caches.Tools {
 	s.toolsOnce.Do(func() {
-		p := caches.Project{Dir: s.dir(), User: s.compiler.home, MayWrite: s.writes}
+		p := caches.Project{Dir: s.dir(), User: s.compiler.home, MayWrite: s.writes, Shown: s.shows}
 		s.tools = p.Open(at)
 		if home := s.compiler.home; s.dir() == home || registries.NPM(s.dir()) == "" { // a variable would beat the project's file
 			s.npm = registries.NPM(home)

@@ -86,6 +86,17 @@ func (c *compiler) remember(full string) {
 	c.marks = append(c.marks, m)
 }
 
+// kind marks that there is something, or nothing, whatever is in it.
+func (c *compiler) kind(full string) {
+	m := mark{path: full}
+	if info, there := lookAt(full); there {
+		m.kind = info.Mode().Type()
+	} else {
+		m.none = true
+	}
+	c.marks = append(c.marks, m)
+}
+
 // mark marks all that the plan names in trees that may be written, and what is
 // hidden.
 func (c *compiler) mark() {
@@ -352,6 +363,13 @@ func (s *Sandbox) caches() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.jail.Caches()
+}
+
+// shows reports whether commands see caches of theirs in the place of a folder.
+func (s *Sandbox) shows(name string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.ContainsFunc(s.plan.policy.Covers, func(c kernel.Cover) bool { return c.Path == name })
 }
 
 // writes reports whether commands may write a path.

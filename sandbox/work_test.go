@@ -343,6 +343,28 @@ true`
 	})
 }
 
+// TestWorkStores: in the place of the person's store of pnpm commands see one of their own, wherever they
+// have let it lead.
+func TestWorkStores(t *testing.T) {
+	work(t, func(d *desk) {
+		store := d.base + "/home/.local/share/pnpm/store"
+		d.write("../home/.local/share/pnpm/store/mine", "mine")
+		d.write("other/file", "")
+		d.good(`test "$pnpm_config_store_dir" = ` + store + ` && test ! -e ~/.local/share/pnpm/store/mine && mkdir ~/.local/share/pnpm/store/v10`)
+		d.good(`cd ~/.local/share/pnpm/store && test -d v10 && echo x >planted && test planted -ef /dev/shm/caches/pnpm-store/planted && ! touch ../x 2>/dev/null`)
+		if got := d.good("ls ~/.local/share/pnpm/store", "--cwd", d.dir+"/other"); got != "" {
+			t.Errorf("another project sees %s", got)
+		}
+		d.good("rm -r /dev/shm/caches/pnpm-store && ln -s " + d.base + "/home /dev/shm/caches/pnpm-store")
+		d.good("touch ~/.local/share/pnpm/store/planted")
+		for _, name := range []string{store + "/planted", store + "/v10", d.base + "/home/planted"} {
+			if _, err := os.Lstat(name); err == nil {
+				t.Errorf("the person has %s", name)
+			}
+		}
+	})
+}
+
 // TestWorkGo: this project is built with the module cache read-only and the build
 // cache given, and a small module with a cache of its own.
 func TestWorkGo(t *testing.T) {

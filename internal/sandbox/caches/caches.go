@@ -60,7 +60,10 @@ func Of(home string, person *Person, dir string) (string, error) {
 	if err := root.Chtimes(".", now, now); err != nil {
 		return "", err
 	}
-	return own, show(root, person.views())
+	if person != nil {
+		err = makeStores(root, person.Home)
+	}
+	return own, errors.Join(err, show(root, person.views()))
 }
 
 // name is a folder's name for people, and a digest of its path.

@@ -81,6 +81,11 @@ func TestEnviron(t *testing.T) {
 			t.Errorf("%s became %s", name, v)
 		}
 	}
+	p := Project{User: user, MayWrite: func(string) bool { return false }, Shown: func(p string) bool { return p == Stores(user)[pnpmStore] }}
+	shown := p.Open("/c").Environ([]string{"PNPM_HOME=/p"}, false)
+	if !slices.Contains(shown, "pnpm_config_store_dir="+Stores(user)[pnpmStore]) || slices.Contains(shown, "PNPM_HOME=/c/pnpm") {
+		t.Errorf("%q", shown)
+	}
 	if got := env("PNPM_HOME=/home/u/.local/share/pnpm")["PNPM_HOME"]; got != "/c/pnpm" {
 		t.Errorf("pnpm's store is in %q", got)
 	}
@@ -104,7 +109,7 @@ func TestEnviron(t *testing.T) {
 	if got := env("GEM_HOME=/gems", "GEM_PATH=/a:/b")["GEM_PATH"]; got != "/c/gems:/a:/b" {
 		t.Errorf("Ruby reads %q", got)
 	}
-	p := Project{User: user, MayWrite: func(string) bool { return false }}
+	p = Project{User: user, MayWrite: func(string) bool { return false }}
 	online := p.Open("/c").Environ([]string{"GOPROXY=https://a.example,direct"}, true)
 	if want := "GOPROXY=https://a.example|file://" + downloads + ",direct"; !slices.Contains(online, want) {
 		t.Errorf("%v", online)

@@ -14,7 +14,7 @@ const xdg = "xdg"
 var variables = []struct{ name, folder string }{
 	{"XDG_CACHE_HOME", xdg},
 	{"GOCACHE", "go-build"}, {"GOMODCACHE", "go-mod"}, {"GOLANGCI_LINT_CACHE", "golangci-lint"}, {"STATICCHECK_CACHE", "staticcheck"},
-	{"npm_config_cache", "npm"}, {"PNPM_HOME", "pnpm"}, {"YARN_GLOBAL_FOLDER", "yarn-berry"}, {"COREPACK_HOME", "corepack"},
+	{"npm_config_cache", "npm"}, {pnpmHome, "pnpm"}, {"YARN_GLOBAL_FOLDER", "yarn-berry"}, {"COREPACK_HOME", "corepack"},
 	{"BUN_INSTALL_CACHE_DIR", "bun"},
 	{"PIP_CACHE_DIR", "pip"}, {"UV_CACHE_DIR", "uv"}, {"POETRY_CACHE_DIR", "poetry"}, {"PRE_COMMIT_HOME", "pre-commit"},
 	{"CARGO_HOME", "cargo"}, {"GRADLE_USER_HOME", "gradle"},
@@ -24,7 +24,10 @@ var variables = []struct{ name, folder string }{
 	{"CCACHE_DIR", "ccache"}, {"SCCACHE_DIR", "sccache"},
 }
 
-const gemHome = "GEM_HOME"
+const (
+	gemHome  = "GEM_HOME"
+	pnpmHome = "PNPM_HOME"
+)
 
 // A Project says for whom [Tools] make an environment.
 type Project struct {
@@ -32,6 +35,7 @@ type Project struct {
 	User string // the person's home, whose caches are read; "" is none
 
 	MayWrite func(path string) bool // by the commands
+	Shown    func(path string) bool // commands see their own in the place of a folder of [Stores]; nil: of none
 }
 
 // Tools are the variables by which the tools of a project find their caches.
@@ -41,6 +45,7 @@ type Tools struct {
 	goEnv   map[string]string
 	maven   string // the person's repository
 	nuget   string // the person's packages
+	store   string // where pnpm finds the project's store as it finds the person's outside
 }
 
 // Open looks at what the project and the person have, once. at is the folder of the caches as commands see
@@ -48,6 +53,9 @@ type Tools struct {
 func (p *Project) Open(at string) *Tools {
 	t := &Tools{project: *p, at: at, goEnv: goEnv(p.User)}
 	if p.User != "" {
+		if store := Stores(p.User)[pnpmStore]; p.Shown != nil && p.Shown(store) {
+			t.store = store
+		}
 		t.maven, t.nuget = existing(p.User, ".m2", "repository"), existing(p.User, ".nuget", "packages")
 	}
 	return t
@@ -77,11 +85,14 @@ func (t *Tools) Environ(env []string, online bool) []string {
 	own := map[string]bool{}
 	set := func(name, value string) { out = append(out, name+"="+value) }
 	for _, v := range variables {
-		if given := get(v.name); filepath.IsAbs(given) && t.project.MayWrite(given) {
+		if given := get(v.name); filepath.IsAbs(given) && t.project.MayWrite(given) || v.name == pnpmHome && t.store != "" {
 			continue
 		}
 		own[v.name] = true
 		set(v.name, filepath.Join(t.at, v.folder))
+	}
+	if t.store != "" {
+		set("pnpm_config_store_dir", t.store)
 	}
 	if own["GOMODCACHE"] {
 		set("GOPROXY", proxy(t.modules(get), get("GOPROXY"), t.goEnv["GOPROXY"], online))

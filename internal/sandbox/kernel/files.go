@@ -50,6 +50,9 @@ func (j *Jail) plan() []mount {
 	list = append(list, mount{kind: mountTemp, path: "/dev/shm", dir: true, ours: true, origin: "shm"})
 	if p.Caches != "" {
 		list = append(list, mount{kind: mountWrite, path: CachesAt, dir: true, origin: p.Caches})
+		for _, c := range p.Covers {
+			list = append(list, mount{kind: mountWrite, path: c.Path, dir: true, origin: p.Caches + "/" + c.Folder})
+		}
 	}
 	for _, tmp := range []string{"/tmp", "/var/tmp"} {
 		if !anyHolds(p.Write, tmp) && !anyHolds(p.Hide, tmp) && j.isDir(tmp) {

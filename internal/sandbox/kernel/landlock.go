@@ -113,6 +113,9 @@ func (j *Jail) grants() []grant {
 			list = append(list, grant{path: tmp, rights: rightsWrite})
 		}
 	}
+	for _, c := range p.Covers {
+		list = append(list, grant{path: c.Path, rights: rightsWrite})
+	}
 	return append(list, j.named(p.Read, p.Write, p.List)...)
 }
 

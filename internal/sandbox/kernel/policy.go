@@ -29,9 +29,10 @@ type Policy struct {
 	// [State]. "": each of these names is taken by a placeholder while commands run.
 	Quarantine quarantine.Folder
 
-	Temp     string // this folder is /tmp and /var/tmp; "": a fresh one in memory
-	TempSize int64  // bytes of a fresh one; 0: as the kernel has it
-	Caches   string // this folder may be written, and is seen as [CachesAt]; "": there is none
+	Temp     string  // this folder is /tmp and /var/tmp; "": a fresh one in memory
+	TempSize int64   // bytes of a fresh one; 0: as the kernel has it
+	Caches   string  // this folder may be written, and is seen as [CachesAt]; "": there is none
+	Covers   []Cover // where commands see a folder of Caches in the place of one that is there
 
 	Network   Network
 	LocalBind bool // may listen on a localhost of the jail's own and connect to it; without namespaces there is none
@@ -52,6 +53,12 @@ type Policy struct {
 
 // CachesAt is where [Policy].Caches is seen inside.
 const CachesAt = "/dev/shm/caches"
+
+// Cover says that commands see, and may write, a folder of [Policy].Caches in the place of the host's.
+type Cover struct {
+	Path   string // the host's, outside of Write and Hide
+	Folder string // its name in Caches: one that has no slash, since commands may put links there
+}
 
 // Name is a name that must not come to be.
 type Name struct {
