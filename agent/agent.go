@@ -52,7 +52,8 @@ type Agent struct {
 	running longLock               // had by Run and Next
 	loop    *loop                  // nil until started; used under running
 
-	mu        sync.Mutex // guards what follows
+	mu        sync.Mutex             // guards what follows
+	models    map[string]model.Model // that commands have asked for, by provider and name
 	closed    bool
 	log       *session.Log
 	id        string

@@ -169,6 +169,9 @@ func (l *loop) encoder() *encoder {
 	if l.turn != nil && l.turn.fell {
 		return l.fallback
 	}
+	if l.turn != nil && l.asked != nil {
+		return l.asked
+	}
 	return l.primary
 }
 
@@ -180,8 +183,8 @@ func (l *loop) answer(ctx context.Context) (transcript.Item, record.RequestMark,
 		if err == nil || ctx.Err() != nil || l.turn.fell || l.fallback == nil || !fallsBack(err) {
 			return it, mark, err
 		}
+		from, to := l.encoder().m.Info().String(), l.fallback.m.Info().String()
 		l.turn.fell = true
-		from, to := l.primary.m.Info().String(), l.fallback.m.Info().String()
 		l.tell(event.ModelSwitched{From: from, To: to, Err: err})
 		if err := l.modelSwitched(ctx, from, to); err != nil {
 			return it, mark, err

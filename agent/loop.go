@@ -36,6 +36,7 @@ type loop struct {
 	broken error               // what stopped the agent for good
 
 	primary, fallback *encoder
+	asked             *encoder // of the model that a command wants for its turn, or nil
 	offer             *offer
 	turns             int              // turns opened so far in the session
 	lastUsage         transcript.Usage // of the last model call; zero after a rewrite

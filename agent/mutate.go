@@ -233,6 +233,7 @@ func (l *loop) rewrite(ctx context.Context, by string, items []transcript.Encode
 	l.a.mu.Unlock()
 	l.primary.reset()
 	l.fallback.reset()
+	l.asked.reset()
 	l.mark = nil                     // it was of what is no longer sent
 	l.lastUsage = transcript.Usage{} // and so was this
 	return nil

@@ -10,6 +10,7 @@ import (
 
 	"github.com/holdfast-dev/holdfast/event"
 	"github.com/holdfast-dev/holdfast/hook"
+	"github.com/holdfast-dev/holdfast/model"
 	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/session"
 	"github.com/holdfast-dev/holdfast/transcript"
@@ -23,10 +24,16 @@ type Expansion struct {
 	// Limit, when not nil, narrows the turn that the prompt is answered in. Its turn and id
 	// are filled in.
 	Limit *policy.Limit
+	// Model, when not nil, answers in that turn in place of the agent's own. Who resumes a turn that was
+	// cut off goes on with its own.
+	Model model.Model
 }
 
-// limitKey is where an item keeps the limit that comes with it.
-const limitKey = "limit"
+// Where an item keeps the limit that comes with it, and the model that is to answer.
+const (
+	limitKey = "limit"
+	modelKey = "model"
+)
 
 // expand puts what a person's /name stands for in its place.
 func (a *Agent) expand(ctx context.Context, input []transcript.Part) (_ []transcript.Part, meta map[string]json.RawMessage, err error) {
@@ -66,6 +73,23 @@ func (a *Agent) expand(ctx context.Context, input []transcript.Part) (_ []transc
 		}
 		meta = map[string]json.RawMessage{limitKey: raw}
 	}
+	if x.Model != nil {
+		name := x.Model.Info().String()
+		raw, err := json.Marshal(name)
+		if err != nil {
+			return nil, nil, err
+		}
+		if meta == nil {
+			meta = map[string]json.RawMessage{}
+		}
+		meta[modelKey] = raw
+		a.mu.Lock()
+		defer a.mu.Unlock()
+		if a.models == nil {
+			a.models = map[string]model.Model{}
+		}
+		a.models[name] = x.Model
+	}
 	return append([]transcript.Part{transcript.Text{Text: text}}, input[1:]...), meta, nil
 }
 
@@ -79,8 +103,15 @@ func (l *loop) narrow(ctx context.Context, turn string, items []transcript.Encod
 			continue
 		}
 		left = nil
+		if l.turn == nil { // a turn of its own, and none that goes on
+			l.asked = nil
+		}
 		it, err := e.Decode()
-		if err != nil || it.Metadata[limitKey] == nil {
+		if err != nil {
+			continue
+		}
+		l.askFor(it.Metadata[modelKey])
+		if it.Metadata[limitKey] == nil {
 			continue
 		}
 		var lim policy.Limit
@@ -99,11 +130,27 @@ func (l *loop) narrow(ctx context.Context, turn string, items []transcript.Encod
 	return nil
 }
 
+// askFor has the model answer in the turn that an item names.
+func (l *loop) askFor(name json.RawMessage) {
+	var text string
+	if json.Unmarshal(name, &text) != nil {
+		return
+	}
+	l.a.mu.Lock()
+	m := l.a.models[text]
+	l.a.mu.Unlock()
+	if m != nil && (l.asked == nil || l.asked.m != m) {
+		l.asked = newEncoder(m)
+	}
+}
+
 // widen takes the limits of a turn that has ended away. A turn that has not come to its end
 // may be gone on with.
 func (l *loop) widen(turn string, why event.Reason) {
 	l.left = nil
-	if why != event.ReasonCompleted {
+	if why == event.ReasonCompleted {
+		l.asked = nil
+	} else {
 		for _, lim := range l.a.guards.Limits() {
 			if lim.Turn == turn {
 				l.left = append(l.left, lim)

@@ -12,6 +12,7 @@ import (
 	"github.com/holdfast-dev/holdfast/event"
 	"github.com/holdfast-dev/holdfast/hook"
 	"github.com/holdfast-dev/holdfast/internal/record"
+	"github.com/holdfast-dev/holdfast/model"
 	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/session"
 	"github.com/holdfast-dev/holdfast/tool"
@@ -126,6 +127,38 @@ func expanding(text string) (*agent.Expansion, error) {
 		return nil, errors.New("bad cannot be used")
 	}
 	return nil, nil
+}
+
+// The model that a command names answers in its turn, what it calls included, and in no other.
+func TestACommandsModelAnswersInItsTurn(t *testing.T) {
+	s, sk := sessions(t), &skill{}
+	own := play(t, step{text: "mine"}, step{text: "mine again"})
+	other := play(t, step{uses: []transcript.ToolUse{use("1", "Write", "{}")}}, step{text: "theirs"}, step{text: "and once more"})
+	a := limited(s, sk, own, t, func(o *agent.Options) {
+		o.Expand = func(_ context.Context, text string) (*agent.Expansion, error) {
+			return &agent.Expansion{Command: "ask", Source: "user", Text: "Ask", Model: named{other}}, nil
+		}
+	})
+	var said []string
+	for _, text := range []string{"/ask", "go on", "/ask", "go on"} {
+		res := prompt(t, a, text)
+		said = append(said, res.Text)
+	}
+	if want := []string{"theirs", "mine", "and once more", "mine again"}; !slices.Equal(said, want) {
+		t.Errorf("%q, want %q", said, want)
+	}
+	if got := toldIn(own, 1); !strings.Contains(strings.Join(got, "\n"), "and once more") {
+		t.Errorf("the agent's own model has not heard the other's answers: %q", got)
+	}
+}
+
+// named is a model under another name.
+type named struct{ model.Model }
+
+func (n named) Info() model.Info {
+	i := n.Model.Info()
+	i.Model = "another"
+	return i
 }
 
 func TestAPersonsCommandIsExpandedAndNarrowsItsTurn(t *testing.T) {

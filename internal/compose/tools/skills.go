@@ -15,6 +15,7 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/settings"
 	"github.com/holdfast-dev/holdfast/internal/spelling"
 	"github.com/holdfast-dev/holdfast/internal/tool/skills"
+	"github.com/holdfast-dev/holdfast/model"
 	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/tool"
 )
@@ -202,11 +203,34 @@ func (b *Toolbox) Expand(ctx context.Context, prompt string) (*agent.Expansion, 
 	if err := readable(ctx, a, sk); err != nil && !errors.Is(err, agent.ErrClosed) {
 		return nil, err
 	}
-	if sk.Model != "" && !b.sameModel(a, sk.Model) {
-		b.env.Warn("/%s was written for the model %s: this run goes on with %s, since a run has one model; hint: --model", sk.Name, sk.Model, a.Model().Info().Model)
-	}
 	text += b.mentioned(ctx, a, text)
-	return &agent.Expansion{Command: sk.Name, Args: args, Source: string(sk.Source), Text: text, Limit: sk.Limit()}, nil
+	return &agent.Expansion{Command: sk.Name, Args: args, Source: string(sk.Source), Text: text, Limit: sk.Limit(), Model: b.modelOf(a, sk)}, nil
+}
+
+// modelOf is the model that a skill wants for the turn that it is called in; nil when that is the run's, and when
+// the run cannot use it, which is told.
+func (b *Toolbox) modelOf(a *agent.Agent, sk *skills.Skill) model.Model {
+	if sk.Model == "" || b.sameModel(a, sk.Model) {
+		return nil
+	}
+	c := b.crew
+	if c == nil {
+		c = &crew{box: b}
+	}
+	m, err := c.model(sk.Model)
+	if err == nil && b.spec != nil && b.spec.Limits.MaxBudgetUSD > 0 && !m.Info().Priced() {
+		err = m.Info().Unpriced()
+	}
+	own := a.Model().Info()
+	switch {
+	case err != nil:
+		b.env.Warn("/%s wants the model %s, which this run cannot use (%v): it goes on with %s", sk.Name, sk.Model, err, own.Model)
+	case m.Info().String() != own.String():
+		return m
+	case sk.Model != "haiku" || c.small() == "": // an alias for what is not offered here
+		b.env.Warn("/%s wants the model %s, which %s does not offer here: it goes on with %s", sk.Name, sk.Model, own.Provider, own.Model)
+	}
+	return nil
 }
 
 // noSkill refuses what is denied by name, and says where a prompt that begins like a command
