@@ -19,8 +19,9 @@ type launcher struct {
 }
 
 var (
-	npmOffline = map[string]string{"npm_config_offline": "true"}
-	uvOffline  = map[string]string{"UV_OFFLINE": "1"}
+	npmOffline  = map[string]string{"npm_config_offline": "true"}
+	yarnOffline = map[string]string{"YARN_ENABLE_OFFLINE_MODE": "1"}
+	uvOffline   = map[string]string{"UV_OFFLINE": "1"}
 )
 
 var launchers = map[string]launcher{
@@ -28,7 +29,7 @@ var launchers = map[string]launcher{
 	"npm":  {"@npm", []string{"exec", "x"}, npmOffline},
 	"pnpm": {"@npm", []string{"dlx"}, npmOffline},
 	"pnpx": {"@npm", nil, npmOffline},
-	"yarn": {"@npm", []string{"dlx"}, npmOffline},
+	"yarn": {"@npm", []string{"dlx"}, yarnOffline},
 	"bunx": {"@npm", nil, nil},
 	"bun":  {"@npm", []string{"x"}, nil},
 	"uvx":  {"@pypi", nil, uvOffline},

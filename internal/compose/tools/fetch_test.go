@@ -33,3 +33,13 @@ func TestFetchedFrom(t *testing.T) {
 		}
 	}
 }
+
+// Each launcher is told in its own way to take what is in its cache.
+func TestOffline(t *testing.T) {
+	for command, want := range map[string]string{"npx": "npm_config_offline", "pnpx": "npm_config_offline", "yarn": "YARN_ENABLE_OFFLINE_MODE", "uvx": "UV_OFFLINE"} {
+		l := launcherOf(&settings.MCPServer{Command: command, Args: []string{"dlx"}})
+		if l == nil || l.offline[want] == "" {
+			t.Errorf("%s: %+v, want %s", command, l, want)
+		}
+	}
+}
