@@ -82,9 +82,17 @@ func TestEnviron(t *testing.T) {
 		}
 	}
 	p := Project{User: user, MayWrite: func(string) bool { return false }, Shown: func(p string) bool { return p == Stores(user)[pnpmStore] }}
-	shown := p.Open("/c").Environ([]string{"PNPM_HOME=/p"}, false)
-	if !slices.Contains(shown, "pnpm_config_store_dir="+Stores(user)[pnpmStore]) || slices.Contains(shown, "PNPM_HOME=/c/pnpm") {
-		t.Errorf("%q", shown)
+	for _, old := range []bool{false, true} { // pnpm before 11 reads npm's variable
+		if old {
+			p.Dir = user
+			write(t, filepath.Join(user, "pnpm-lock.yaml"), "")
+		}
+		shown := p.Open("/c").Environ([]string{"PNPM_HOME=/p"}, false)
+		for name, want := range map[string]bool{"pnpm_config_store_dir": true, "npm_config_store_dir": old} {
+			if slices.Contains(shown, name+"="+Stores(user)[pnpmStore]) != want {
+				t.Errorf("%t: %q", old, shown)
+			}
+		}
 	}
 	if got := env("PNPM_HOME=/home/u/.local/share/pnpm")["PNPM_HOME"]; got != "/c/pnpm" {
 		t.Errorf("pnpm's store is in %q", got)

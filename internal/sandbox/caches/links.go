@@ -32,6 +32,7 @@ func (p *Person) views() []view {
 	return []view{
 		{cache, xdg, 0, func(name string) bool { return !slices.Contains(fresh, name) }},
 		{filepath.Join(cache, "pypoetry", "virtualenvs"), "poetry/virtualenvs", 0, nil},
+		{filepath.Join(p.folder("PNPM_HOME", ".local/share/pnpm"), ".tools"), "pnpm/.tools", 1, nil},
 		{cargo, "cargo", 0, only("config", "config.toml")},
 		{filepath.Join(cargo, "registry", "cache"), "cargo/registry/cache", 1, nil},
 		{filepath.Join(cargo, "registry", "src"), "cargo/registry/src", 1, nil},

@@ -51,12 +51,13 @@ func TestViews(t *testing.T) {
 		".cargo/config.toml", ".cargo/credentials.toml", ".cargo/bin/tool", ".cargo/registry/cache/index-1/a-1.0.crate", ".cargo/registry/src/index-1/a-1.0/lib.rs",
 		".cargo/registry/index/index-1/.cache/a/b/ab", ".cargo/registry/index/git-1/.git/config", ".cargo/git/db/x/HEAD",
 		".gradle/gradle.properties", ".gradle/caches/modules-2/x", ".gradle/wrapper/dists/gradle-9/h/gradle-9.zip.ok", ".gradle/wrapper/dists/gradle-9/h/gradle-9.zip.lck",
-		".cache/pypoetry/virtualenvs/app-1/bin/python",
+		".cache/pypoetry/virtualenvs/app-1/bin/python", ".local/share/pnpm/.tools/pnpm/10.0.0/bin/pnpm", ".local/share/pnpm/store/v10/x",
 	} {
 		write(t, filepath.Join(user, name), name)
 	}
 	at := of(t, home, user, work)
 	for name, want := range map[string]bool{
+		"pnpm/.tools/pnpm/10.0.0": true, "pnpm-store/v10": false,
 		"cargo/config.toml": true, "cargo/credentials.toml": false, "cargo/bin": false, "cargo/registry/cache/index-1/a-1.0.crate": true,
 		"cargo/registry/src/index-1/a-1.0/lib.rs": true, "cargo/registry/index/index-1/.cache/a/b/ab": true, "cargo/registry/index/git-1/.git": false, "cargo/git": false,
 		"gradle/gradle.properties": true, "gradle/caches": false, "gradle/wrapper/dists/gradle-9/h/gradle-9.zip.ok": true, "gradle/wrapper/dists/gradle-9/h/gradle-9.zip.lck": false,

@@ -1,6 +1,7 @@
 package caches
 
 import (
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -14,7 +15,7 @@ const xdg = "xdg"
 var variables = []struct{ name, folder string }{
 	{"XDG_CACHE_HOME", xdg},
 	{"GOCACHE", "go-build"}, {"GOMODCACHE", "go-mod"}, {"GOLANGCI_LINT_CACHE", "golangci-lint"}, {"STATICCHECK_CACHE", "staticcheck"},
-	{"npm_config_cache", "npm"}, {pnpmHome, "pnpm"}, {"YARN_GLOBAL_FOLDER", "yarn-berry"}, {"COREPACK_HOME", "corepack"},
+	{"npm_config_cache", "npm"}, {"PNPM_HOME", "pnpm"}, {"YARN_GLOBAL_FOLDER", "yarn-berry"}, {"COREPACK_HOME", "corepack"},
 	{"BUN_INSTALL_CACHE_DIR", "bun"},
 	{"PIP_CACHE_DIR", "pip"}, {"UV_CACHE_DIR", "uv"}, {"POETRY_CACHE_DIR", "poetry"}, {"PRE_COMMIT_HOME", "pre-commit"},
 	{"CARGO_HOME", "cargo"}, {"GRADLE_USER_HOME", "gradle"},
@@ -24,10 +25,7 @@ var variables = []struct{ name, folder string }{
 	{"CCACHE_DIR", "ccache"}, {"SCCACHE_DIR", "sccache"},
 }
 
-const (
-	gemHome  = "GEM_HOME"
-	pnpmHome = "PNPM_HOME"
-)
+const gemHome = "GEM_HOME"
 
 // A Project says for whom [Tools] make an environment.
 type Project struct {
@@ -45,6 +43,7 @@ type Tools struct {
 	goEnv   map[string]string
 	maven   string // the person's repository
 	nuget   string // the person's packages
+	pnpm    bool
 	store   string // where pnpm finds the project's store as it finds the person's outside
 }
 
@@ -52,6 +51,10 @@ type Tools struct {
 // it.
 func (p *Project) Open(at string) *Tools {
 	t := &Tools{project: *p, at: at, goEnv: goEnv(p.User)}
+	t.pnpm = slices.ContainsFunc([]string{"pnpm-lock.yaml", "pnpm-workspace.yaml", "node_modules/.pnpm"}, func(name string) bool {
+		_, err := os.Stat(filepath.Join(p.Dir, name))
+		return err == nil
+	})
 	if p.User != "" {
 		if store := Stores(p.User)[pnpmStore]; p.Shown != nil && p.Shown(store) {
 			t.store = store
@@ -85,7 +88,7 @@ func (t *Tools) Environ(env []string, online bool) []string {
 	own := map[string]bool{}
 	set := func(name, value string) { out = append(out, name+"="+value) }
 	for _, v := range variables {
-		if given := get(v.name); filepath.IsAbs(given) && t.project.MayWrite(given) || v.name == pnpmHome && t.store != "" {
+		if given := get(v.name); filepath.IsAbs(given) && t.project.MayWrite(given) {
 			continue
 		}
 		own[v.name] = true
@@ -93,6 +96,9 @@ func (t *Tools) Environ(env []string, online bool) []string {
 	}
 	if t.store != "" {
 		set("pnpm_config_store_dir", t.store)
+		if t.pnpm { // npm warns about it
+			set("npm_config_store_dir", t.store)
+		}
 	}
 	if own["GOMODCACHE"] {
 		set("GOPROXY", proxy(t.modules(get), get("GOPROXY"), t.goEnv["GOPROXY"], online))
