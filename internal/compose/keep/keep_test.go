@@ -154,6 +154,24 @@ func TestAHostAndItsAddress(t *testing.T) {
 	}
 }
 
+// An agent in a workspace could have its person write through a link into what is not its project.
+func TestALinkOutOfAWorkspace(t *testing.T) {
+	e, user, project := world(t)
+	if err := os.Symlink(filepath.Join(user, ".holdfast"), filepath.Join(project, ".holdfast")); err != nil {
+		t.Fatal(err)
+	}
+	q := question("npm run build", "/work")
+	for _, layer := range []string{layernames.Local, layernames.Project} {
+		_, err := keep.NewPlan(e, keep.Place{Folder: project, Inside: true}, &q, &approval.Answer{Decision: approval.AllowSession, Always: layer})
+		if err == nil || !strings.Contains(err.Error(), "is a link") {
+			t.Errorf("%s: %v", layer, err)
+		}
+	}
+	if o := keep.Offer(e, keep.Place{Folder: project, Inside: true}, &q); len(o.Files) != 1 || o.Files[0].Layer != layernames.User {
+		t.Errorf("%+v", o)
+	}
+}
+
 func TestPlaceOf(t *testing.T) {
 	sessions := session.New(memory.New(), nil)
 	space := func(_ context.Context, slug string) (string, error) { return "/spaces/" + slug, nil }

@@ -3,6 +3,8 @@ package keep
 import (
 	"context"
 	"fmt"
+	"io/fs"
+	"os"
 	"path/filepath"
 	"strings"
 
@@ -64,6 +66,11 @@ func (p Place) File(e *env.Env, layer string) (string, error) {
 	file := settings.OwnFile(layer, project, home)
 	if plain, err := filepath.EvalSymlinks(home); err == nil && filepath.Dir(file) == plain {
 		return "", outcome.Invalid("the folder "+project+" is no project: its .holdfast has your own settings", "write it into those: user")
+	}
+	for _, name := range []string{file, filepath.Dir(file)} {
+		if info, err := os.Lstat(name); p.Inside && err == nil && info.Mode()&fs.ModeSymlink != 0 { // an agent can make one
+			return "", outcome.Invalid(name+" is a link, which may lead out of the workspace", "remove it, or write it into your own settings: user")
+		}
 	}
 	if plain, err := filepath.EvalSymlinks(dir); p.Inside && err == nil && plain != project {
 		return "", outcome.Invalid(
