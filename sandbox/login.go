@@ -31,7 +31,7 @@ func (s *Sandbox) plainFiles(at string) (env []string) {
 		if !hidden || len(text) == 0 {
 			continue
 		}
-		if err := diskfile.Write(filepath.Join(s.compiler.caches, f.name), text); err != nil {
+		if err := diskfile.WriteUnsynced(filepath.Join(s.compiler.caches, f.name), text); err != nil {
 			if s.log != nil {
 				s.log.Warn("sandbox: tell package managers their settings", "file", f.name, "error", err)
 			}
