@@ -20,7 +20,7 @@ func TestLinked(t *testing.T) {
 		t.Skip("links the program, which takes some seconds")
 	}
 	file := filepath.Join(t.TempDir(), "holdfast")
-	link := exec.CommandContext(t.Context(), "go", "build", "-ldflags=-s -w -dumpdep", "-o", file, ".")
+	link := exec.CommandContext(t.Context(), "go", "build", "-buildvcs=false", "-ldflags=-s -w -dumpdep", "-o", file, ".")
 	link.Env = append(os.Environ(), "CGO_ENABLED=0")
 	told, err := link.StderrPipe()
 	if err == nil {
