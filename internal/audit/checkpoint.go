@@ -12,6 +12,7 @@ import (
 
 	"golang.org/x/mod/sumdb/note"
 	"golang.org/x/mod/sumdb/tlog"
+	"golang.org/x/sync/errgroup"
 
 	"github.com/holdfast-dev/holdfast/internal/diskfile"
 	"github.com/holdfast-dev/holdfast/session"
@@ -75,11 +76,14 @@ func (t *Trail) sign() ([]byte, error) {
 			return nil, fmt.Errorf("the last checkpoint: %w: %w", session.ErrCorrupt, err)
 		}
 	}
-	if err := t.leaves.Sync(); err != nil {
-		return nil, err
-	}
 	now := checkpoint{origin: signer.Name(), bytes: end, time: t.clock()}
-	if now.size, now.root, err = t.grow(before, end); err != nil {
+	var both errgroup.Group // are on the disk before the checkpoint says so
+	both.Go(t.leaves.Sync)
+	both.Go(func() (err error) {
+		now.size, now.root, err = t.grow(before, end)
+		return err
+	})
+	if err := both.Wait(); err != nil {
 		return nil, err
 	}
 	signed, err = note.Sign(&note.Note{Text: now.text()}, signer)

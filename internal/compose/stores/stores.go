@@ -18,6 +18,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/holdfast-dev/holdfast/internal/compose/env"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
@@ -115,10 +116,14 @@ func (s *Store) Close() {
 	if s == nil {
 		return
 	}
-	if err := s.trail.Close(); err != nil {
-		s.env.Warn("close the audit trail: %v", err)
-	}
+	var both sync.WaitGroup // wait for the disk
+	both.Go(func() {
+		if err := s.trail.Close(); err != nil {
+			s.env.Warn("close the audit trail: %v", err)
+		}
+	})
 	closeStore(s.env, s.store)
+	both.Wait()
 }
 
 // Sealer seals what is kept beside a sealed store; nil when the store is not sealed.

@@ -58,7 +58,7 @@ func FetchedFrom(srv *settings.MCPServer) string {
 // network: without it, npx tries for minutes.
 func (b *Toolbox) fromCache(srv *settings.MCPServer, one *mcp.Server) {
 	l := launcherOf(srv)
-	if l == nil || b.held.Sandbox == nil || len(b.held.Sandbox.Hosts()) > 0 {
+	if l == nil || b.held.Sandbox() == nil || len(b.held.Sandbox().Hosts()) > 0 {
 		return
 	}
 	one.Env = maps.Clone(one.Env)

@@ -28,8 +28,11 @@ import (
 //
 // What a killed run left of the two folders, the next one removes.
 type Isolation struct {
-	Sandbox *sandbox.Sandbox // nil when the person does without
-	Output  string           // the folder of long outputs; "" without a home
+	Output string // the folder of long outputs; "" without a home
+
+	opened chan struct{}    // closed when what follows is there; nil: at once
+	box    *sandbox.Sandbox // nil when the person does without
+	err    error            // why it could not be opened
 
 	temp  *diskfile.Scratch // nil without a sandbox
 	kept  *diskfile.Scratch // Output
@@ -37,6 +40,9 @@ type Isolation struct {
 
 	endPrune func()
 }
+
+// Isolation is what holds commands.
+func (b *Toolbox) Isolation() *Isolation { return b.held }
 
 // isolationOptions say how commands are held.
 type isolationOptions struct {
@@ -49,8 +55,8 @@ type isolationOptions struct {
 	Loud      bool     // notices say what the sandbox cannot do
 }
 
-// openIsolation opens the sandbox of a run. The person may do without it unless an administrator
-// wants it; nothing else makes a run do without.
+// openIsolation begins to open the sandbox of a run, beside other work. The person may do without it
+// unless an administrator wants it; nothing else makes a run do without.
 func openIsolation(o *isolationOptions) (b *Isolation, err error) {
 	b = &Isolation{}
 	defer func() {
@@ -69,8 +75,33 @@ func openIsolation(o *isolationOptions) (b *Isolation, err error) {
 	if err != nil {
 		return b, err
 	}
+	b.opened = make(chan struct{})
+	go func() {
+		defer close(b.opened)
+		b.box, b.err = b.open(o, home)
+	}()
+	return b, nil
+}
+
+// Ready waits for the sandbox, and says why there is none when a run must have one.
+func (b *Isolation) Ready() error {
+	if b.opened != nil {
+		<-b.opened
+	}
+	return b.err
+}
+
+// Sandbox is the sandbox of a run that is [Isolation.Ready]; nil when the person does without.
+func (b *Isolation) Sandbox() *sandbox.Sandbox {
+	_ = b.Ready()
+	return b.box
+}
+
+func (b *Isolation) open(o *isolationOptions, home string) (*sandbox.Sandbox, error) {
+	e := o.Env
 	var kept string // none in a container: its own home has the caches
 	if !o.Contained {
+		var err error
 		if kept, err = caches.Of(home, &caches.Person{Home: e.UserHome(), Get: e.Get}, o.Folders[0]); err != nil {
 			e.Warn("commands cannot write caches: %v", err)
 			kept = ""
@@ -83,23 +114,23 @@ func openIsolation(o *isolationOptions) (b *Isolation, err error) {
 			Home: e.UserHome(), Dir: o.Settings.Project, Origin: policy.Origin{Layer: layernames.Flag}, Trusted: true,
 		})
 		if err != nil {
-			return b, err
+			return nil, err
 		}
 		checkers = append([]*sandbox.Checker{open}, checkers...)
 	}
-	b.Sandbox, err = sandbox.Open(checkers, &sandbox.OpenOptions{
+	box, err := sandbox.Open(checkers, &sandbox.OpenOptions{
 		Folders: o.Folders, Home: e.UserHome(), State: []string{home}, Temp: b.temp.Path, Caches: kept, Ask: shell.AskHost, Contained: o.Contained,
 		Quarantine: string(quarantine.Of(home)),
 	})
 	if err != nil {
-		return b, env.NoSandbox(err)
+		return nil, env.NoSandbox(err)
 	}
 	if o.Loud {
-		for _, n := range b.Sandbox.Notices() {
+		for _, n := range box.Notices() {
 			e.Warn("sandbox: %s", n)
 		}
 	}
-	return b, nil
+	return box, nil
 }
 
 // WithoutSandbox says that nothing holds commands, or refuses that.
@@ -155,27 +186,30 @@ func (b *Isolation) forgetOutputs() {
 
 // Status is what questions say about the sandbox, and the digest of what it holds to.
 func (b *Isolation) Status() (words, digest string) {
-	if b.Sandbox == nil {
+	box := b.Sandbox()
+	if box == nil {
 		return "", ""
 	}
-	return b.Sandbox.Status(), b.Sandbox.Digest()
+	return box.Status(), box.Digest()
 }
 
 // AutoAllow is where autoAllowBashIfSandboxed was set, when it holds.
 func (b *Isolation) AutoAllow() *policy.Origin {
-	if b.Sandbox == nil {
+	box := b.Sandbox()
+	if box == nil {
 		return nil
 	}
-	return b.Sandbox.AutoAllow()
+	return box.AutoAllow()
 }
 
 // Close ends what still runs and removes the folders.
 func (b *Isolation) Close() {
+	box := b.Sandbox()
 	if b.endPrune != nil {
 		b.endPrune()
 	}
-	if b.Sandbox != nil {
-		_ = b.Sandbox.Close()
+	if box != nil {
+		_ = box.Close()
 	}
 	b.forgetOutputs()
 	for _, s := range []*diskfile.Scratch{b.temp, b.kept} {

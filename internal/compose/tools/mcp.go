@@ -174,9 +174,9 @@ func (b *Toolbox) open(given []*settings.MCPServer, with func(*mcp.Options)) (*s
 	if b.checks {
 		o.Notice = nil
 	}
-	o.Sandbox, o.Dir, o.Fire, o.Elicit = b.held.Sandbox, b.settings.Project, b.host.fire, b.elicit
-	if b.held.Sandbox != nil {
-		if hosts := b.held.Sandbox.Hosts(); len(hosts) > 0 {
+	o.Sandbox, o.Dir, o.Fire, o.Elicit = b.held.Sandbox(), b.settings.Project, b.host.fire, b.elicit
+	if b.held.Sandbox() != nil {
+		if hosts := b.held.Sandbox().Hosts(); len(hosts) > 0 {
 			rules, err := egress.Compile(hosts...)
 			if err != nil {
 				return nil, err
@@ -321,7 +321,10 @@ func openChecked(e *env.Env, s *settings.Settings, list []*settings.MCPServer, h
 		return nil, err
 	}
 	b := &Toolbox{env: e, settings: s, held: held, host: newHostAgent(), checks: true, fetches: hosts != nil}
-	opened, err := b.open(list, nil)
+	var opened *servers
+	if err = held.Ready(); err == nil {
+		opened, err = b.open(list, nil)
+	}
 	if err != nil {
 		held.Close()
 		return nil, err

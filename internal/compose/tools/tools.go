@@ -270,6 +270,7 @@ func (b *Toolbox) tools() (*tool.Registry, error) {
 	list := kits()
 	made := make([][]tool.Tool, len(list))
 	var g errgroup.Group
+	g.Go(b.held.Ready) // what some of them wait for
 	for i, k := range list {
 		g.Go(func() (err error) {
 			made[i], err = k.make(b)
@@ -301,7 +302,7 @@ func (b *Toolbox) searchKit() ([]tool.Tool, error) {
 func (b *Toolbox) shellKit() ([]tool.Tool, error) {
 	known, more := b.commandEnviron()
 	sh, err := shell.New(b.folders, &shell.Options{
-		OutputDir: b.held.Output, Keep: b.keep, Sandbox: b.held.Sandbox, EnvFile: b.hooks.EnvFile, Environ: known, Env: more, Background: b.Background != nil,
+		OutputDir: b.held.Output, Keep: b.keep, Sandbox: b.held.Sandbox(), EnvFile: b.hooks.EnvFile, Environ: known, Env: more, Background: b.Background != nil,
 		Override: b.overrides(), Exec: b.offersExec(), Opened: b.opened,
 	})
 	if err != nil {
@@ -355,9 +356,6 @@ func (b *Toolbox) ownKit() ([]tool.Tool, error) { return b.ownTools, nil }
 
 // Names are the names of the run's tools.
 func (b *Toolbox) Names() []string { return Names(b.Registry) }
-
-// Isolation is what holds commands.
-func (b *Toolbox) Isolation() *Isolation { return b.held }
 
 // Hooks are the hooks of the run.
 func (b *Toolbox) Hooks() *hooks.Hooks { return b.hooks }

@@ -30,8 +30,8 @@ func (b *Toolbox) webKit() ([]tool.Tool, error) {
 	if b.settings == nil || b.settings.WebFetch.Model.Value != "none" {
 		o.Summarise = b.readPage
 	}
-	if b.held.Sandbox != nil {
-		o.Layers = b.held.Sandbox.Hosts()
+	if b.held.Sandbox() != nil {
+		o.Layers = b.held.Sandbox().Hosts()
 	}
 	if b.env != nil {
 		o.Environ = b.env.Vars
