@@ -22,9 +22,9 @@ type tries struct {
 // maxTries is how many are kept: a program tries one place after the other.
 const maxTries = 4
 
-// passing are trees in which a command has files of its own. What it writes there says nothing about how
+// temporary are trees in which a command has files of its own. What it writes there says nothing about how
 // it goes on.
-var passing = []string{"/tmp", "/var/tmp", "/dev", "/proc"}
+var temporary = []string{"/tmp", "/var/tmp", "/dev", "/proc"}
 
 // tries are those of a command that starts now.
 func (s *Sandbox) tries() *tries {
@@ -35,7 +35,7 @@ func (s *Sandbox) tries() *tries {
 
 func (t *tries) note(path string) {
 	allowed := holding(t.allowed, path) != nil
-	if !allowed && slices.ContainsFunc(passing, func(tree string) bool { return within(path, tree) }) {
+	if !allowed && slices.ContainsFunc(temporary, func(tree string) bool { return within(path, tree) }) {
 		return
 	}
 	t.mu.Lock()

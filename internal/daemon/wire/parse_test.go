@@ -11,6 +11,7 @@ import (
 
 	"github.com/holdfast-dev/holdfast/approval"
 	"github.com/holdfast-dev/holdfast/daemon/api"
+	"github.com/holdfast-dev/holdfast/internal/lasting"
 	"github.com/holdfast-dev/holdfast/internal/record"
 	"github.com/holdfast-dev/holdfast/policy"
 )
@@ -97,8 +98,11 @@ func samples() []Message {
 		&RequestPermission{Place: place},
 		&PermissionResolved{full, "p1", approval.AllowSession, "ann", "console", "Edit(src/**)", "fine", true, "run.a", "writer"},
 		&PermissionResolved{Place: place, Decision: approval.Deny},
-		&RuleKept{reply, "run_abc123", "p1", "Edit(src/**)", "/data", []string{"x.example", "10.0.0.1"}, policy.Allow, "local", "/w/.holdfast/settings.local.json", 4, true, true, "Edit(src/**) is allowed"},
-		&RuleKept{Envelope: reply, RunID: "r", Effect: policy.Deny},
+		&RuleKept{reply, "run_abc123", "p1", lasting.Kept{
+			Rule: "Edit(src/**)", Path: "/data", Hosts: []string{"x.example", "10.0.0.1"}, Effect: policy.Allow, Layer: "local",
+			File: "/w/.holdfast/settings.local.json", Line: 4, Changed: true, Counts: true, Text: "Edit(src/**) is allowed",
+		}},
+		&RuleKept{Envelope: reply, RunID: "r", Kept: lasting.Kept{Effect: policy.Deny}},
 		&PolicyUpdated{full, "write_file", []PolicyRef{{"rules", "rules", "allow x", origin}, {Name: "mode default"}}, 3, policy.ModePlan, "ann", "http"},
 		&PolicyUpdated{Place: place},
 		&Subscribed{reply, "run_abc123", 17}, &Unsubscribed{reply, "run_abc123"},

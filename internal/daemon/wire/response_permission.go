@@ -70,26 +70,14 @@ type PermissionResolved struct {
 type RuleKept struct {
 	Envelope
 
-	RunID               string        `json:"runId" jsonschema:"the run"`
-	PermissionRequestID string        `json:"permissionRequestId" jsonschema:"the question"`
-	Rule                string        `json:"rule,omitempty" jsonschema:"the rule"`
-	Path                string        `json:"path,omitempty" jsonschema:"instead of a rule: what commands in the sandbox may write"`
-	Hosts               []string      `json:"hosts,omitempty" jsonschema:"instead of a rule: a host and the private address at which commands may connect to it"`
-	Effect              policy.Effect `json:"effect" jsonschema:"allow or deny"`
-	Layer               string        `json:"layer" jsonschema:"local, project or user"`
-	File                string        `json:"file" jsonschema:"the settings file"`
-	Line                int           `json:"line" jsonschema:"where it stands"`
-	Changed             bool          `json:"changed" jsonschema:"false when it was there before"`
-	Counts              bool          `json:"counts" jsonschema:"false when other settings of the folder are not trusted"`
-	Text                string        `json:"text" jsonschema:"all this in a sentence"`
+	RunID               string `json:"runId" jsonschema:"the run"`
+	PermissionRequestID string `json:"permissionRequestId" jsonschema:"the question"`
+	lasting.Kept
 }
 
 // NewRuleKept is the message about what was written.
 func NewRuleKept(run, question string, k *lasting.Kept) *RuleKept {
-	return &RuleKept{
-		RunID: run, PermissionRequestID: question, Rule: k.Rule, Path: k.Path, Hosts: k.Hosts, Effect: k.Effect, Layer: k.Layer, File: k.File,
-		Line: k.Line, Changed: k.Changed, Counts: k.Counts, Text: k.Text,
-	}
+	return &RuleKept{RunID: run, PermissionRequestID: question, Kept: *k}
 }
 
 // PolicyUpdated tells the chain of one tool's guard after a change. A change gives one

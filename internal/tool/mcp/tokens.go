@@ -140,29 +140,12 @@ const lockTime = 2 * time.Minute
 // lock takes the grant's lock among processes, until the function it returns is called.
 // Where the system has no locks, it holds for this one only.
 func (s *tokenStore) lock(ctx context.Context) (unlock func(), err error) {
-	if err := os.MkdirAll(s.dir, 0o700); err != nil {
-		return nil, fmt.Errorf("keep the token: %w", err)
-	}
-	f, err := os.OpenFile(s.file+".lock", os.O_CREATE|os.O_RDWR, 0o600) // it stays: to remove it would let two have it
-	if err != nil {
-		return nil, fmt.Errorf("lock the token: %w", err)
-	}
 	ctx, cancel := context.WithTimeoutCause(ctx, lockTime, errors.New("another program holds it"))
 	defer cancel()
-	for pause := time.Millisecond; ; pause = min(2*pause, 50*time.Millisecond) {
-		ok, err := diskfile.TryLock(f)
-		switch {
-		case ok, errors.Is(err, errors.ErrUnsupported):
-			return func() { diskfile.Unlock(f); _ = f.Close() }, nil
-		case err != nil:
-			return nil, errors.Join(fmt.Errorf("lock the token: %w", err), f.Close())
-		}
-		select {
-		case <-ctx.Done():
-			return nil, errors.Join(fmt.Errorf("lock the token: %w", context.Cause(ctx)), f.Close())
-		case <-time.After(pause): // the kernel has no lock that waits for a bounded time
-		}
+	if unlock, err = diskfile.WaitLock(ctx, s.file+".lock"); err != nil {
+		return nil, fmt.Errorf("lock the token: %w", err)
 	}
+	return unlock, nil
 }
 
 // save replaces the grant, whole or not at all.
