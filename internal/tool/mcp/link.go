@@ -167,7 +167,6 @@ func (l *link) forgive() {
 func (l *link) attempt(ctx context.Context) {
 	conn, offer, err := l.dial(ctx)
 	l.mu.Lock()
-	l.trying = nil
 	if why := context.Cause(ctx); errors.Is(why, errEnded) {
 		err = why
 	}
@@ -178,6 +177,7 @@ func (l *link) attempt(ctx context.Context) {
 		l.fail(err)
 		l.mu.Unlock()
 		l.tell(err)
+		l.tried()
 		l.c.changed()
 		if conn != nil {
 			conn.end()
@@ -188,7 +188,7 @@ func (l *link) attempt(ctx context.Context) {
 	if l.restarts++; l.restarts == 1 {
 		offer.news = nil // everything is new
 	}
-	l.state, l.err, l.conn, l.offer = Connected, nil, conn, offer
+	l.state, l.err, l.conn, l.offer, l.trying = Connected, nil, conn, offer, nil
 	l.mu.Unlock()
 	l.told(offer)
 	if !l.c.spawn(func() { l.watch(conn) }) {
@@ -296,12 +296,21 @@ func (l *link) lost(conn *conn, why error) {
 	if time.Since(conn.since) >= stable {
 		l.failures = 0
 	}
-	l.trying, l.words = nil, conn.process.words()
+	l.words = conn.process.words()
 	l.fail(err)
 	l.mu.Unlock()
-	close(done)
 	l.tell(err)
+	l.tried()
+	close(done)
 	l.c.changed()
+}
+
+// tried ends an attempt that failed, or a connection. The person has been told by then:
+// a call that fails because of it comes after the notice.
+func (l *link) tried() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.trying = nil
 }
 
 // died says how a connection has ended.
