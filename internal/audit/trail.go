@@ -92,6 +92,7 @@ func OpenTrail(dir string, o *TrailOptions) (*Trail, error) {
 	if err := t.open(); err != nil {
 		return nil, errors.Join(err, t.closeFiles())
 	}
+	go prepareToSign()
 	return t, nil
 }
 

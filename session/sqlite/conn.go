@@ -24,6 +24,8 @@ type conn struct {
 	stmts map[string]driver.Stmt
 	args  []driver.NamedValue
 	nums  map[string]int64 // session id → num, for the writer
+
+	unsynced bool // a commit does not wait for the disk
 }
 
 func dial(path string, busy time.Duration) (*conn, error) {
@@ -51,6 +53,22 @@ func dial(path string, busy time.Duration) (*conn, error) {
 // script runs statements without parameters and results, unprepared.
 func (c *conn) script(sql string) error {
 	_, err := c.raw.(driver.ExecerContext).ExecContext(context.Background(), sql, nil)
+	return err
+}
+
+// sync says whether the commits that follow wait for the disk, as those of a new connection do.
+func (c *conn) sync(wait bool) error {
+	if c.unsynced == !wait {
+		return nil
+	}
+	mode := "NORMAL"
+	if wait {
+		mode = "FULL"
+	}
+	err := c.script("PRAGMA synchronous = " + mode) // not prepared: it acts when it is compiled
+	if err == nil {
+		c.unsynced = !wait
+	}
 	return err
 }
 
@@ -151,14 +169,17 @@ func (c *conn) Query(sql string, args, dest []any, row func() bool) error {
 func (c *conn) Again() bool { return false }
 
 // database lends connections to the shared methods of [rows.Tables].
-type database struct{ *Store }
+type database struct {
+	*Store
+	unsynced bool // writes do not wait for the disk
+}
 
 func (d database) Read(ctx context.Context, op, id string, f func(rows.Tx) error) error {
 	return d.read(ctx, op, id, func(c *conn) error { return f(c) })
 }
 
 func (d database) Write(ctx context.Context, op, id string, f func(rows.Tx) error) error {
-	return d.write(ctx, op, id, func(c *conn) error { return f(c) })
+	return d.writeAs(ctx, op, id, d.unsynced, func(c *conn) error { return f(c) })
 }
 
 func (d database) Transact(ctx context.Context, op, id string, f func(rows.Tx) error) error {

@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"context"
 	"errors"
 	"io/fs"
 	"os"
@@ -25,6 +26,7 @@ type Options struct {
 // number of processes too. Whoever opened it closes it.
 type Store struct {
 	*tables
+	leaving *tables // writes what a loss of power may take back
 	path    string
 	file    os.FileInfo
 	journal os.FileInfo // nil: there was none when the store was opened
@@ -90,12 +92,20 @@ func Open(path string, o *Options) (*Store, error) {
 	s.readers.init(abs, s.opt.BusyTimeout, s.gone)
 	s.holders = diskfile.NewHolders(func() (*os.File, error) { return os.OpenFile(abs+holdersSuffix, os.O_RDWR|os.O_CREATE, 0o600) })
 	s.board = heads.New(s, s.newNotifier)
-	s.tables = dialect.Tables(database{s}, rows.Hooks{Locks: s.holders, Deleted: func(id string, _ int64) { s.board.Tell(id) }})
+	hooks := rows.Hooks{Locks: s.holders, Deleted: func(id string, _ int64) { s.board.Tell(id) }}
+	s.tables = dialect.Tables(database{Store: s}, hooks)
+	s.leaving = dialect.Tables(database{s, true}, hooks)
 	return s, nil
 }
 
 // holdersSuffix names the empty file beside the database whose locks tell who lives.
 const holdersSuffix = "-holders"
+
+// Release implements [session.Leaser]. It does not wait for the disk: a lease that comes back
+// when the power fails is one whose holder has ended.
+func (s *Store) Release(ctx context.Context, id string, l session.Lease) error {
+	return s.leaving.Release(ctx, id, l)
+}
 
 // Path returns the absolute path of the file.
 func (s *Store) Path() string { return s.path }

@@ -33,10 +33,11 @@ type writer struct {
 // job is one step inside a transaction. Its error is either a fault (SQLite's)
 // or a refusal, after which it must have changed nothing.
 type job struct {
-	run  func(*conn) error
-	err  error
-	lead bool          // it was chosen to lead
-	wake chan struct{} // done, or chosen to lead
+	run      func(*conn) error
+	unsynced bool // a loss of power may take it back
+	err      error
+	lead     bool          // it was chosen to lead
+	wake     chan struct{} // done, or chosen to lead
 }
 
 func (w *writer) init(c *conn, fatal func(error) error, gone func() error) {
@@ -46,10 +47,14 @@ func (w *writer) init(c *conn, fatal func(error) error, gone func() error) {
 // do runs a job and returns when it is durable. A context that ends while the
 // job waits takes it out of the queue; later it has no effect.
 func (w *writer) do(ctx context.Context, run func(*conn) error) error {
+	return w.add(ctx, &job{run: run})
+}
+
+func (w *writer) add(ctx context.Context, j *job) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	j := &job{run: run, wake: make(chan struct{}, 1)}
+	j.wake = make(chan struct{}, 1)
 	w.mu.Lock()
 	if err := w.refuse(); err != nil {
 		w.mu.Unlock()
@@ -166,6 +171,9 @@ func fail(group []*job, err error) {
 
 // transact runs a group in one transaction and returns its fault.
 func (w *writer) transact(group []*job) error {
+	if err := w.conn.sync(slices.ContainsFunc(group, func(j *job) bool { return !j.unsynced })); err != nil {
+		return err
+	}
 	if _, err := w.conn.exec("BEGIN IMMEDIATE"); err != nil {
 		return err
 	}
@@ -212,7 +220,11 @@ func (w *writer) close() error {
 
 // write runs a job in the writer and makes its error the contract's.
 func (s *Store) write(ctx context.Context, op, id string, run func(*conn) error) error {
-	err := s.writer.do(ctx, run)
+	return s.writeAs(ctx, op, id, false, run)
+}
+
+func (s *Store) writeAs(ctx context.Context, op, id string, unsynced bool, run func(*conn) error) error {
+	err := s.writer.add(ctx, &job{run: run, unsynced: unsynced})
 	if errors.Is(err, session.ErrClosed) || errors.Is(err, session.ErrPoisoned) {
 		return s.named(op, id, err)
 	}

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/holdfast-dev/holdfast/session"
 )
@@ -215,5 +216,33 @@ func TestWriterUnderCancellation(t *testing.T) {
 	}
 	if got := sum(t, s); got != want {
 		t.Errorf("sum %d, want %d", got, want)
+	}
+}
+
+// The release of a lease does not wait for the disk, and what follows does.
+func TestReleaseIsNotSynced(t *testing.T) {
+	s := scratch(t)
+	mode := func() int64 {
+		n, err := s.writer.conn.pragma("synchronous")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return n
+	}
+	ctx := t.Context()
+	for range 2 {
+		lease, err := s.Acquire(ctx, "a", session.Lease{Expires: time.Now().Add(time.Hour)}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if mode() != 2 {
+			t.Error("taking a lease is not synced")
+		}
+		if err := s.Release(ctx, "a", lease); err != nil {
+			t.Fatal(err)
+		}
+		if mode() != 1 {
+			t.Error("the release waited for the disk")
+		}
 	}
 }

@@ -42,7 +42,7 @@ func Ending(ctx context.Context, r *event.Result) outcome.Outcome {
 	return out
 }
 
-// OpeningGC is the garbage collector's percentage until the first answer. A
+// OpeningGC is the garbage collector's percentage until the second answer. A
 // session's transcript is allocated once and stays; to look for garbage in it
 // again and again while the heap grows is a good part of a long resume, and to look once
 // in what the start allocates is a part of a short run.

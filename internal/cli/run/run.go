@@ -47,7 +47,7 @@ func (c *Cmd) view(p *command.Program) view.View {
 }
 
 // start sets the agent up, runs it, and says how it ended. It calls settle when the
-// model has answered.
+// model has answered twice.
 func (c *Cmd) start(ctx context.Context, p *command.Program, view view.View, settle func()) (outcome.Outcome, error) {
 	if err := c.check(); err != nil {
 		return outcome.Usage, err
@@ -196,12 +196,15 @@ func (c *Cmd) again() string {
 // drive runs one turn and shows it. The end of ctx interrupts the turn, which
 // is then saved.
 func (c *Cmd) drive(ctx context.Context, events iter.Seq2[event.Event, error], view view.View, settle func()) (outcome.Outcome, error) {
+	answers := 0
 	for e, err := range events {
 		if err != nil {
 			return outcome.Of(err), err
 		}
 		if _, ok := e.(event.UsageUpdated); ok {
-			settle()
+			if answers++; answers == 2 { // most runs that end with the first one need no collection
+				settle()
+			}
 		}
 		if err := view.Show(e); err != nil {
 			return outcome.Failed, fmt.Errorf("write output: %w", err)
