@@ -136,7 +136,7 @@ func (c *Client) send(ctx context.Context, r request) (*http.Response, error) {
 
 // sign adds who asks.
 func (c *Client) sign(h http.Header) {
-	h.Set("User-Agent", "holdfast/"+version.Release)
+	h.Set("User-Agent", "holdfast/"+version.Of().Version)
 	if c.name != "" {
 		h.Set("X-Holdfast-Client", c.name)
 	}

@@ -52,7 +52,7 @@ func ocsf(e *Entry) any {
 	meta := object{
 		"version": ocsfVersion, "uid": fmt.Sprintf("%s/%d", e.Session, e.Seq), "sequence": e.Seq,
 		"correlation_uid": e.Session, "log_name": "session",
-		"product": object{"name": "Holdfast", "vendor_name": "Holdfast", "version": version.Release},
+		"product": object{"name": "Holdfast", "vendor_name": "Holdfast", "version": version.Of().Version},
 	}
 	ev := object{
 		"activity_id": activity, "activity_name": name,

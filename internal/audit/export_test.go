@@ -69,7 +69,7 @@ func export(t *testing.T, format string) string {
 
 func TestExportGolden(t *testing.T) {
 	for _, f := range audit.Formats() {
-		got := strings.ReplaceAll(export(t, f), `"version":"`+version.Release+`"`, `"version":"RELEASE"`)
+		got := strings.ReplaceAll(export(t, f), `"version":"`+version.Of().Version+`"`, `"version":"RELEASE"`)
 		name := filepath.Join("testdata", "export", "sample."+f)
 		if *update {
 			if err := os.WriteFile(name, []byte(got), 0o644); err != nil {

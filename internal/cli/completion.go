@@ -15,7 +15,7 @@ type completionCmd struct {
 }
 
 func (c *completionCmd) Declare(b *command.Builder) {
-	b.Arg(&c.Shell, "shell", "bash, zsh or fish.", "bash", "zsh", "fish")
+	b.Arg(&c.Shell, "shell", "bash, zsh, fish or powershell.", "bash", "zsh", "fish", "powershell")
 }
 
 func (c *completionCmd) Run(_ context.Context, p *command.Program) error {
@@ -25,6 +25,8 @@ func (c *completionCmd) Run(_ context.Context, p *command.Program) error {
 		return root.GenZshCompletion(p.Stdout)
 	case "fish":
 		return root.GenFishCompletion(p.Stdout, true)
+	case "powershell":
+		return root.GenPowerShellCompletionWithDesc(p.Stdout)
 	}
 	return root.GenBashCompletionV2(p.Stdout, true)
 }

@@ -37,7 +37,7 @@ func telemetry(ctx context.Context, r *Request, o *agent.Options) (t *otel.Telem
 // OpenTelemetry opens what observes agents and sends spans and metrics where the environment says.
 // The caller shuts it down.
 func OpenTelemetry(ctx context.Context, e *env.Env) (*otel.Telemetry, error) {
-	t, err := otel.New(ctx, &otel.Options{Env: e.Get, Version: version.Release, Clock: e.Clock})
+	t, err := otel.New(ctx, &otel.Options{Env: e.Get, Version: version.Of().Version, Clock: e.Clock})
 	if err != nil {
 		return nil, &outcome.Failure{Message: err.Error(), Advice: outcome.Hint(err), Result: outcome.Usage, Cause: err}
 	}

@@ -1,6 +1,6 @@
 // Package version says which build this is.
 //
-//	constants, linker ──Of──► Doc ──► "holdfast 0.1.0 (5f3c…) go1.26.1 linux/amd64", or JSON
+//	linker, file names ──Of──► Doc ──► "holdfast 0.9.0 (5f3c…) go1.26.1 linux/amd64", or JSON
 //
 //	text, ok := version.Answer(os.Args[1:])
 //
@@ -13,8 +13,16 @@ import (
 	"strconv"
 )
 
-// Release is the version: of the release, or of the next one with "-dev".
-const Release = "0.1.0-dev"
+// next is the version that the next release will have. Builds of a checkout say it with "-dev".
+const next = "0.1.0"
+
+// Set by the linker, in releases and by make build:
+//
+//	go build -ldflags "-X github.com/holdfast-dev/holdfast/internal/version.release=0.9.0" ./cmd/holdfast
+var (
+	release  string // without v
+	revision string // the commit
+)
 
 // SessionFormat is the newest record format that this build reads and writes. A
 // test of package cli holds it to session.FormatVersion.
@@ -30,15 +38,65 @@ type Doc struct {
 	Format   int    `json:"session_format"`
 }
 
-// revision is the commit, set by the linker:
-//
-//	go build -ldflags "-X github.com/holdfast-dev/holdfast/internal/version.revision=$(git rev-parse --short=12 HEAD)" ./cmd/holdfast
-var revision string
-
-// Of describes the running build. It does not ask runtime/debug, which would
-// make package early late.
+// Of describes the running build.
 func Of() Doc {
-	return Doc{Version: Release, Revision: revision, Go: runtime.Version(), OS: runtime.GOOS, Arch: runtime.GOARCH, Format: SessionFormat}
+	d := Doc{Version: release, Revision: revision, Go: runtime.Version(), OS: runtime.GOOS, Arch: runtime.GOARCH, Format: SessionFormat}
+	if d.Version == "" {
+		_, file, _, _ := runtime.Caller(0)
+		number, commit := ofFile(file)
+		d.Version = number
+		if d.Revision == "" {
+			d.Revision = commit
+		}
+	}
+	return d
+}
+
+// ofFile is the version of the module in whose sources the compiler found file, with the commit if the
+// version was made from one. The go command compiles modules in folders whose names
+// end with their version, and keeps that part with -trimpath:
+//
+//	/home/ann/go/pkg/mod/github.com/holdfast-dev/holdfast@v0.9.0/internal/version/version.go
+//
+// The build information has the version, too, but to read it takes package runtime/debug, and to wait for 150
+// packages that are initialized before it is. Package strings would take 70.
+func ofFile(file string) (number, commit string) {
+	at := len(file) - len("/internal/version/version.go")
+	if at < 0 {
+		return next + "-dev", ""
+	}
+	_, module := cut(file[:at], '/')
+	if name, v := cut(module, '@'); len(name) < len(module) && len(v) > 1 && v[0] == 'v' {
+		number = v[1:]
+	}
+	// The version of a commit without a tag ends with its time and 12 digits of its hash.
+	switch rest, hash := cut(number, '-'); {
+	case number == "":
+		return next + "-dev", ""
+	case len(hash) == 12 && digits(hash, true) && len(rest) > 15 && digits(rest[len(rest)-14:], false):
+		return next + "-dev", hash
+	}
+	return number, ""
+}
+
+// cut splits s at the last sep, if there is one.
+func cut(s string, sep byte) (before, after string) {
+	for i := len(s) - 1; i >= 0; i-- {
+		if s[i] == sep {
+			return s[:i], s[i+1:]
+		}
+	}
+	return s, s
+}
+
+// digits says whether there is nothing else in s.
+func digits(s string, hex bool) bool {
+	for _, c := range []byte(s) {
+		if (c < '0' || c > '9') && (!hex || c < 'a' || c > 'f') {
+			return false
+		}
+	}
+	return true
 }
 
 // String is the one line that `holdfast version` prints, without its newline.

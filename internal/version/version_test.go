@@ -25,6 +25,28 @@ func TestString(t *testing.T) {
 	}
 }
 
+func TestOfFile(t *testing.T) {
+	const in = "github.com/holdfast-dev/holdfast"
+	for _, tt := range []struct {
+		folder, number, commit string
+	}{
+		{in, next + "-dev", ""},
+		{"/home/ann/src/holdfast", next + "-dev", ""},
+		{"/home/ann@vienna/src/holdfast", next + "-dev", ""},
+		{in + "@v0.9.0", "0.9.0", ""},
+		{"/home/ann/go/pkg/mod/" + in + "@v0.9.0", "0.9.0", ""},
+		{in + "@v1.2.3-rc.1", "1.2.3-rc.1", ""},
+		{in + "@v0.0.0-20261128054429-298f9efd0000", next + "-dev", "298f9efd0000"},
+		{in + "@v0.9.1-0.20261128054429-298f9efd0000", next + "-dev", "298f9efd0000"},
+		{in + "@v0.9.1-rc.1.0.20261128054429-298f9efd0000", next + "-dev", "298f9efd0000"},
+		{in + "@v0.9.1-0123456789ab", "0.9.1-0123456789ab", ""}, // a tag that somebody chose
+	} {
+		if number, commit := ofFile(tt.folder + "/internal/version/version.go"); number != tt.number || commit != tt.commit {
+			t.Errorf("%s: %s %s, want %s %s", tt.folder, number, commit, tt.number, tt.commit)
+		}
+	}
+}
+
 func TestAnswer(t *testing.T) {
 	for _, tt := range []struct {
 		args string

@@ -77,7 +77,7 @@ func (w *Workspaces) spec(s *Settings, at places, image string, info engine.Info
 		spec.Mounts = append(spec.Mounts, engine.Mount{Source: m.Host, Target: m.At, ReadOnly: m.ReadOnly})
 	}
 	spec.Labels[labelConfig] = configHash(spec, s.Network)
-	spec.Labels[labelVersion] = version.Release
+	spec.Labels[labelVersion] = version.Of().Version
 	return spec
 }
 

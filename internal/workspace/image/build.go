@@ -141,7 +141,7 @@ func (b *build) env() []string {
 // labels say what the image is and what it was made of.
 func (b *build) labels(base string) map[string]string {
 	out := map[string]string{
-		labelImage: b.spec.tags()[0], labelVariant: b.spec.Variant, labelVersion: version.Release,
+		labelImage: b.spec.tags()[0], labelVariant: b.spec.Variant, labelVersion: version.Of().Version,
 		labelBinary: b.program.sum, labelProtocol: strconv.Itoa(supervisor.Protocol), labelBase: base,
 	}
 	var with []string

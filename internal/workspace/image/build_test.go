@@ -118,7 +118,7 @@ func TestScratch(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if img.ID != id || img.Variant != Scratch || img.Version != version.Release || img.Binary != b.sum ||
+	if img.ID != id || img.Variant != Scratch || img.Version != version.Of().Version || img.Binary != b.sum ||
 		img.Protocol != supervisor.Protocol || len(img.With) != 0 || img.Base != "" || img.Size != b.size+int64(len(passwd+group)) {
 		t.Errorf("%+v", img)
 	}
