@@ -5,7 +5,7 @@ FUZZTIME ?= 10s
 VERSION = github.com/holdfast-dev/holdfast/internal/version
 GOFLAGS_TEST ?=
 
-.PHONY: help test race cross bench lint fuzz build
+.PHONY: help test race cross bench lint fuzz build release
 
 help: ## what there is
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -30,3 +30,6 @@ fuzz: ## each fuzz target for FUZZTIME (default 10s)
 
 build: ## one static binary: ./holdfast
 	CGO_ENABLED=0 go build -trimpath -ldflags "-s -w -X $(VERSION).revision=$$(git rev-parse --short HEAD)" -o holdfast ./cmd/holdfast
+
+release: ## archives, packages, image, signature: dist/ (a tag makes a release, anything else a snapshot)
+	@scripts/release

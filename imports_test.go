@@ -243,6 +243,7 @@ var floors = map[string]int{
 	"internal/oracle":         16, // tests only
 	"internal/runmodel":       16, // tests only
 	"internal/sandbox/escape": 16, // tests only
+	"packaging/release":       16, // makes releases
 }
 
 // heavy names the libraries that only some packages may link, by what their
@@ -258,6 +259,8 @@ var heavy = map[string][]string{
 	"github.com/zalando/go-keyring":          {"session/encrypted", "internal/compose/env", "internal/compose/keys"},
 	"github.com/fsnotify/fsnotify":           {"session/sqlite", "session/file", "internal/watch"},
 	"github.com/hanwen/go-fuse":              {"internal/crashtest"},
+	"github.com/goreleaser/nfpm":             {"packaging/release"},
+	"golang.org/x/crypto/x509roots/fallback": {"packaging/release"},
 	"github.com/spf13":                       {"internal/cli", "internal/cli/command"}, // cobra and pflag
 	"github.com/goccy/go-yaml":               {"model/scripted", "internal/cli/policy", "internal/yamltree"},
 	"github.com/pelletier/go-toml":           {"internal/foreign"},

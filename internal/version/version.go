@@ -56,7 +56,7 @@ func Of() Doc {
 // version was made from one. The go command compiles modules in folders whose names
 // end with their version, and keeps that part with -trimpath:
 //
-//	/home/ann/go/pkg/mod/github.com/holdfast-dev/holdfast@v0.9.0/internal/version/version.go
+//	/go/pkg/mod/github.com/holdfast-dev/holdfast@v0.9.0/internal/version/version.go
 //
 // The build information has the version, too, but to read it takes package runtime/debug, and to wait for 150
 // packages that are initialized before it is. Package strings would take 70.

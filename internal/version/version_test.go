@@ -34,7 +34,7 @@ func TestOfFile(t *testing.T) {
 		{"/home/ann/src/holdfast", next + "-dev", ""},
 		{"/home/ann@vienna/src/holdfast", next + "-dev", ""},
 		{in + "@v0.9.0", "0.9.0", ""},
-		{"/home/ann/go/pkg/mod/" + in + "@v0.9.0", "0.9.0", ""},
+		{"/go/pkg/mod/" + in + "@v0.9.0", "0.9.0", ""},
 		{in + "@v1.2.3-rc.1", "1.2.3-rc.1", ""},
 		{in + "@v0.0.0-20261128054429-298f9efd0000", next + "-dev", "298f9efd0000"},
 		{in + "@v0.9.1-0.20261128054429-298f9efd0000", next + "-dev", "298f9efd0000"},

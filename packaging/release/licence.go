@@ -1,0 +1,120 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// licences tells texts apart by words that only one of them has, the narrower first.
+var licences = []struct {
+	id    string
+	words []string
+}{
+	{"MPL-2.0", []string{"mozilla public license", "2.0"}},
+	{"AGPL-3.0-only", []string{"gnu affero general public license"}},
+	{"LGPL-3.0-only", []string{"gnu lesser general public license"}},
+	{"GPL-3.0-only", []string{"gnu general public license"}},
+	{"EPL-2.0", []string{"eclipse public license"}},
+	{"Apache-2.0", []string{"apache license", "version 2.0"}},
+	{"BSD-3-Clause", []string{"redistribution and use in source and binary forms", "neither the name"}},
+	{"BSD-3-Clause", []string{"redistribution and use in source and binary forms", "may not be used to endorse"}},
+	{"BSD-2-Clause", []string{"redistribution and use in source and binary forms"}},
+	{"MIT", []string{"permission is hereby granted, free of charge"}},
+	{"ISC", []string{"permission to use, copy, modify, and/or distribute this software for any purpose", "provided that the above copyright notice"}},
+	{"ISC", []string{"permission to use, copy, modify, and distribute this software for any purpose", "provided that the above copyright notice"}},
+	{"0BSD", []string{"permission to use, copy, modify, and/or distribute this software for any purpose"}},
+	{"Unlicense", []string{"this is free and unencumbered software released into the public domain"}},
+	{"CC0-1.0", []string{"cc0 1.0 universal"}},
+	{"Zlib", []string{"this software is provided 'as-is'", "altered source versions"}},
+}
+
+// allowed are the licences that what we ship may have.
+var allowed = []string{"Apache-2.0", "BSD-2-Clause", "BSD-3-Clause", "0BSD", "CC0-1.0", "ISC", "MIT", "MPL-2.0", "Unlicense", "Zlib"}
+
+var (
+	space      = regexp.MustCompile(`[\s#*/]+`)
+	identifier = regexp.MustCompile(`SPDX-License-Identifier: ([A-Za-z0-9. -]*[A-Za-z0-9])`)
+)
+
+// identify names the licences of a text. Most texts have one; some modules list those of several parts. A text
+// that names them itself is believed. The Mozilla licence names others, under which nothing is used.
+func identify(data []byte) (ids []string) {
+	if named := identifier.FindSubmatch(data); named != nil {
+		return []string{string(named[1])}
+	}
+	s := strings.ToLower(string(space.ReplaceAll(data, []byte(" "))))
+	for _, l := range licences {
+		switch {
+		case slices.ContainsFunc(l.words, func(w string) bool { return !strings.Contains(s, w) }):
+		case l.id == "MPL-2.0":
+			return []string{l.id}
+		case !strings.HasPrefix(l.id, "BSD-") || !slices.ContainsFunc(ids, func(id string) bool { return strings.HasPrefix(id, "BSD-") }):
+			ids = append(ids, l.id)
+		}
+	}
+	return ids
+}
+
+// expression says under which licences a module comes, by all of its texts. Notices grant nothing, and what is for
+// the documents or the logo of a module is for nothing that is linked.
+func expression(texts []text) (string, error) {
+	var ids []string
+	for _, t := range texts {
+		base := strings.ToLower(path.Base(t.Name))
+		if !strings.HasPrefix(base, "licen") && !strings.HasPrefix(base, "copying") && !strings.HasPrefix(base, "unlicen") ||
+			strings.HasSuffix(base, "docs") || strings.HasSuffix(base, "logo") {
+			continue
+		}
+		found := identify(t.Data)
+		if len(found) == 0 && len(bytes.TrimSpace(t.Data)) > 0 {
+			return "", fmt.Errorf("unknown licence in %s\nhint: name its words in packaging/release/licence.go", t.Name)
+		}
+		ids = append(ids, found...)
+	}
+	slices.Sort(ids)
+	ids = slices.Compact(ids)
+	if len(ids) == 0 {
+		return "", errors.New("no licence")
+	}
+	for i, id := range ids {
+		choice := strings.Split(id, " OR ")
+		if !slices.ContainsFunc(choice, func(id string) bool { return slices.Contains(allowed, id) }) {
+			return "", fmt.Errorf("its licence is %s\nhint: do without the module; what is allowed is in packaging/release/licence.go", id)
+		}
+		if len(choice) > 1 && len(ids) > 1 {
+			ids[i] = "(" + id + ")"
+		}
+	}
+	return strings.Join(ids, " AND "), nil
+}
+
+const line = "================================================================================\n"
+
+// notices is the file that goes along with a program: what is in it by others, where its source
+// is, and all their licences and notices.
+func notices(b *build, version string) []byte {
+	var w bytes.Buffer
+	fmt.Fprintf(&w, "holdfast %s for %s contains the software of others, under these licences.\nThe source of each part is at the address given with it.\n\n", version, b.target)
+	for _, m := range b.modules[1:] {
+		fmt.Fprintf(&w, "  %-60s %s\n", m.Path+" "+m.Version, m.Licence)
+	}
+	for _, m := range b.modules {
+		texts := m.Texts
+		if m.Path == b.modules[0].Path { // LICENSE lies beside this file
+			texts = slices.DeleteFunc(slices.Clone(texts), func(t text) bool { return !strings.Contains(t.Name, "/") })
+			if len(texts) == 0 {
+				continue
+			}
+		}
+		fmt.Fprintf(&w, "\n%s%s %s\nlicence: %s\nsource: %s\n", line, m.Path, m.Version, m.Licence, m.Source)
+		for _, t := range texts {
+			fmt.Fprintf(&w, "\n--- %s\n\n%s\n", t.Name, bytes.TrimSpace(t.Data))
+		}
+	}
+	return w.Bytes()
+}

@@ -1,0 +1,175 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"unicode"
+)
+
+// module is something that is linked, with the texts that come with it.
+type module struct {
+	Path, Version string
+	Source        string // where its source is had, as a URL
+	Licence       string // an SPDX expression
+	Texts         []text // its licence and notices, the folder's first
+}
+
+type text struct {
+	Name string // the file, within the module
+	Data []byte
+}
+
+// textFile is a file with a licence or a notice.
+var (
+	textFile  = regexp.MustCompile(`(?i)^((un)?licen[cs]e|copying|notice|copyright|patents)s?([._-].*)?$`)
+	otherFile = regexp.MustCompile(`(?i)\.(go|s|json|ya?ml|mod|sum|html|tmpl|py|sh)$`)
+)
+
+// describe reads what is linked into a build: its modules, their licences, and the notices of all.
+func (r *release) describe(ctx context.Context, b *build) error {
+	folders, err := r.linkedFolders(ctx, b.target)
+	if err != nil {
+		return err
+	}
+	roots, err := r.moduleFolders(ctx, b)
+	if err != nil {
+		return err
+	}
+	add := func(m module, root string, folders []string) error {
+		if root == "" {
+			return fmt.Errorf("%s is in the program, but not in the module cache", m.Path)
+		}
+		if m.Texts, err = readTexts(root, folders); err != nil {
+			return err
+		}
+		m.Licence, err = expression(m.Texts)
+		if err != nil {
+			return fmt.Errorf("%s %s: %w", m.Path, m.Version, err)
+		}
+		b.modules = append(b.modules, m)
+		return nil
+	}
+	own := module{Path: b.info.Main.Path, Version: "v" + r.Version, Source: "https://" + b.info.Main.Path}
+	errs := []error{add(own, r.root, folders[own.Path])}
+	for _, d := range b.info.Deps {
+		if d.Replace != nil {
+			d = d.Replace
+		}
+		m := module{Path: d.Path, Version: d.Version, Source: "https://proxy.golang.org/" + escape(d.Path) + "/@v/" + escape(d.Version) + ".zip"}
+		errs = append(errs, add(m, roots[d.Path], folders[d.Path]))
+	}
+	std := module{Path: "std", Version: b.info.GoVersion, Source: "https://go.dev/dl/" + strings.Fields(b.info.GoVersion)[0] + ".src.tar.gz"}
+	goroot, err := exec.CommandContext(ctx, "go", "env", "GOROOT").Output()
+	if err != nil {
+		return err
+	}
+	errs = append(errs, add(std, strings.TrimSpace(string(goroot)), nil))
+	b.notices = notices(b, r.Version)
+	return errors.Join(errs...)
+}
+
+// linkedFolders lists the folders of the packages that a build consists of, by module.
+func (r *release) linkedFolders(ctx context.Context, t target) (map[string][]string, error) {
+	cmd := exec.CommandContext(ctx, "go", "list", "-deps", "-trimpath", "-f", "{{with .Module}}{{.Path}}\t{{$.Dir}}{{end}}", "./cmd/holdfast")
+	cmd.Dir, cmd.Env, cmd.Stderr = r.root, environment(t), os.Stderr
+	out, err := cmd.Output()
+	if err != nil {
+		return nil, fmt.Errorf("go list: %w", err)
+	}
+	folders := map[string][]string{}
+	for line := range strings.Lines(string(out)) {
+		if path, dir, ok := strings.Cut(strings.TrimSpace(line), "\t"); ok {
+			folders[path] = append(folders[path], dir)
+		}
+	}
+	return folders, nil
+}
+
+// moduleFolders finds the modules of a build in the cache.
+func (r *release) moduleFolders(ctx context.Context, b *build) (map[string]string, error) {
+	args := []string{"mod", "download", "-json"}
+	for _, d := range b.info.Deps {
+		if d.Replace != nil {
+			d = d.Replace
+		}
+		args = append(args, d.Path+"@"+d.Version)
+	}
+	cmd := exec.CommandContext(ctx, "go", args...)
+	cmd.Dir, cmd.Env, cmd.Stderr = r.root, environment(b.target), os.Stderr
+	out, err := cmd.Output()
+	if err != nil {
+		return nil, fmt.Errorf("go mod download: %w", err)
+	}
+	roots := map[string]string{}
+	for d := json.NewDecoder(bytes.NewReader(out)); ; {
+		var m struct{ Path, Dir string }
+		if err := d.Decode(&m); errors.Is(err, io.EOF) {
+			return roots, nil
+		} else if err != nil {
+			return nil, err
+		}
+		roots[m.Path] = m.Dir
+	}
+}
+
+// readTexts reads the licences and notices of a module: those of its root, and those of
+// every folder between it and a package that is linked. A folder named vendor
+// below such a package has files of others.
+func readTexts(root string, packages []string) (texts []text, err error) {
+	dirs := []string{root}
+	for _, dir := range packages {
+		vendored, err := filepath.Glob(filepath.Join(dir, "*", "vendor"))
+		if err != nil {
+			return nil, err
+		}
+		dirs = append(dirs, vendored...)
+		for ; len(dir) > len(root); dir = filepath.Dir(dir) {
+			dirs = append(dirs, dir)
+		}
+	}
+	slices.Sort(dirs)
+	for _, dir := range slices.Compact(dirs) {
+		entries, err := os.ReadDir(dir)
+		if err != nil {
+			return nil, err
+		}
+		for _, e := range entries {
+			if !e.Type().IsRegular() || !textFile.MatchString(e.Name()) || otherFile.MatchString(e.Name()) {
+				continue
+			}
+			data, err := os.ReadFile(filepath.Join(dir, e.Name()))
+			if err != nil {
+				return nil, err
+			}
+			name, err := filepath.Rel(root, filepath.Join(dir, e.Name()))
+			if err != nil {
+				return nil, err
+			}
+			texts = append(texts, text{filepath.ToSlash(name), data})
+		}
+	}
+	return texts, nil
+}
+
+// escape writes a path or a version as the module proxy takes it.
+func escape(s string) string {
+	var b strings.Builder
+	for _, c := range s {
+		if unicode.IsUpper(c) {
+			b.WriteByte('!')
+			c = unicode.ToLower(c)
+		}
+		b.WriteRune(c)
+	}
+	return b.String()
+}
