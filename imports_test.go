@@ -251,6 +251,7 @@ var floors = map[string]int{
 var heavy = map[string][]string{
 	"mvdan.cc/sh":                            {"internal/shellread"},
 	"modernc.org/sqlite":                     {"session/sqlite", "internal/session/salvage", "internal/session/search", "bench", "examples/persistence"},
+	"modernc.org/libc":                       {"session/sqlite"}, // the memory and threads of SQLite
 	"github.com/jackc/pgx":                   {"session/postgres", "bench"},
 	"github.com/go-sql-driver/mysql":         {"session/mysql", "bench"},
 	"github.com/redis/go-redis":              {"session/redis", "bench"},

@@ -34,7 +34,11 @@ func dial(path string, busy time.Duration) (*conn, error) {
 		p = "/" + p
 	}
 	u := url.URL{Scheme: "file", Path: p}
-	connector, err := modernc.NewConnector(u.String() + "?mode=rw&_error_rc=1")
+	vfs, err := vfsName()
+	if err != nil {
+		return nil, err
+	}
+	connector, err := modernc.NewConnector(u.String() + "?mode=rw&_error_rc=1&vfs=" + vfs)
 	if err != nil {
 		return nil, err
 	}

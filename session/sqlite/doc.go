@@ -37,6 +37,9 @@
 // its own goroutine; those that come while a commit runs are put into the next
 // transaction together. A batch that is refused (conflict, fenced, …) changes
 // nothing for the others in its transaction. Reading never waits for a writer.
+// On Linux the journal is written by a VFS of this package: a commit is one
+// write, and the file is made longer ahead of time, so that a sync need not
+// wait for its inode.
 //
 // The package is not a cache and not a query engine: what a record means is
 // package session's business. The format is described in docs/formats/sqlite.md.

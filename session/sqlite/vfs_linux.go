@@ -1,0 +1,247 @@
+package sqlite
+
+import (
+	"errors"
+	"sync"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+	"modernc.org/libc"
+	sqlite3 "modernc.org/sqlite/lib"
+)
+
+// vfsName is the VFS that connections are opened with: SQLite's own for Unix, but for how
+// the journal (the -wal file) is written.
+//
+//	SQLite                          its own VFS             this one
+//	24 + 4096 bytes for each page   as many calls           one pwrite, with the commit's last page
+//	a file that grows with commits  a longer file each time zeros are written ahead of it
+//	sync                            fsync                   fdatasync, but for the first of a file
+//
+// Growing a file makes its inode part of what a sync waits for, and fsync waits for the
+// times of the file as well. What the journal means is left to SQLite: zeros are no frame, so
+// whoever reads the file, whatever its version, stops before them.
+//
+// The registry of VFSs belongs to the process, so this one is put there once.
+var vfsName = sync.OnceValues(registerVFS)
+
+// The journal grows by this much at a time.
+const walChunk = 256 << 10
+
+// walBuffer is how much is collected at most: SQLite writes less than 128 KiB in one call. A
+// commit that is larger is written in parts.
+const walBuffer = 120 << 10
+
+// A write of this length is the head of a frame. It has the size of the database behind a
+// commit, and 0 in a frame that no commit ends with.
+const frameHead = 24
+
+// walFile is what follows SQLite's own structure of an open journal.
+type walFile struct {
+	buf    uintptr // of libc; 0 until it is needed
+	off    int64   // where buf belongs
+	n      int     // bytes in buf
+	size   int64   // the file is known to have been that long
+	read   int64   // where it was read last
+	commit bool    // the frame that is being written ends a commit
+	synced bool    // SQLite has synced the file, and the folder when it was new
+}
+
+// vfs is set once, by registerVFS and the first journal.
+var vfs struct {
+	base uintptr // SQLite's VFS
+	room uintptr // of its file, where walFile begins
+
+	once    sync.Once
+	was     sqlite3.Tsqlite3_io_methods // of a file of SQLite's VFS
+	methods sqlite3.Tsqlite3_io_methods // of a journal
+}
+
+// at gives what lies at an address of libc's.
+func at[T any](p uintptr) *T { return *(**T)(unsafe.Pointer(&p)) }
+
+// pointer is the address of a function for SQLite to call: of one of the package, which is never collected.
+func pointer[F any](f F) uintptr { return *(*uintptr)(unsafe.Pointer(&f)) }
+
+func registerVFS() (string, error) {
+	tls := libc.NewTLS()
+	defer tls.Close()
+	base := sqlite3.Xsqlite3_vfs_find(tls, 0)
+	p := libc.Xcalloc(tls, 1, libc.Tsize_t(unsafe.Sizeof(sqlite3.Tsqlite3_vfs{})))
+	name, err := libc.CString("holdfast")
+	if base == 0 || p == 0 || err != nil {
+		return "", errors.Join(errors.New("SQLite has no VFS"), err)
+	}
+	v := at[sqlite3.Tsqlite3_vfs](p)
+	*v = *at[sqlite3.Tsqlite3_vfs](base)
+	vfs.base, vfs.room = base, (uintptr(v.FszOsFile)+7)&^7
+	v.FpNext, v.FzName, v.FxOpen = 0, name, pointer(vfsOpen)
+	v.FszOsFile = int32(vfs.room + unsafe.Sizeof(walFile{}))
+	if rc := sqlite3.Xsqlite3_vfs_register(tls, p, 0); rc != sqlite3.SQLITE_OK {
+		return "", errors.New("SQLite does not take the VFS")
+	}
+	return "holdfast", nil
+}
+
+// vfsOpen has SQLite open a file. A journal gets methods of its own.
+func vfsOpen(tls *libc.TLS, _, name, file uintptr, flags int32, out uintptr) int32 {
+	open := at[sqlite3.Tsqlite3_vfs](vfs.base).FxOpen
+	rc := call[func(*libc.TLS, uintptr, uintptr, uintptr, int32, uintptr) int32](open)(tls, vfs.base, name, file, flags, out)
+	if rc != sqlite3.SQLITE_OK || flags&sqlite3.SQLITE_OPEN_WAL == 0 {
+		return rc
+	}
+	f := at[sqlite3.TunixFile](file)
+	was := at[sqlite3.Tsqlite3_io_methods](f.FpMethod)
+	vfs.once.Do(func() {
+		vfs.was, vfs.methods = *was, *was
+		m := &vfs.methods
+		m.FxClose, m.FxRead, m.FxWrite, m.FxTruncate = pointer(walClose), pointer(walRead), pointer(walWrite), pointer(walTruncate)
+		m.FxSync, m.FxFileSize = pointer(walSync), pointer(walFileSize)
+	})
+	if *was == vfs.was { // else it locks in another way, on a medium of another kind
+		*journalOf(file) = walFile{}
+		f.FpMethod = uintptr(unsafe.Pointer(&vfs.methods))
+	}
+	return rc
+}
+
+// call makes a function of its address.
+func call[F any](p uintptr) F { return *(*F)(unsafe.Pointer(&p)) }
+
+func journalOf(file uintptr) *walFile { return at[walFile](file + vfs.room) }
+
+func walWrite(tls *libc.TLS, file, from uintptr, n int32, off int64) int32 {
+	w := journalOf(file)
+	if w.buf == 0 {
+		if w.buf = libc.Xmalloc(tls, walBuffer); w.buf == 0 {
+			return sqlite3.SQLITE_IOERR_NOMEM
+		}
+	}
+	size := int(n)
+	if off == 0 { // the journal begins anew, perhaps after another program has cut it
+		w.size = 0
+	}
+	if w.n > 0 && (w.off+int64(w.n) != off || w.n+size > walBuffer) {
+		if rc := w.flush(tls, file); rc != sqlite3.SQLITE_OK {
+			return rc
+		}
+	}
+	if size > walBuffer || size == frameHead && off == w.read { // the head alone of a frame that is there
+		return w.write(tls, file, from, n, off)
+	}
+	if w.n == 0 {
+		w.off = off
+	}
+	copy(w.bytes(w.n, size), bytesAt(from, size))
+	w.n += size
+	if size == frameHead {
+		head := bytesAt(from, size)
+		w.commit = head[4]|head[5]|head[6]|head[7] != 0
+		return sqlite3.SQLITE_OK
+	}
+	if !w.commit && off != 0 { // more of the transaction follows
+		return sqlite3.SQLITE_OK
+	}
+	w.commit = false
+	return w.flush(tls, file)
+}
+
+func bytesAt(p uintptr, n int) []byte { return unsafe.Slice(at[byte](p), n) }
+
+func (w *walFile) bytes(from, n int) []byte { return bytesAt(w.buf+uintptr(from), n) }
+
+// flush writes what was collected. When that fails it is forgotten: SQLite takes the
+// transaction back and writes other frames there.
+func (w *walFile) flush(tls *libc.TLS, file uintptr) int32 {
+	if w.n == 0 {
+		return sqlite3.SQLITE_OK
+	}
+	n := w.n
+	w.n = 0
+	return w.write(tls, file, w.buf, int32(n), w.off)
+}
+
+func (w *walFile) write(tls *libc.TLS, file, from uintptr, n int32, off int64) int32 {
+	rc := call[func(*libc.TLS, uintptr, uintptr, int32, int64) int32](vfs.was.FxWrite)(tls, file, from, n, off)
+	if end := off + int64(n); rc == sqlite3.SQLITE_OK && end > w.size {
+		w.grow(int(at[sqlite3.TunixFile](file).Fh), end)
+	}
+	return rc
+}
+
+var zeros [walChunk]byte
+
+// grow writes zeros behind the file's end, up to a whole chunk. Who writes the journal is
+// alone with it. Where there is no room for them, the file stays as it is.
+func (w *walFile) grow(fd int, end int64) {
+	var st unix.Stat_t
+	if unix.Fstat(fd, &st) != nil {
+		return
+	}
+	w.size = st.Size
+	if st.Size != end {
+		return
+	}
+	n, err := unix.Pwrite(fd, zeros[:walChunk-end%walChunk], end)
+	if err != nil || int64(n) != walChunk-end%walChunk {
+		_ = unix.Ftruncate(fd, end)
+		return
+	}
+	w.size = end + int64(n)
+}
+
+func walSync(tls *libc.TLS, file uintptr, flags int32) int32 {
+	w := journalOf(file)
+	if rc := w.flush(tls, file); rc != sqlite3.SQLITE_OK {
+		return rc
+	}
+	if !w.synced {
+		rc := call[func(*libc.TLS, uintptr, int32) int32](vfs.was.FxSync)(tls, file, flags)
+		w.synced = rc == sqlite3.SQLITE_OK
+		return rc
+	}
+	for {
+		switch err := unix.Fdatasync(int(at[sqlite3.TunixFile](file).Fh)); {
+		case err == nil:
+			return sqlite3.SQLITE_OK
+		case !errors.Is(err, unix.EINTR):
+			return sqlite3.SQLITE_IOERR_FSYNC
+		}
+	}
+}
+
+func walRead(tls *libc.TLS, file, into uintptr, n int32, off int64) int32 {
+	w := journalOf(file)
+	if rc := w.flush(tls, file); rc != sqlite3.SQLITE_OK {
+		return rc
+	}
+	w.read = off
+	return call[func(*libc.TLS, uintptr, uintptr, int32, int64) int32](vfs.was.FxRead)(tls, file, into, n, off)
+}
+
+func walTruncate(tls *libc.TLS, file uintptr, size int64) int32 {
+	w := journalOf(file)
+	if rc := w.flush(tls, file); rc != sqlite3.SQLITE_OK {
+		return rc
+	}
+	w.size = 0
+	return call[func(*libc.TLS, uintptr, int64) int32](vfs.was.FxTruncate)(tls, file, size)
+}
+
+func walFileSize(tls *libc.TLS, file, size uintptr) int32 {
+	if rc := journalOf(file).flush(tls, file); rc != sqlite3.SQLITE_OK {
+		return rc
+	}
+	return call[func(*libc.TLS, uintptr, uintptr) int32](vfs.was.FxFileSize)(tls, file, size)
+}
+
+func walClose(tls *libc.TLS, file uintptr) int32 {
+	w := journalOf(file)
+	rc := w.flush(tls, file)
+	libc.Xfree(tls, w.buf)
+	w.buf = 0
+	if closed := call[func(*libc.TLS, uintptr) int32](vfs.was.FxClose)(tls, file); rc == sqlite3.SQLITE_OK {
+		rc = closed
+	}
+	return rc
+}

@@ -1,0 +1,6 @@
+//go:build !linux
+
+package sqlite
+
+// vfsName is the VFS that connections are opened with: SQLite's own.
+func vfsName() (string, error) { return "", nil }
