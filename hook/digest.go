@@ -11,7 +11,6 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -177,13 +176,13 @@ func (d *Definition) named(project string) []string {
 }
 
 // redirected is a word that the output of a command goes to.
-var redirected = regexp.MustCompile(`(?:>>?\|?|\btee[ \t]+-a)[ \t]*("[^"\n]*"|'[^'\n]*'|[^\s;&|<>()]+)`)
+var redirected = lazyregexp.Must(`(?:>>?\|?|\btee[ \t]+-a)[ \t]*("[^"\n]*"|'[^'\n]*'|[^\s;&|<>()]+)`)
 
 // outputs are the last parts of names that a line writes to and does nothing else
 // with: a hook that keeps a log is the same hook afterwards.
 func outputs(line string) []string {
 	var names []string
-	for _, m := range redirected.FindAllStringSubmatch(line, -1) {
+	for _, m := range redirected().FindAllStringSubmatch(line, -1) {
 		if name := path.Base(strings.Trim(m[1], `"'`)); strings.Count(line, name) == 1 {
 			names = append(names, name)
 		}

@@ -1,9 +1,9 @@
 package registries
 
 import (
+	"github.com/holdfast-dev/holdfast/internal/lazyregexp"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 )
@@ -12,12 +12,12 @@ import (
 var PipFiles = []string{".config/pip/pip.conf", ".pip/pip.conf"}
 
 // inAddress is a user, with or without a password, in an address of the web.
-var inAddress = regexp.MustCompile(`(?i)(https?://)[^/@\s"']+@([^/:\s"']+)`)
+var inAddress = lazyregexp.Must(`(?i)(https?://)[^/@\s"']+@([^/:\s"']+)`)
 
 // PipSecrets are the files of pip below a home that have a login in an address.
 func PipSecrets(home string) (list []string) {
 	for _, name := range PipFiles {
-		if file := filepath.Join(home, name); home != "" && inAddress.MatchString(text(file)) {
+		if file := filepath.Join(home, name); home != "" && inAddress().MatchString(text(file)) {
 			list = append(list, file)
 		}
 	}
@@ -28,7 +28,7 @@ func PipSecrets(home string) (list []string) {
 func PlainPip(home string) []byte {
 	var out []byte
 	for _, file := range PipSecrets(home) {
-		out = append(out, inAddress.ReplaceAllString(text(file), "$1$2")+"\n"...)
+		out = append(out, inAddress().ReplaceAllString(text(file), "$1$2")+"\n"...)
 	}
 	return out
 }
@@ -37,7 +37,7 @@ func PlainPip(home string) []byte {
 type Login struct{ Host, File string }
 
 // byHost is what a .npmrc says of one registry: //npm.example.com/path/:_authToken.
-var byHost = regexp.MustCompile(`^//([^/:]+)(?::\d+)?(?:/.*)?:(?:_\w+|username)$`)
+var byHost = lazyregexp.Must(`^//([^/:]+)(?::\d+)?(?:/.*)?:(?:_\w+|username)$`)
 
 // Logins finds the logins that package managers use: in .npmrc, in .netrc and in the addresses of pip's files.
 func Logins(home string) (list []Login) {
@@ -51,7 +51,7 @@ func Logins(home string) (list []Login) {
 	}
 	npmrc, _ := entries(home)
 	for _, e := range npmrc {
-		if m := byHost.FindStringSubmatch(e[0]); m != nil {
+		if m := byHost().FindStringSubmatch(e[0]); m != nil {
 			add(m[1], filepath.Join(home, ".npmrc"))
 		}
 	}
@@ -63,7 +63,7 @@ func Logins(home string) (list []Login) {
 		}
 	}
 	for _, file := range PipSecrets(home) {
-		for _, m := range inAddress.FindAllStringSubmatch(text(file), -1) {
+		for _, m := range inAddress().FindAllStringSubmatch(text(file), -1) {
 			add(m[2], file)
 		}
 	}

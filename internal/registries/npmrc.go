@@ -1,10 +1,10 @@
 package registries
 
 import (
+	"github.com/holdfast-dev/holdfast/internal/lazyregexp"
 	"net/url"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 )
@@ -20,7 +20,7 @@ var plainKeys = []string{
 	"hoist-pattern[]", "public-hoist-pattern[]", "replace-registry-host", "resolution-mode", "side-effects-cache", "init-license", "init-version", "tag",
 }
 
-var scoped = regexp.MustCompile(`^@[A-Za-z0-9._~-]+:registry$`)
+var scoped = lazyregexp.Must(`^@[A-Za-z0-9._~-]+:registry$`)
 
 // entries are the keys and values of a .npmrc.
 func entries(home string) (list [][2]string, ok bool) {
@@ -53,7 +53,7 @@ func PlainNPM(home string) []byte {
 	var out []byte
 	for _, e := range list {
 		key, value := e[0], e[1]
-		registry := key == "registry" || scoped.MatchString(key)
+		registry := key == "registry" || scoped().MatchString(key)
 		switch {
 		case !registry && !slices.Contains(plainKeys, key), strings.Contains(value, "${"):
 			continue // a variable may be a secret, too

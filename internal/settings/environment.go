@@ -69,7 +69,7 @@ func (s *said) environment(path string, n jsontree.Node) {
 		s.key = at
 		hint, never := notHere(m.Key)
 		switch value := m.Value; {
-		case !variable.MatchString(m.Key):
+		case !variable().MatchString(m.Key):
 			s.fault(m.At, "", "%s: %.80q is not the name of a variable", path, m.Key)
 		case never:
 			s.fault(m.At, hint, "%s cannot be set by settings", at)

@@ -3,7 +3,7 @@ package settings
 import (
 	"errors"
 	"fmt"
-	"regexp"
+	"github.com/holdfast-dev/holdfast/internal/lazyregexp"
 	"slices"
 	"strings"
 
@@ -130,12 +130,12 @@ func (s *said) hookSandbox(path string, n jsontree.Node) {
 	}
 }
 
-var variable = regexp.MustCompile(`\A[A-Za-z_][A-Za-z0-9_]*\z`)
+var variable = lazyregexp.Must(`\A[A-Za-z_][A-Za-z0-9_]*\z`)
 
 func (s *said) hookEnv(path string, n jsontree.Node) {
 	s.hooks.bound = true
 	s.texts(path, n, func(at string, item jsontree.Node) {
-		if !variable.MatchString(item.Text) {
+		if !variable().MatchString(item.Text) {
 			s.fault(item.At, `write its name alone, as "HOOK_TOKEN"`, "%s: %q is no name of a variable", at, item.Text)
 			return
 		}

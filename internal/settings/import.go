@@ -4,8 +4,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"github.com/holdfast-dev/holdfast/internal/lazyregexp"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -230,7 +230,7 @@ func (s *said) candidates(file string) (list []candidate, left []Foreign) {
 }
 
 // rooted is a rule about a path that counts from the folder of the settings.
-var rooted = regexp.MustCompile(`\A([A-Za-z]+)\((/[^/].*)\)\z`)
+var rooted = lazyregexp.Must(`\A([A-Za-z]+)\((/[^/].*)\)\z`)
 
 // absolute writes a path that counts from the folder of the settings so that it means the same in a file
 // that lies elsewhere.
@@ -239,7 +239,7 @@ func (s *said) absolute(key, value string) string {
 	case key == "permissions.additionalDirectories" && !filepath.IsAbs(value) && !strings.HasPrefix(value, "~"):
 		return filepath.Join(s.dir, value)
 	case key == "permissions.allow" || key == "permissions.ask" || key == "permissions.deny":
-		if m := rooted.FindStringSubmatch(value); m != nil && m[1] != "Bash" && m[1] != "WebFetch" {
+		if m := rooted().FindStringSubmatch(value); m != nil && m[1] != "Bash" && m[1] != "WebFetch" {
 			return fmt.Sprintf("%s(/%s)", m[1], filepath.Join(s.dir, m[2]))
 		}
 	}

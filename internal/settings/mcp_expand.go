@@ -98,7 +98,7 @@ func expand(text string, getenv func(string) (string, bool)) (full string, missi
 			break
 		}
 		name, other, hasOther := strings.Cut(text[start+2:start+end], ":-")
-		if !variable.MatchString(name) {
+		if !variable().MatchString(name) {
 			b.WriteString(text[:start+2])
 			text = text[start+2:]
 			continue

@@ -120,7 +120,7 @@ func isReference(text string) bool {
 	}
 	switch kind {
 	case "env":
-		return variable.MatchString(rest)
+		return variable().MatchString(rest)
 	case "keyring":
 		service, user, ok := strings.Cut(rest, "/")
 		return ok && service != "" && user != ""

@@ -4,9 +4,9 @@ import (
 	"context"
 	"database/sql/driver"
 	"errors"
+	"github.com/holdfast-dev/holdfast/internal/lazyregexp"
 	"io"
 	"net"
-	"regexp"
 
 	"github.com/go-sql-driver/mysql"
 
@@ -74,7 +74,7 @@ type meaning struct {
 
 // noRoom is what the server tells of its disk: ENOSPC, EDQUOT and its own number for a
 // table that is full.
-var noRoom = regexp.MustCompile(`(?i)(errno:|got error) (28|122|135)\b`)
+var noRoom = lazyregexp.Must(`(?i)(errno:|got error) (28|122|135)\b`)
 
 var meanings = map[uint16]meaning{
 	1021: {session.ErrFull, "free space on the server's disk"},
@@ -127,7 +127,7 @@ func (s *Store) translate(op, id string, err error) error {
 		}
 		return out
 	}
-	if e, ok := errors.AsType[*mysql.MySQLError](err); ok && noRoom.MatchString(e.Message) {
+	if e, ok := errors.AsType[*mysql.MySQLError](err); ok && noRoom().MatchString(e.Message) {
 		out.Err, out.Detail, out.Hint = session.ErrFull, s.addr.shown+": "+err.Error(), "free space on the server's disk"
 		return out
 	}

@@ -30,7 +30,7 @@ func (s *Store) Append(ctx context.Context, id string, b session.Batch) error {
 	args = append(args, b.Expect, b.Epoch, d.Head, d.Digest[:], d.Updated.UnixMilli(), d.Bytes,
 		d.Reset, d.Messages, d.Questions, prompt, largest, len(fields))
 	args = append(append(args, fields...), records...)
-	_, err = s.write(ctx, "append", id, appendScript, args...)
+	_, err = s.write(ctx, "append", id, appendScript(), args...)
 	return err
 }
 
@@ -45,7 +45,7 @@ func (s *Store) create(ctx context.Context, id string, b *session.Batch, records
 	}
 	fields := append(metaFields(&m), "largest", strconv.Itoa(largest))
 	args := append([]any{b.Expect, b.Epoch, m.Parent, len(fields)}, fields...)
-	_, err := s.write(ctx, "create", id, createScript, append(args, records...)...)
+	_, err := s.write(ctx, "create", id, createScript(), append(args, records...)...)
 	return err
 }
 

@@ -15,7 +15,7 @@ func (s *Store) Erase(ctx context.Context, id string, epoch int64, seqs []int64)
 	args := []any{epoch}
 	for _, seq := range seqs {
 		if seq < 1 || seq > maxSeq {
-			if _, err := s.write(ctx, "erase", id, eraseScript, epoch); err != nil {
+			if _, err := s.write(ctx, "erase", id, eraseScript(), epoch); err != nil {
 				return err // what is worse comes first
 			}
 			return &session.Error{Op: "erase", Session: id, Seq: seq, Err: session.ErrInvalid, Detail: "the session has no such record of its own"}
@@ -25,11 +25,11 @@ func (s *Store) Erase(ctx context.Context, id string, epoch int64, seqs []int64)
 	// The scripts take what fits one call; each is a step of its own, and all may be
 	// repeated. The first one finds out about the greatest and the least.
 	const most = 5000
-	if _, err := s.write(ctx, "erase", id, eraseScript, append([]any{epoch}, ends(args[1:])...)...); err != nil {
+	if _, err := s.write(ctx, "erase", id, eraseScript(), append([]any{epoch}, ends(args[1:])...)...); err != nil {
 		return err
 	}
 	for part := range slices.Chunk(args[1:], most) {
-		if _, err := s.write(ctx, "erase", id, eraseScript, append([]any{epoch}, part...)...); err != nil {
+		if _, err := s.write(ctx, "erase", id, eraseScript(), append([]any{epoch}, part...)...); err != nil {
 			return err
 		}
 	}

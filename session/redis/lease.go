@@ -21,7 +21,7 @@ func (s *Store) Acquire(ctx context.Context, id string, h session.Lease, steal f
 	seenEpoch, seen, token := "", "", rand.Text()
 	var former session.Lease
 	for {
-		out, err := s.write(ctx, "take lease", id, acquireScript, seenEpoch, seen, before, after, token)
+		out, err := s.write(ctx, "take lease", id, acquireScript(), seenEpoch, seen, before, after, token)
 		if err != nil {
 			return session.Lease{}, err
 		}
@@ -54,19 +54,19 @@ func (s *Store) Renew(ctx context.Context, id string, l session.Lease) error {
 	if err != nil {
 		return err
 	}
-	_, err = s.write(ctx, "renew lease", id, renewScript, l.Epoch, before, after)
+	_, err = s.write(ctx, "renew lease", id, renewScript(), l.Epoch, before, after)
 	return err
 }
 
 // Release implements [session.Leaser].
 func (s *Store) Release(ctx context.Context, id string, l session.Lease) error {
-	_, err := s.write(ctx, "release lease", id, releaseScript, l.Epoch)
+	_, err := s.write(ctx, "release lease", id, releaseScript(), l.Epoch)
 	return err
 }
 
 // Held implements [session.Leaser].
 func (s *Store) Held(ctx context.Context, id string) (*session.Lease, error) {
-	out, err := s.run(ctx, "read lease", id, heldScript)
+	out, err := s.run(ctx, "read lease", id, heldScript())
 	if err != nil || out.word(1) == "" {
 		return nil, err
 	}

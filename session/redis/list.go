@@ -86,7 +86,7 @@ func (s *Store) list(ctx context.Context, index string, q *session.Query, after 
 		score = strconv.FormatInt(after.UpdatedAt.UnixMilli(), 10)
 		member = at(after.CreatedAt) + after.ID
 	}
-	out, err := s.run(ctx, "list", "", listScript, append([]any{index, limit, score, member, q.Worktrees, metas, q.Unowned}, sets(q)...)...)
+	out, err := s.run(ctx, "list", "", listScript(), append([]any{index, limit, score, member, q.Worktrees, metas, q.Unowned}, sets(q)...)...)
 	if err != nil {
 		return nil, err
 	}

@@ -78,7 +78,7 @@ func scanMeta(id string, fields []any) (m session.Meta, found bool, err error) {
 
 // meta reads what a list shows of one session.
 func (s *Store) meta(ctx context.Context, op, id string) (session.Meta, bool, error) {
-	out, err := s.run(ctx, op, id, lookScript)
+	out, err := s.run(ctx, op, id, lookScript())
 	if err != nil {
 		return session.Meta{}, false, err
 	}
@@ -89,7 +89,7 @@ func (s *Store) meta(ctx context.Context, op, id string) (session.Meta, bool, er
 // when its head or where the fork began are not the log's the error is ErrConflict.
 // Whether the session is deleted does not follow from the log and stays.
 func (s *Store) PutMeta(ctx context.Context, m session.Meta) error {
-	_, err := s.write(ctx, "put meta", m.ID, putMetaScript,
+	_, err := s.write(ctx, "put meta", m.ID, putMetaScript(),
 		append([]any{m.Head, m.ParentSeq}, metaFields(&m)...)...)
 	return err
 }

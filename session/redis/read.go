@@ -61,7 +61,7 @@ type entry struct {
 
 // next fetches a chunk, and with the first one what the session has now.
 func (sc *scan) next(ctx context.Context) ([]entry, error) {
-	out, err := sc.store.run(ctx, "read", sc.id, readScript, sc.low, sc.high, sc.down, min(sc.left, chunkRecords), chunkBytes)
+	out, err := sc.store.run(ctx, "read", sc.id, readScript(), sc.low, sc.high, sc.down, min(sc.left, chunkRecords), chunkBytes)
 	if err != nil {
 		return nil, err
 	}

@@ -2,6 +2,7 @@ package redis
 
 import (
 	_ "embed" // the scripts lie in files of their own
+	"sync"
 
 	"github.com/redis/go-redis/v9"
 )
@@ -36,16 +37,22 @@ var (
 	//go:embed scripts/renew.lua
 	renewSource string
 
-	acquireScript = redis.NewScript(commonSource + acquireSource)
-	appendScript  = redis.NewScript(commonSource + appendSource)
-	createScript  = redis.NewScript(commonSource + createSource)
-	deleteScript  = redis.NewScript(commonSource + deleteSource)
-	eraseScript   = redis.NewScript(commonSource + eraseSource)
-	heldScript    = redis.NewScript(commonSource + heldSource)
-	listScript    = redis.NewScript(commonSource + listSource)
-	lookScript    = redis.NewScript(commonSource + lookSource)
-	putMetaScript = redis.NewScript(commonSource + putMetaSource)
-	readScript    = redis.NewScript(commonSource + readSource)
-	releaseScript = redis.NewScript(commonSource + releaseSource)
-	renewScript   = redis.NewScript(commonSource + renewSource)
+	acquireScript = script(&acquireSource)
+	appendScript  = script(&appendSource)
+	createScript  = script(&createSource)
+	deleteScript  = script(&deleteSource)
+	eraseScript   = script(&eraseSource)
+	heldScript    = script(&heldSource)
+	listScript    = script(&listSource)
+	lookScript    = script(&lookSource)
+	putMetaScript = script(&putMetaSource)
+	readScript    = script(&readSource)
+	releaseScript = script(&releaseSource)
+	renewScript   = script(&renewSource)
 )
+
+// script makes a script when it is first used: its digest would be taken at the start of every
+// program that links this store.
+func script(source *string) func() *redis.Script {
+	return sync.OnceValue(func() *redis.Script { return redis.NewScript(commonSource + *source) })
+}

@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"regexp"
+	"github.com/holdfast-dev/holdfast/internal/lazyregexp"
 	"slices"
 	"strings"
 	"time"
@@ -72,12 +72,12 @@ func (v *Text) notice(ran record.HookRan, n record.HookNotice) {
 }
 
 // projectDir is how command lines of hooks name the project's folder.
-var projectDir = regexp.MustCompile(`("?)\$(?:CLAUDE_PROJECT_DIR|\{CLAUDE_PROJECT_DIR\})("?)/`)
+var projectDir = lazyregexp.Must(`("?)\$(?:CLAUDE_PROJECT_DIR|\{CLAUDE_PROJECT_DIR\})("?)/`)
 
 // HookName is a hook's name without the project's folder, which is the same in all
 // of them and leaves no room for what differs.
 func HookName(name string) string {
-	return projectDir.ReplaceAllStringFunc(name, func(s string) string {
+	return projectDir().ReplaceAllStringFunc(name, func(s string) string {
 		if strings.HasPrefix(s, `"`) && !strings.HasSuffix(s, `"/`) {
 			return `"` // the file's name is quoted, too
 		}

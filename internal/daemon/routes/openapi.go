@@ -2,8 +2,8 @@ package routes
 
 import (
 	"encoding/json"
+	"github.com/holdfast-dev/holdfast/internal/lazyregexp"
 	"net/http"
-	"regexp"
 	"strconv"
 	"strings"
 
@@ -123,11 +123,11 @@ func security(rt *Route) []any {
 	return []any{dict{"token": []string{}}, dict{"cookie": []string{}, "csrf": []string{}}}
 }
 
-var pathParam = regexp.MustCompile(`\{(\w+)\}`)
+var pathParam = lazyregexp.Must(`\{(\w+)\}`)
 
 func parameters(rt *Route) []any {
 	var list []any
-	for _, m := range pathParam.FindAllStringSubmatch(rt.Path, -1) {
+	for _, m := range pathParam().FindAllStringSubmatch(rt.Path, -1) {
 		list = append(list, parameter("path", Param{Name: m[1], Doc: "its id", Required: true}))
 	}
 	for _, p := range rt.Query {

@@ -7,11 +7,11 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"github.com/holdfast-dev/holdfast/internal/lazyregexp"
 	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -30,7 +30,7 @@ type folder struct {
 }
 
 // names are those of our folders.
-var names = regexp.MustCompile(`^holdfast-[0-9]+-[0-9a-f]{12}$`)
+var names = lazyregexp.Must(`^holdfast-[0-9]+-[0-9a-f]{12}$`)
 
 func newName() string {
 	var b [6]byte
@@ -85,7 +85,7 @@ func lock(dir string) (*os.File, error) {
 func (s *system) sweep(p *place) {
 	entries, _ := os.ReadDir(s.root + p.dir)
 	for _, e := range entries {
-		if !e.IsDir() || !names.MatchString(e.Name()) {
+		if !e.IsDir() || !names().MatchString(e.Name()) {
 			continue
 		}
 		f := &folder{place: p, sys: s, path: s.root + path.Join(p.dir, e.Name())}

@@ -2,9 +2,9 @@ package acp
 
 import (
 	"encoding/json"
+	"github.com/holdfast-dev/holdfast/internal/lazyregexp"
 	"net/url"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -121,7 +121,7 @@ func commandOf(args arguments) string {
 		return words[2]
 	}
 	for i, w := range words {
-		if !plain.MatchString(w) {
+		if !plain().MatchString(w) {
 			words[i] = "'" + strings.ReplaceAll(w, "'", `'\''`) + "'"
 		}
 	}
@@ -130,7 +130,7 @@ func commandOf(args arguments) string {
 
 var (
 	shells = []string{"bash", "sh", "zsh", "dash"}
-	plain  = regexp.MustCompile(`^[A-Za-z0-9_./@%+=:,-]+$`)
+	plain  = lazyregexp.Must(`^[A-Za-z0-9_./@%+=:,-]+$`)
 )
 
 // paths are where the call is at work: as it says, and as its arguments say.
@@ -240,12 +240,12 @@ func above(paths []string) string {
 	return common
 }
 
-var link = regexp.MustCompile(`https?://[^\s<>"')]+`)
+var link = lazyregexp.Must(`https?://[^\s<>"')]+`)
 
 // address is a URL that is fetched, from the arguments or else from the title.
 func address(given, title string) string {
 	if given == "" {
-		given = link.FindString(title)
+		given = link().FindString(title)
 	}
 	if u, err := url.Parse(given); err != nil || u.Hostname() == "" {
 		return ""

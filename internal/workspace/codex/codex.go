@@ -3,7 +3,7 @@ package codex
 import (
 	"context"
 	"encoding/json"
-	"regexp"
+	"github.com/holdfast-dev/holdfast/internal/lazyregexp"
 	"slices"
 	"strings"
 
@@ -76,12 +76,12 @@ func variable(env []string, name string) string {
 }
 
 // threadID is what Codex calls its sessions.
-var threadID = regexp.MustCompile(`^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$`)
+var threadID = lazyregexp.Must(`^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$`)
 
 // Transcript is a pattern for [vendor.Find]: the file's folders and the beginning of its
 // name say when the session was begun.
 func (Driver) Transcript(session, _ string) string {
-	if !threadID.MatchString(session) {
+	if !threadID().MatchString(session) {
 		return ""
 	}
 	return ".codex/sessions/*/*/*/rollout-*-" + session + ".jsonl"

@@ -142,7 +142,7 @@ func (r *run) open() {
 
 func (r *run) began(m *jsonrpc.Message) error {
 	var t thread
-	if err := json.Unmarshal(m.Result, &t); err != nil || !threadID.MatchString(t.Thread.ID) {
+	if err := json.Unmarshal(m.Result, &t); err != nil || !threadID().MatchString(t.Thread.ID) {
 		return errors.New("codex began a session without saying what it is called")
 	}
 	r.thread = t.Thread.ID
