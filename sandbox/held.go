@@ -118,7 +118,7 @@ func (p *plan) holds() bool {
 		info, err := os.Lstat(m.path)
 		switch {
 		case m.none:
-			if err == nil && !kernel.IsPlaceholder(m.path) {
+			if err == nil && !kernel.IsPlaceholderFile(m.path, info) {
 				return false
 			}
 		case err != nil || info.Mode().Type() != m.kind:

@@ -197,7 +197,7 @@ func (c *compiler) barNames(dir string, names []string) error {
 // running sandbox is nothing.
 func lookAt(full string) (os.FileInfo, bool) {
 	info, err := os.Lstat(full)
-	if err != nil || kernel.IsPlaceholder(full) {
+	if err != nil || kernel.IsPlaceholderFile(full, info) {
 		return nil, false
 	}
 	return info, true

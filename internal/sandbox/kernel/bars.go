@@ -43,10 +43,12 @@ const dotted = 0o440
 // by one that was killed: nobody has made it.
 func IsPlaceholder(name string) bool {
 	info, err := os.Lstat(name)
-	switch {
-	case err != nil:
-		return false
-	case info.Mode() == dotted && info.Size() == 1:
+	return err == nil && IsPlaceholderFile(name, info)
+}
+
+// IsPlaceholderFile is [IsPlaceholder] for who knows already what has the name, by [os.Lstat].
+func IsPlaceholderFile(name string, info os.FileInfo) bool {
+	if info.Mode() == dotted && info.Size() == 1 {
 		b, err := os.ReadFile(name)
 		return err == nil && string(b) == "."
 	}
@@ -84,62 +86,72 @@ func (b *bars) add() error {
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	if b.there == nil {
+		b.there, b.locks = map[string]bool{}, map[string]*os.File{}
+	}
+	locked := ""
 	for _, n := range b.names {
-		if err := b.take(n); err != nil {
+		dir := filepath.Dir(n.Path)
+		var err error
+		if dir != locked { // names of one folder follow each other
+			err = b.lock(dir)
+		}
+		if err == nil {
+			locked = dir
+			b.there[n.Path], err = take(n)
+		}
+		if err != nil {
 			if b.users == 0 {
 				b.sweep()
 			}
 			return &StartError{"keep " + n.Path + " from being made", err}
 		}
-		if b.there == nil {
-			b.there = map[string]bool{}
-		}
-		b.there[n.Path] = !IsPlaceholder(n.Path)
 	}
 	b.users++
 	return nil
 }
 
-func (b *bars) take(n Name) error {
-	dir := filepath.Dir(n.Path)
-	if f := b.locks[dir]; f != nil && !diskfile.IsStill(f, dir) {
+// lock holds the folder that has a name now.
+func (b *bars) lock(dir string) error {
+	if f := b.locks[dir]; f != nil {
+		if diskfile.IsStill(f, dir) {
+			return nil
+		}
 		f.Close()
 		delete(b.locks, dir)
 	}
-	if b.locks[dir] == nil {
-		f, err := os.Open(dir)
-		if err != nil {
-			return err
-		}
-		if err := unix.Flock(int(f.Fd()), unix.LOCK_SH); err != nil {
-			f.Close()
-			return err
-		}
-		if b.locks == nil {
-			b.locks = map[string]*os.File{}
-		}
-		b.locks[dir] = f
+	f, err := os.Open(dir)
+	if err != nil {
+		return err
 	}
-	var st unix.Stat_t
-	if err := unix.Lstat(n.Path, &st); err == nil {
-		if st.Mode&unix.S_IFMT == unix.S_IFLNK {
-			return errors.New("it is a link now")
-		}
-		return nil
+	if err := unix.Flock(int(f.Fd()), unix.LOCK_SH); err != nil {
+		f.Close()
+		return err
 	}
-	var err error
+	b.locks[dir] = f
+	return nil
+}
+
+// take takes a name that is free, and reports whether it is somebody else's.
+func take(n Name) (others bool, err error) {
+	if info, err := os.Lstat(n.Path); err == nil {
+		if info.Mode()&os.ModeSymlink != 0 {
+			return false, errors.New("it is a link now")
+		}
+		return !IsPlaceholderFile(n.Path, info), nil
+	}
 	if n.Dot {
 		err = dot(n.Path)
 	} else {
 		err = unix.Mknod(n.Path, unix.S_IFSOCK, 0)
 	}
 	if errors.Is(err, unix.EEXIST) { // another sandbox was faster
-		return b.take(n)
+		return take(n)
 	}
 	if err != nil {
-		return fmt.Errorf("make a placeholder: %w", err)
+		return false, fmt.Errorf("make a placeholder: %w", err)
 	}
-	return nil
+	return false, nil
 }
 
 // dot makes it whole at once: a git that found it empty would fail.
@@ -177,7 +189,7 @@ func (b *bars) done() (appeared []string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for _, n := range b.names {
-		if _, err := os.Lstat(n.Path); err == nil && !b.there[n.Path] && !IsPlaceholder(n.Path) {
+		if info, err := os.Lstat(n.Path); err == nil && !b.there[n.Path] && !IsPlaceholderFile(n.Path, info) {
 			appeared = append(appeared, n.Path)
 		}
 	}

@@ -3,6 +3,7 @@
 package kernel
 
 import (
+	"os"
 	"syscall"
 
 	"github.com/holdfast-dev/holdfast/internal/sandbox/seccomp"
@@ -34,6 +35,9 @@ func (*Jail) Succeed(*Jail) {}
 
 // IsPlaceholder returns false.
 func IsPlaceholder(string) bool { return false }
+
+// IsPlaceholderFile returns false.
+func IsPlaceholderFile(string, os.FileInfo) bool { return false }
 
 // Start returns [ErrUnsupported].
 func (*Jail) Start(*Attr) (*Process, error) { return nil, ErrUnsupported }
