@@ -31,7 +31,7 @@ func (s *Sandbox) plainFiles(at string) (env []string) {
 		if !hidden || len(text) == 0 {
 			continue
 		}
-		if err := diskfile.WriteUnsynced(filepath.Join(s.compiler.caches, f.name), text); err != nil {
+		if err := keepAs(filepath.Join(s.compiler.caches, f.name), text); err != nil {
 			if s.log != nil {
 				s.log.Warn("sandbox: tell package managers their settings", "file", f.name, "error", err)
 			}
@@ -40,6 +40,14 @@ func (s *Sandbox) plainFiles(at string) (env []string) {
 		env = append(env, f.variable+"="+filepath.Join(at, f.name))
 	}
 	return env
+}
+
+// keepAs makes a file that commands may write be one with this text. A new one takes a write to the disk.
+func keepAs(name string, text []byte) error {
+	if diskfile.Has(name, text) {
+		return nil
+	}
+	return diskfile.WriteUnsynced(name, text)
 }
 
 // refusals are the words of package managers that a server wants to know who they are.

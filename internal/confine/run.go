@@ -55,17 +55,18 @@ func (c *Call) Run(ctx context.Context) (status syscall.WaitStatus, err error) {
 	}
 	defer box.Close()
 	cmd := box.Command(ctx, c.Flags.Command[0], c.Flags.Command[1:]...)
+	cmd.Terminal = isTerminal(c.Stdin)
+	relay := newRelay(cmd.Terminal) // takes its time beside what comes next
 	cmd.Dir, cmd.Env = dir, c.environ(box, dir)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = c.Stdin, c.Stdout, c.Stderr
-	cmd.Terminal = isTerminal(c.Stdin)
 	cmd.ReadStderr = !isTerminal(c.Stderr)
 	if c.Home != "" {
 		defer caches.Pruning(c.Home)()
 	}
-	relay := newRelay(cmd, cmd.Terminal)
+	relay.wait()
 	err = cmd.Start()
 	if err == nil {
-		relay.start()
+		relay.start(cmd)
 		err = cmd.Wait()
 	}
 	relay.stop()

@@ -29,7 +29,14 @@ func init() { //nolint:gochecknoinits // it must come before everything else of 
 		return
 	}
 	call.Again = true
-	if status, err := call.Run(context.Background()); err == nil {
-		confine.End(status)
-	}
+	// Packages are initialized on the first thread and on no other: a goroutine of its own
+	// can wait for others without a change of threads each time.
+	failed := make(chan struct{})
+	go func() {
+		defer close(failed)
+		if status, err := call.Run(context.Background()); err == nil {
+			confine.End(status)
+		}
+	}()
+	<-failed
 }
