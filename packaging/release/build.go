@@ -37,7 +37,7 @@ type build struct {
 	notices []byte
 }
 
-// pkg is the import path of package version.
+// versionPkg is the import path of package version.
 const versionPkg = "github.com/holdfast-dev/holdfast/internal/version"
 
 // environment is that of the go command: what somebody has set for his own builds does not count.
@@ -60,8 +60,8 @@ func (r *release) compile(ctx context.Context, t target) (string, error) {
 	if dirty != "" {
 		revision += "-" + dirty
 	}
-	cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-buildvcs=true",
-		"-ldflags=-s -w -X "+versionPkg+".release="+r.Version+" -X "+versionPkg+".revision="+revision, "-o", file, "./cmd/holdfast")
+	args := append([]string{"build", "-ldflags=-s -w -X " + versionPkg + ".release=" + r.Version + " -X " + versionPkg + ".revision=" + revision, "-o", file}, r.flags...)
+	cmd := exec.CommandContext(ctx, "go", append(args, "./cmd/holdfast")...)
 	cmd.Dir, cmd.Env, cmd.Stderr = r.root, environment(t), os.Stderr
 	if err := cmd.Run(); err != nil {
 		return "", fmt.Errorf("go build for %s: %w", t, err)

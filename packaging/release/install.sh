@@ -82,6 +82,8 @@ verify() {
   case $(cat "$tmp/verified") in
     *"unknown option"* | *"illegal option"* | *"invalid option"*)
       say "ssh-keygen is older than OpenSSH 8.0; the signature is not verified" ;;
+    "No user exists for uid"*)
+      say "this account has no name, so ssh-keygen does not start; the signature is not verified" ;;
     *) fail "the signature of checksums.txt is wrong: $(cat "$tmp/verified")" ;;
   esac
 }

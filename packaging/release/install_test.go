@@ -208,10 +208,11 @@ func TestInstallWithout(t *testing.T) {
 		change  func(p *person)
 		says    string
 	}{
-		"wget":              {[]string{"curl"}, nil, ""},
-		"openssl":           {[]string{"sha256sum", "shasum"}, nil, ""},
-		"no ssh-keygen":     {[]string{"ssh-keygen"}, nil, "there is no ssh-keygen; the signature is not verified"},
-		"an old ssh-keygen": {nil, func(p *person) { p.has("ssh-keygen", `echo "unknown option -- Y" >&2; exit 1`) }, "older than OpenSSH 8.0"},
+		"wget":                      {[]string{"curl"}, nil, ""},
+		"openssl":                   {[]string{"sha256sum", "shasum"}, nil, ""},
+		"no ssh-keygen":             {[]string{"ssh-keygen"}, nil, "there is no ssh-keygen; the signature is not verified"},
+		"an old ssh-keygen":         {nil, func(p *person) { p.has("ssh-keygen", `echo "unknown option -- Y" >&2; exit 1`) }, "older than OpenSSH 8.0"},
+		"an account without a name": {nil, func(p *person) { p.has("ssh-keygen", `echo "No user exists for uid 4711" >&2; exit 255`) }, "has no name"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := newPerson(t, r.out, tt.without...)

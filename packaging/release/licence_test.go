@@ -86,7 +86,8 @@ func TestNoticesAreComplete(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := &release{source: s, root: root, work: t.TempDir()}
+	// Without -trimpath, other tests have compiled nearly everything already.
+	r := &release{source: s, root: root, work: t.TempDir(), flags: []string{"-buildvcs=false"}}
 	b, err := r.build(t.Context(), target{runtime.GOOS, runtime.GOARCH})
 	if err != nil {
 		t.Fatal(err)
@@ -117,11 +118,6 @@ func TestNoticesAreComplete(t *testing.T) {
 	for _, want := range []string{"std go1.", "Mozilla Public License Version 2.0", "source: https://proxy.golang.org/github.com/go-sql-driver/mysql/@v/v", "vendor/LICENSE.preact"} {
 		if !strings.Contains(string(b.notices), want) {
 			t.Errorf("the notices do not have %q", want)
-		}
-	}
-	for _, d := range b.info.Settings {
-		if d.Key == "vcs.revision" && d.Value != strings.TrimSuffix(s.Commit, "-dirty") {
-			t.Errorf("built from %s, not %s", d.Value, s.Commit)
 		}
 	}
 }

@@ -26,11 +26,12 @@ import (
 // A release is what is being made.
 type release struct {
 	*source
-	root   string // the checkout
-	out    string // where the files go
-	work   string // a folder that is removed in the end
-	key    string // of the signature; none for an unsigned snapshot
-	signer string // its public half
+	root   string   // the checkout
+	out    string   // where the files go
+	work   string   // a folder that is removed in the end
+	flags  []string // of go build
+	key    string   // of the signature; none for an unsigned snapshot
+	signer string   // its public half
 }
 
 func main() {
@@ -57,7 +58,7 @@ func run(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	r := &release{key: *key}
+	r := &release{key: *key, flags: []string{"-trimpath", "-buildvcs=true"}}
 	if r.root, err = filepath.Abs(*root); err != nil {
 		return err
 	}

@@ -2,6 +2,10 @@ package main
 
 import (
 	"bytes"
+	"compress/gzip"
+	"crypto/sha256"
+	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -94,5 +98,30 @@ func TestPackages(t *testing.T) {
 				t.Errorf("%q has no %q:\n%s", tt.command, want, out)
 			}
 		}
+	}
+}
+
+// An apk is two archives after one another; the first has the hash of the second, by which apk checks it.
+func TestAPK(t *testing.T) {
+	r, builds := sample(t, "")
+	if err := r.writePackages(builds[0], sampleTexts(t)); err != nil {
+		t.Fatal(err)
+	}
+	data, err := os.ReadFile(filepath.Join(r.out, r.name(builds[0].target, ".apk")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	rest := bytes.NewReader(data)
+	control, err := gzip.NewReader(rest)
+	if err != nil {
+		t.Fatal(err)
+	}
+	control.Multistream(false)
+	info, err := io.ReadAll(control)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := fmt.Sprintf("datahash = %x\n", sha256.Sum256(data[len(data)-rest.Len():])); !strings.Contains(string(info), want) {
+		t.Errorf("no line %s", want)
 	}
 }
