@@ -94,7 +94,8 @@ func (s *Sessions) Create(ctx context.Context, o Opened) (*Log, error) {
 
 // create is Create with further records in the same batch.
 func (s *Sessions) create(ctx context.Context, o Opened, more ...Draft) (*Log, error) {
-	if o.SessionID == "" {
+	fresh := o.SessionID == ""
+	if fresh {
 		o.SessionID = uuid.NewString()
 	}
 	id := o.SessionID
@@ -111,10 +112,12 @@ func (s *Sessions) create(ctx context.Context, o Opened, more ...Draft) (*Log, e
 		return nil, err
 	}
 	exists := &Error{Op: "create", Session: id, Err: ErrExists, Hint: "holdfast run --resume " + id}
-	if _, err := s.lookup(ctx, id); err == nil {
-		return nil, exists
-	} else if !errors.Is(err, ErrNotFound) {
-		return nil, err
+	if !fresh {
+		if _, err := s.lookup(ctx, id); err == nil {
+			return nil, exists
+		} else if !errors.Is(err, ErrNotFound) {
+			return nil, err
+		}
 	}
 	l := s.newLog(id)
 	if err := l.acquire(ctx, false); err != nil {

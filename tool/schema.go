@@ -62,7 +62,7 @@ func newSchema(s *jsonschema.Schema) (*schema, error) {
 	if s.Type != "object" {
 		return nil, errors.New("want an object")
 	}
-	shown, err := json.Marshal(s)
+	shown, err := schemaText(s)
 	if err != nil {
 		return nil, err
 	}

@@ -31,13 +31,19 @@ type pattern struct {
 
 var validID = lazyregexp.Must(`^[a-z0-9][a-z0-9-]{0,63}$`)
 
+// usual masks with the built-in patterns and no others, as most programs want it.
+var usual = sync.OnceValues(func() (*Masker, error) { return compiled(Options{}) })
+
 // New compiles the patterns. A bad one is an error that names it: its expression
 // does not compile, or it does not do with its examples what it says.
 func New(o *Options) (*Masker, error) {
-	var opt Options
-	if o != nil {
-		opt = *o
+	if o == nil || !o.Alone && len(o.Patterns) == 0 {
+		return usual()
 	}
+	return compiled(*o)
+}
+
+func compiled(opt Options) (*Masker, error) {
 	m := &Masker{}
 	if !opt.Alone {
 		list, err := builtin()

@@ -16,6 +16,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"os"
 	"sync"
 
 	"github.com/holdfast-dev/holdfast/internal/compose"
@@ -50,7 +51,9 @@ type Runtime struct {
 	config Config
 	home   string
 	log    *slog.Logger
-	mu     sync.Mutex // while the store is opened
+
+	mu    sync.Mutex // while the store is opened
+	ahead chan error // it is being opened already
 }
 
 // New makes the runtime of one agent, which opens the store when all else of the agent is there.
@@ -90,17 +93,47 @@ func (rt *Runtime) open(ctx context.Context) (err error) {
 }
 
 // openStore opens the store unless it is open.
-func (rt *Runtime) openStore(ctx context.Context) (_ *stores.Store, err error) {
+func (rt *Runtime) openStore(ctx context.Context) (*stores.Store, error) {
 	rt.mu.Lock()
 	defer rt.mu.Unlock()
+	if rt.ahead != nil {
+		err := <-rt.ahead
+		rt.ahead = nil
+		return rt.Store, err
+	}
 	if rt.Store != nil {
 		return rt.Store, nil
 	}
+	err := rt.openNow(ctx)
+	return rt.Store, err
+}
+
+// openAhead begins to open a store that is one file and there, while the parts of the agent
+// are made. Another one is opened after them, so that a spec with a mistake leaves none behind.
+func (rt *Runtime) openAhead(ctx context.Context) {
+	rt.mu.Lock()
+	defer rt.mu.Unlock()
+	if rt.Store != nil || rt.ahead != nil || rt.config.OwnStore != nil {
+		return
+	}
+	ref, err := stores.Parse(rt.Env, rt.config.Store)
+	if err != nil || ref.Database() == "" {
+		return
+	}
+	if _, err := os.Stat(ref.Database()); err != nil {
+		return
+	}
+	done := make(chan error, 1)
+	go func() { done <- rt.openNow(ctx) }()
+	rt.ahead = done
+}
+
+func (rt *Runtime) openNow(ctx context.Context) (err error) {
 	c := &rt.config
 	with := &stores.Options{Mirror: true, Wait: c.Wait, Witness: rt.Hub.Witness}
 	if with.Wait == nil {
 		if with.Wait, err = stores.Patient(rt.Env); err != nil {
-			return nil, err
+			return err
 		}
 	}
 	if c.OwnStore != nil {
@@ -109,10 +142,10 @@ func (rt *Runtime) openStore(ctx context.Context) (_ *stores.Store, err error) {
 		rt.Store, err = stores.Open(ctx, rt.Env, c.Store, with)
 	}
 	if err != nil {
-		return nil, err
+		return err
 	}
 	rt.Hub.Serve(rt.Store.Sessions)
-	return rt.Store, nil
+	return nil
 }
 
 // Sessions are the sessions of the store.
@@ -129,6 +162,12 @@ func (rt *Runtime) Close() error {
 			rt.Env.Send(env.Notice{Text: late.Error(), Hint: outcome.Hint(late)})
 		}
 	}
+	rt.mu.Lock()
+	if rt.ahead != nil {
+		<-rt.ahead
+		rt.ahead = nil
+	}
+	rt.mu.Unlock()
 	err = errors.Join(err, rt.Hub.Close())
 	rt.Store.Close()
 	return err
@@ -138,6 +177,7 @@ func (rt *Runtime) Close() error {
 // workspace that its spec names, or here. The caller closes it. What is asked of people goes to who.
 func (rt *Runtime) Agent(ctx context.Context, r *compose.Request, in *compose.Space, who compose.People) (*compose.Agent, error) {
 	r.Telemetry = rt.Telemetry
+	rt.openAhead(ctx)
 	if in == nil && r.Spec.Workspace != "" {
 		var err error
 		if in, err = compose.OpenSpace(ctx, rt.Workspaces, r.Spec.Workspace, r.Spec.Container.Agent); err != nil {
