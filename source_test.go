@@ -33,6 +33,33 @@ func TestFilesAreShort(t *testing.T) {
 	}
 }
 
+// The regular expressions of packages are compiled when they are used, by lazyregexp.Must:
+// otherwise every start of the program would compile them.
+func TestNothingIsCompiledAtTheStart(t *testing.T) {
+	for _, f := range goFiles(t) {
+		if strings.HasSuffix(f, "_test.go") || strings.HasPrefix(f, "packaging/") { // which is no part of the program
+			continue
+		}
+		for _, d := range parse(t, f, parser.SkipObjectResolution).Decls {
+			if vars, ok := d.(*ast.GenDecl); ok && compiles(vars) {
+				t.Errorf("%s: regexp.MustCompile at the start: use lazyregexp.Must", f)
+			}
+		}
+	}
+}
+
+func compiles(vars *ast.GenDecl) (found bool) {
+	ast.Inspect(vars, func(n ast.Node) bool {
+		if sel, ok := n.(*ast.SelectorExpr); ok && sel.Sel.Name == "MustCompile" {
+			x, _ := sel.X.(*ast.Ident)
+			found = found || x != nil && x.Name == "regexp"
+		}
+		_, later := n.(*ast.FuncLit)
+		return !later
+	})
+	return found
+}
+
 // Every package says in its doc comment what it is for.
 func TestPackagesHaveComments(t *testing.T) {
 	documented := map[string]bool{}

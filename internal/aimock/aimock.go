@@ -13,17 +13,17 @@ import (
 	"io"
 	"os"
 	"os/exec"
-	"regexp"
 	"strings"
 	"testing"
 
+	"github.com/holdfast-dev/holdfast/internal/lazyregexp"
 	"github.com/holdfast-dev/holdfast/internal/missing"
 )
 
 // Variable names aimock's command line script, which scripts/services installs.
 const Variable = "HOLDFAST_AIMOCK"
 
-var listening = regexp.MustCompile(`http://127[.0-9]+:[0-9]+`)
+var listening = lazyregexp.Must(`http://127[.0-9]+:[0-9]+`)
 
 // Start runs a server of its own for the test, with the answers of a fixture
 // file, and returns its address. Further arguments go to aimock's command line.
@@ -50,7 +50,7 @@ func Start(t testing.TB, fixtures string, args ...string) string {
 	var said strings.Builder
 	for lines := bufio.NewScanner(out); lines.Scan(); {
 		said.WriteString(lines.Text() + "\n")
-		if url := listening.FindString(lines.Text()); url != "" {
+		if url := listening().FindString(lines.Text()); url != "" {
 			// What it says further is read, so that it does not block; this ends with it.
 			go func() { _, _ = io.Copy(io.Discard, out) }()
 			return url
