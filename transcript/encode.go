@@ -28,7 +28,15 @@ func (it Item) Encode() (Encoded, error) {
 	if w.err != nil {
 		return Encoded{}, fmt.Errorf("transcript: item %q: %w", it.ID, w.err)
 	}
-	return index(w.b)
+	return index(fitted(w.b))
+}
+
+// fitted returns b without the room behind it, for a session keeps its items as long as it runs.
+func fitted(b []byte) []byte {
+	if cap(b)-len(b) <= len(b)/8 {
+		return b
+	}
+	return append(make([]byte, 0, len(b)), b...)
 }
 
 // MustEncode is like [Item.Encode] for items that are known to be sound. It panics

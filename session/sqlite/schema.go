@@ -68,10 +68,12 @@ INSERT INTO epochs VALUES (0);
 
 // pragmas are set on every connection. secure_delete overwrites what is
 // deleted with zeros; the journal keeps at most the given bytes after a
-// checkpoint, so that a long read does not leave it huge for ever.
+// checkpoint, so that a long read does not leave it huge for ever. The cache, in
+// KiB, holds the pages that appends and lists come back to. A session is read once,
+// from the system's cache.
 const pragmas = `
 PRAGMA synchronous = FULL;
 PRAGMA secure_delete = ON;
 PRAGMA journal_size_limit = 16777216;
-PRAGMA cache_size = -2048;
+PRAGMA cache_size = -512;
 `
