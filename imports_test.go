@@ -27,6 +27,7 @@ var floors = map[string]int{
 
 	// nothing of ours is imported, but for these two
 	"bench/bareclient":                     0,
+	"bench/bareresume":                     0,
 	"bench/empty":                          0,
 	"internal/claudedir":                   0, // for tests
 	"internal/corpus":                      0, // for tests
@@ -250,7 +251,7 @@ var floors = map[string]int{
 // import path starts with. Whoever does not import these packages does not pay.
 var heavy = map[string][]string{
 	"mvdan.cc/sh":                            {"internal/shellread"},
-	"modernc.org/sqlite":                     {"session/sqlite", "internal/session/salvage", "internal/session/search", "bench", "examples/persistence"},
+	"modernc.org/sqlite":                     {"session/sqlite", "internal/session/salvage", "internal/session/search", "bench", "bench/bareresume", "examples/persistence"},
 	"modernc.org/libc":                       {"session/sqlite"}, // the memory and threads of SQLite
 	"github.com/jackc/pgx":                   {"session/postgres", "bench"},
 	"github.com/go-sql-driver/mysql":         {"session/mysql", "bench"},

@@ -4,7 +4,7 @@
 // table of medians and ratios.
 //
 //	go run -C bench .              everything, a few minutes
-//	go run -C bench . -only turn   one group: append, stores (engine, session and import), turn, start, sandbox, hooks, audit, daemon,
+//	go run -C bench . -only turn   one group: append, stores (engine, session and import), turn (with resume), start, sandbox, hooks, audit, daemon,
 //	                               workspaces (containers, warm and words)
 //	go run -C bench . -quick       smaller sessions, fewer rounds
 //
@@ -37,7 +37,7 @@ func main() {
 	}
 	var b bench
 	flag.BoolVar(&b.quick, "quick", false, "smaller sessions and fewer rounds")
-	flag.StringVar(&b.only, "only", "", "one group: append, stores (engine, session and import), turn, start, sandbox, hooks, audit, daemon, workspaces (containers, warm and words)")
+	flag.StringVar(&b.only, "only", "", "one group: append, stores (engine, session and import), turn (with resume), start, sandbox, hooks, audit, daemon, workspaces (containers, warm and words)")
 	flag.StringVar(&b.container, "container", "", "a running container with /bin/true in it, for docker exec")
 	flag.Parse()
 	if err := b.checkout(); err != nil {
@@ -93,6 +93,7 @@ func (b *bench) run(ctx context.Context) (err error) {
 		{"import", "stores", b.imports},
 		{"start", "", b.starts},
 		{"turn", "", b.turns},
+		{"resume", "turn", b.resume},
 		{"sandbox", "", b.sandboxes},
 		{"hooks", "", b.hooks},
 		{"audit", "", b.audits},

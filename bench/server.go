@@ -26,6 +26,7 @@ type modelServer struct {
 type modelRun struct {
 	calls    int // tool calls to ask for
 	asked    int
+	size     int64 // of the last request
 	arrived  []time.Time
 	answered []time.Time
 	onAsk    func()
@@ -54,7 +55,8 @@ func (s *modelServer) start(calls int, onAsk func()) (*modelRun, string) {
 
 func (s *modelServer) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	name, _, _ := strings.Cut(strings.TrimPrefix(req.URL.Path, "/"), "/")
-	if _, err := io.Copy(io.Discard, req.Body); err != nil {
+	size, err := io.Copy(io.Discard, req.Body)
+	if err != nil {
 		return
 	}
 	now := time.Now()
@@ -67,6 +69,7 @@ func (s *modelServer) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	}
 	r.arrived = append(r.arrived, now)
 	r.asked++
+	r.size = size
 	if r.onAsk != nil {
 		r.onAsk()
 	}

@@ -92,4 +92,21 @@ func (b *bareSQLite) append(ctx context.Context, _ int, p []byte) error {
 	return err
 }
 
+// group inserts n rows in one transaction.
+func (b *bareSQLite) group(ctx context.Context, n int, p []byte) error {
+	exec := func(sql string) error {
+		_, err := b.conn.(driver.ExecerContext).ExecContext(ctx, sql, nil)
+		return err
+	}
+	if err := exec("BEGIN IMMEDIATE"); err != nil {
+		return err
+	}
+	for range n {
+		if err := b.append(ctx, 0, p); err != nil {
+			return err
+		}
+	}
+	return exec("COMMIT")
+}
+
 func (b *bareSQLite) Close() error { return errors.Join(b.close(), b.conn.Close()) }

@@ -244,7 +244,7 @@ func (r *Restored) goOn(ctx context.Context, o RestoreOptions) error {
 	f.askedElsewhere(o.Asked, o.Answered)
 	r.CutOff = f.s.OpenTurn != ""
 	before := f.s.Items[:len(f.s.Items):len(f.s.Items)] // what is mended is another slice, or follows
-	if len(f.s.Running) > 0 { // what became of it is not said before it has ended
+	if len(f.s.Running) > 0 {                           // what became of it is not said before it has ended
 		if err := l.awaitFormer(ctx); err != nil {
 			return err
 		}
