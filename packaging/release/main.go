@@ -49,7 +49,7 @@ func run(ctx context.Context, args []string) error {
 	out := flags.String("out", "../../dist", "the folder for the files; it is made anew")
 	root := flags.String("root", "../..", "the checkout")
 	systems := flags.String("systems", "linux/amd64,linux/arm64,darwin/amd64,darwin/arm64", "systems to build for")
-	key := flags.String("key", os.Getenv("HOLDFAST_SIGNING_KEY"), "the file of the SSH key that signs; default $HOLDFAST_SIGNING_KEY")
+	key := flags.String("key", os.Getenv("HOLDFAST_SIGNING_KEY"), "the file of the SSH key that signs, or of its public half if an agent has it; default $HOLDFAST_SIGNING_KEY")
 	unsigned := flags.Bool("unsigned", false, "make a release without a signature")
 	if err := flags.Parse(args); err != nil {
 		return err

@@ -32,7 +32,7 @@ Upstream-Name: holdfast
 Source: ` + homepage + `
 
 Files: *
-Copyright: the authors of Holdfast
+Copyright: 2026 The Holdfast Authors
 License: Apache-2.0
  On Debian systems the text is in /usr/share/common-licenses/Apache-2.0.
  .

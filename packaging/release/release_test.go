@@ -185,3 +185,26 @@ func TestRunRefuses(t *testing.T) {
 		}
 	}
 }
+
+// The public half of a key comes from its own file, or from the key.
+func TestPublicKey(t *testing.T) {
+	key := newKey(t)
+	want, err := os.ReadFile(key + ".pub")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range []string{key, key + ".pub"} {
+		if got, err := publicKey(t.Context(), file); err != nil || got+" test\n" != string(want) {
+			t.Errorf("%s: %q, %v", file, got, err)
+		}
+	}
+	if err := os.Remove(key + ".pub"); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := publicKey(t.Context(), key); err != nil || got+" test\n" != string(want) {
+		t.Errorf("without its file: %q, %v", got, err)
+	}
+	if _, err := publicKey(t.Context(), filepath.Join(t.TempDir(), "none")); err == nil {
+		t.Error("no key: no error")
+	}
+}

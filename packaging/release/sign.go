@@ -19,9 +19,10 @@ const (
 	signerName         = "holdfast"
 )
 
-// publicKey is the public half of a key: "ssh-ed25519 AAAA…", without a comment.
+// publicKey is the public half of a key: "ssh-ed25519 AAAA…", without a comment. The file of a key that an agent
+// holds is that of its public half.
 func publicKey(ctx context.Context, key string) (string, error) {
-	data, err := os.ReadFile(key + ".pub")
+	data, err := os.ReadFile(strings.TrimSuffix(key, ".pub") + ".pub")
 	if os.IsNotExist(err) {
 		cmd := exec.CommandContext(ctx, "ssh-keygen", "-y", "-f", key)
 		cmd.Stderr = os.Stderr
@@ -86,7 +87,7 @@ func (r *release) writeChecksums(ctx context.Context) error {
 		fmt.Println("  not signed")
 		return nil
 	}
-	cmd := exec.CommandContext(ctx, "ssh-keygen", "-Y", "sign", "-n", signatureNamespace, "-f", r.key)
+	cmd := exec.CommandContext(ctx, "ssh-keygen", "-q", "-Y", "sign", "-n", signatureNamespace, "-f", r.key)
 	cmd.Stdin, cmd.Stderr = &b, os.Stderr
 	signature, err := cmd.Output()
 	if err != nil {
