@@ -376,16 +376,25 @@ func payloadText(payload json.RawMessage, field string) string {
 
 // usageOf reads the usage of an item, which stands before its parts.
 func usageOf(e transcript.Encoded) (u transcript.Usage) {
-	raw := jsonscan.Object(jsonscan.Object(e.JSON).Field("usage"))
+	raw := jsonscan.Object(e.JSON).Field("usage")
 	if raw == nil {
 		return u
 	}
-	number := func(name string) int64 {
-		n, _ := strconv.ParseInt(string(raw.Field(name)), 10, 64)
-		return n
-	}
-	return transcript.Usage{
-		Input: number("input"), Output: number("output"), CacheRead: number("cache_read"),
-		CacheWrite: number("cache_write"), Reasoning: number("reasoning"),
-	}
+	_ = jsonscan.Fields(raw, func(key, value []byte) error { // what is no object has none
+		n, _ := strconv.ParseInt(string(value), 10, 64)
+		switch string(key) {
+		case "input":
+			u.Input = n
+		case "output":
+			u.Output = n
+		case "cache_read":
+			u.CacheRead = n
+		case "cache_write":
+			u.CacheWrite = n
+		case "reasoning":
+			u.Reasoning = n
+		}
+		return nil
+	})
+	return u
 }
