@@ -172,6 +172,7 @@ var floors = map[string]int{
 	"internal/workspace/image": 6, // what containers are made of
 
 	// parts of a run; workspaces
+	"bench/execonly":               7,
 	"internal/compose/hooks":       7,
 	"internal/compose/models":      7,
 	"internal/compose/keep":        8, // answers that last

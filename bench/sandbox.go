@@ -198,14 +198,22 @@ func (s *sandboxBench) rounds() error {
 	return nil
 }
 
-// tell adds the rows, each against the plain start, and ours as a whole process
-// against bubblewrap.
+// tell adds the rows, each against the plain start, and ours also against bubblewrap or
+// the control that makes the same system calls.
 func (s *sandboxBench) tell() {
 	for _, r := range s.runners {
 		s.addRatio(r, s.runners[0], r.goal)
 	}
-	if ours, theirs := s.find(nameExec), s.find(nameEqual); ours.absent == "" && theirs.absent == "" {
-		s.addRatio(ours, theirs, "≤ 1.0 ×")
+	for _, c := range []struct{ ours, control, goal string }{
+		{nameExec, nameEqual, "≤ 1.0 ×"},
+		{nameAlone, nameEqual, ""},
+		{nameWeaker, nameBareWeaker, ""},
+		{nameNoSockets, nameBareNamespaces, ""},
+		{nameListener, nameBareListener, ""},
+	} {
+		if ours, control := s.find(c.ours), s.find(c.control); ours.absent == "" && control.absent == "" {
+			s.addRatio(ours, control, c.goal)
+		}
 	}
 }
 

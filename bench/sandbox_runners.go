@@ -16,9 +16,19 @@ import (
 const (
 	namePlain  = "plain fork+exec"
 	nameKernel = "network namespace"
-	nameOpen   = "sandbox.Open, Command"
-	nameExec   = "holdfast sandbox exec"
-	nameEqual  = "bubblewrap, equal policy"
+
+	nameWeaker    = "Landlock and seccomp alone"
+	nameNoSockets = "namespaces without network"
+	nameListener  = "network namespace with listener"
+
+	nameOpen  = "sandbox.Open, Command"
+	nameExec  = "holdfast sandbox exec"
+	nameAlone = "holdfast sandbox exec, linked by itself"
+	nameEqual = "bubblewrap, equal policy"
+
+	nameBareWeaker     = "bare: Landlock and seccomp"
+	nameBareNamespaces = "bare: namespaces, mounts, Landlock and seccomp"
+	nameBareListener   = "bare: these, a network and a listener"
 )
 
 // list makes the runners. What is not on this machine is listed with the reason.
@@ -32,11 +42,19 @@ func (s *sandboxBench) list(ctx context.Context) error {
 		return err
 	}
 	s.inProcess(folder, repository)
+	if err := s.addBare(ctx, folder); err != nil {
+		return err
+	}
 	holdfast, err := s.build(ctx, "./cmd/holdfast", "holdfast")
 	if err != nil {
 		return err
 	}
+	alone, err := s.build(ctx, "./bench/execonly", "execonly")
+	if err != nil {
+		return err
+	}
 	s.addRunner(nameExec, "", usual, spawn.Fork, repository, holdfast, "sandbox", "exec", "--", "/bin/true")
+	s.addRunner(nameAlone, "", usual, spawn.Fork, repository, alone, "sandbox", "exec", "--", "/bin/true")
 	return s.others(ctx, holdfast, repository)
 }
 
@@ -76,15 +94,15 @@ func (s *sandboxBench) inProcess(folder, repository string) {
 		{namePlain, "", usual, spawn.Fork, folder},
 		{"os/exec", "", usual, spawn.OSExec, folder},
 		{"plain, where namespaces are refused", "", refused, spawn.Fork, folder},
-		{"Landlock and seccomp alone", "≤ 1.2 ×", refused, spawn.Weaker, folder},
-		{"namespaces without network", "≤ 1.6 ×", usual, spawn.NoSockets, folder},
-		{nameKernel, "≤ 2.2 ×", usual, spawn.NoNetwork, folder},
-		{"network namespace, refusals told", "≤ 2.2 ×", usual, spawn.Told, folder},
-		{"network namespace with listener", "≤ 2.2 ×", usual, spawn.Proxy, folder},
+		{nameWeaker, "≤ 1.2 ×", refused, spawn.Weaker, folder},
+		{nameNoSockets, "≤ 1.6 ×", usual, spawn.NoSockets, folder},
+		{nameKernel, "≤ 2.0 ×", usual, spawn.NoNetwork, folder},
+		{"network namespace, refusals told", "≤ 2.0 ×", usual, spawn.Told, folder},
+		{nameListener, "≤ 2.4 ×", usual, spawn.Proxy, folder},
 		{"network namespace, by re-exec", "≤ 4.5 ×", again, spawn.NoNetwork, folder},
-		{nameOpen, "≤ 2.2 ×", usual, spawn.Open, folder},
-		{"sandbox.Open, Command: in a git repository", "≤ 2.2 ×", usual, spawn.Open, repository},
-		{"sandbox.Open, Command: with proxy", "≤ 2.2 ×", usual, spawn.OpenProxy, folder},
+		{nameOpen, "≤ 2.0 ×", usual, spawn.Open, folder},
+		{"sandbox.Open, Command: in a git repository", "≤ 2.0 ×", usual, spawn.Open, repository},
+		{"sandbox.Open, Command: with proxy", "≤ 2.4 ×", usual, spawn.OpenProxy, folder},
 	} {
 		s.addRunner(r.name, r.goal, r.build, r.way, r.dir, "/bin/true")
 	}

@@ -109,6 +109,9 @@ func (b *bench) turns(ctx context.Context) error {
 	if err := b.shortRun(ctx, s, ours, bare); err != nil {
 		return err
 	}
+	if err := b.heldRun(ctx, s, ours); err != nil {
+		return err
+	}
 	return b.longRun(ctx, s, ours, bare)
 }
 

@@ -1,0 +1,44 @@
+//go:build linux
+
+package main
+
+import (
+	"context"
+	"os/exec"
+	"slices"
+	"time"
+)
+
+// heldRun tells what the sandbox adds to a tool turn that is durable either way. The two
+// take turns, and so a ratio is that of one pair.
+func (b *bench) heldRun(ctx context.Context, s *modelServer, ours client) error {
+	const calls = 20
+	free := client{ours.name + " without sandbox", func(ctx context.Context, url, dir string) *exec.Cmd {
+		cmd := ours.cmd(ctx, url, dir)
+		cmd.Args = slices.Insert(cmd.Args, len(cmd.Args)-1, "--no-sandbox") // before the prompt
+		return cmd
+	}}
+	var held, loose []time.Duration
+	var ratios []float64
+	for i := range b.rounds(12, 4) {
+		pair := []client{ours, free}
+		if i%2 == 1 {
+			slices.Reverse(pair)
+		}
+		took := map[string]time.Duration{}
+		for _, c := range pair {
+			o, err := b.play(ctx, s, c, calls)
+			if err != nil {
+				return err
+			}
+			took[c.name] = median(o.gaps)
+		}
+		if i == 0 {
+			continue // warm-up
+		}
+		held, loose = append(held, took[ours.name]), append(loose, took[free.name])
+		ratios = append(ratios, float64(took[ours.name])/float64(took[free.name]))
+	}
+	b.add("per tool turn, in the sandbox", micros(median(held)), "without sandbox "+micros(median(loose)), times(middle(ratios)), "≤ 1.3 ×")
+	return nil
+}
