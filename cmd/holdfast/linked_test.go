@@ -9,9 +9,12 @@ import (
 	"testing"
 )
 
-// maxSize is the most that the program may have, in bytes. The aim is 40 MB: the stores and protocols that are
-// all linked make the difference.
-const maxSize = 48_000_000
+// The most that the program may have, in bytes. The aim is 40 MB: the clients of the four servers that can keep
+// sessions make the difference, and a build with the tag holdfast_minimal has none of them.
+const (
+	maxSize    = 48_000_000
+	maxMinimal = 40_000_000
+)
 
 // The linker leaves out what nothing calls, as long as nothing looks up methods by names that are made at run
 // time: one such call in any package keeps all exported methods of everything (it was 41 MB).
@@ -19,9 +22,7 @@ func TestLinked(t *testing.T) {
 	if testing.Short() {
 		t.Skip("links the program, which takes some seconds")
 	}
-	file := filepath.Join(t.TempDir(), "holdfast")
-	link := exec.CommandContext(t.Context(), "go", "build", "-buildvcs=false", "-ldflags=-s -w -dumpdep", "-o", file, ".")
-	link.Env = append(os.Environ(), "CGO_ENABLED=0")
+	link, file := build(t, "-ldflags=-s -w -dumpdep")
 	told, err := link.StderrPipe()
 	if err == nil {
 		err = link.Start()
@@ -44,12 +45,41 @@ func TestLinked(t *testing.T) {
 	if err := link.Wait(); err != nil || edges < 10_000 {
 		t.Fatalf("%v, %d edges: %s", err, edges, last)
 	}
+	checkSize(t, file, maxSize)
+}
+
+// A build without the clients of servers says so.
+func TestMinimal(t *testing.T) {
+	if testing.Short() {
+		t.Skip("links the program, which takes some seconds")
+	}
+	link, file := build(t, "-ldflags=-s -w", "-tags=holdfast_minimal")
+	if out, err := link.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	checkSize(t, file, maxMinimal)
+	said, err := exec.CommandContext(t.Context(), file, "sessions", "list", "--store", "redis://127.0.0.1:1/0").CombinedOutput()
+	if err == nil || !strings.Contains(string(said), "redis stores are not part of this program") {
+		t.Errorf("%v: %s", err, said)
+	}
+}
+
+func build(t *testing.T, flags ...string) (link *exec.Cmd, file string) {
+	t.Helper()
+	file = filepath.Join(t.TempDir(), "holdfast")
+	link = exec.CommandContext(t.Context(), "go", append(append([]string{"build", "-buildvcs=false"}, flags...), "-o", file, ".")...)
+	link.Env = append(os.Environ(), "CGO_ENABLED=0")
+	return link, file
+}
+
+func checkSize(t *testing.T, file string, most int64) {
+	t.Helper()
 	info, err := os.Stat(file)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Logf("%.1f MB", float64(info.Size())/1e6)
-	if info.Size() > maxSize {
-		t.Errorf("%d bytes, at most %d", info.Size(), maxSize)
+	if info.Size() > most {
+		t.Errorf("%d bytes, at most %d", info.Size(), most)
 	}
 }

@@ -14,10 +14,6 @@ import (
 	"github.com/holdfast-dev/holdfast/session/encrypted"
 	"github.com/holdfast-dev/holdfast/session/file"
 	"github.com/holdfast-dev/holdfast/session/memory"
-	"github.com/holdfast-dev/holdfast/session/mysql"
-	"github.com/holdfast-dev/holdfast/session/object"
-	"github.com/holdfast-dev/holdfast/session/postgres"
-	"github.com/holdfast-dev/holdfast/session/redis"
 	"github.com/holdfast-dev/holdfast/session/sqlite"
 )
 
@@ -62,22 +58,10 @@ func openAsIs(ctx context.Context, ref Ref, waits bool) (session.Store, error) {
 		return asStore(sqlite.Open(ref.path(), nil))
 	case "file":
 		return asStore(file.Open(ref.path(), nil))
-	case "postgres":
-		o := &postgres.Options{}
-		if waits {
-			o.Patience = time.Second
-		}
-		return asStore(postgres.Open(ctx, ref.URL, o))
-	case "mysql":
-		return asStore(mysql.Open(ctx, ref.URL, nil))
-	case "redis", "rediss":
-		return asStore(redis.Open(ctx, ref.URL, nil))
-	case "s3":
-		return asStore(object.Open(ctx, ref.URL, nil))
 	case "memory":
 		return memory.New(), nil
 	}
-	return nil, noStore(ref.Name)
+	return openServer(ctx, ref, waits)
 }
 
 // asStore keeps a nil pointer from becoming a store that is not nil.
