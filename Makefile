@@ -5,12 +5,15 @@ FUZZTIME ?= 10s
 VERSION = github.com/holdfast-dev/holdfast/internal/version
 GOFLAGS_TEST ?=
 
-.PHONY: help test race cross bench lint fuzz build release
+.PHONY: help test test-all race cross bench lint fuzz build release
 
 help: ## what there is
-	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-test: ## install what the tests need, vet, check other systems, run all tests
+test: ## install what the tests need, vet, run what finds most in a few minutes
+	@scripts/test -short $(GOFLAGS_TEST)
+
+test-all: ## run every test: crashes, containers, agents of others, other systems, an ordinary user
 	@scripts/test $(GOFLAGS_TEST)
 
 race: ## run the packages with goroutines under the race detector

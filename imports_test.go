@@ -40,6 +40,7 @@ var floors = map[string]int{
 	"internal/jsontree":                    0,
 	"internal/layernames":                  0, // the layers of settings
 	"internal/missing":                     0, // for tests
+	"internal/testprogram":                 1, // for tests: cmd/holdfast, built
 	"internal/otelwire":                    0, // with OpenTelemetry's SDK
 	"internal/page":                        0,
 	"internal/terminalseq":                 1, // control sequences that hooks may send

@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/holdfast-dev/holdfast/internal/missing"
+	"github.com/holdfast-dev/holdfast/internal/testprogram"
 )
 
 // desk is somebody at work: a home and a workspace of their own, and the program.
@@ -45,9 +46,7 @@ func work(t *testing.T, test func(d *desk)) {
 		}
 	})
 	program := filepath.Join(base, "holdfast")
-	if out, err := exec.Command("go", "build", "-o", program, "../cmd/holdfast").CombinedOutput(); err != nil {
-		t.Fatalf("%v: %s", err, out)
-	}
+	testprogram.Copy(t, program)
 	if err := os.Chmod(base, 0o755); err != nil {
 		t.Fatal(err)
 	}
@@ -396,7 +395,7 @@ func TestWorkGo(t *testing.T) {
 			t.Fatal(err)
 		}
 		d.env = append(d.env, "HOME="+account.HomeDir) // where the caches lie; another home is hidden
-		d.good(fmt.Sprintf("! touch %[1]s/x 2>/dev/null && export GOPROXY=off GOFLAGS=-buildvcs=false GOCACHE=%[2]s GOMODCACHE=%[1]s && "+
+		d.good(fmt.Sprintf("! touch %[1]s/x 2>/dev/null && export GOPROXY=off CGO_ENABLED=0 GOFLAGS='-buildvcs=false -trimpath' GOCACHE=%[2]s GOMODCACHE=%[1]s && "+
 			"go build -C %[3]s -o $PWD/built ./cmd/holdfast && ./built version", modules, cache, root),
 			"--settings", fmt.Sprintf(`{"additionalWritePaths":[%q]}`, cache))
 	})

@@ -14,8 +14,8 @@ import (
 
 // TestStoresAgree runs the state machine on the stores that write to disk.
 func TestStoresAgree(t *testing.T) {
-	if os.Getenv("HOLDFAST_HEAVY") == "" {
-		t.Skip("takes half a minute: HOLDFAST_HEAVY=1 go test -run TestStoresAgree ./session")
+	if testing.Short() {
+		t.Skip("takes half a minute: go test -run TestStoresAgree ./session")
 	}
 	for name, open := range map[string]func(dir string) (session.Store, error){
 		"file":   func(dir string) (session.Store, error) { return file.Open(dir, nil) },

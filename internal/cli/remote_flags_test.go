@@ -218,7 +218,10 @@ func TestEveryFieldOfASpecTakesEffectThroughADaemon(t *testing.T) {
 				t.Errorf("%s has no proof that it takes effect through a daemon", name)
 				continue
 			}
-			t.Run(name, func(t *testing.T) { p.try(t, here) })
+			t.Run(name, func(t *testing.T) {
+				t.Parallel()
+				p.try(t, here)
+			})
 		}
 	}
 	each(reflect.TypeFor[runspec.Spec](), nil, "")

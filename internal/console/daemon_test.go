@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/holdfast-dev/holdfast/internal/freeport"
+	"github.com/holdfast-dev/holdfast/internal/testprogram"
 )
 
 const play = `name: play
@@ -55,11 +56,7 @@ func TestDaemon(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = os.RemoveAll(home) })
-	p := &program{t: t, bin: filepath.Join(dir, "holdfast"), home: home, folder: filepath.Join(dir, "src"), address: "127.0.0.1:" + strconv.Itoa(freeport.Pick(t))}
-	build := exec.CommandContext(t.Context(), "go", "build", "-buildvcs=false", "-ldflags=-s -w", "-o", p.bin, "../../cmd/holdfast")
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("go build: %v\n%s", err, out)
-	}
+	p := &program{t: t, bin: testprogram.Path(t), home: home, folder: filepath.Join(dir, "src"), address: "127.0.0.1:" + strconv.Itoa(freeport.Pick(t))}
 	if err := os.MkdirAll(p.folder, 0o755); err != nil {
 		t.Fatal(err)
 	}

@@ -16,39 +16,7 @@ import (
 	"sync"
 	"testing"
 	"time"
-
-	"github.com/holdfast-dev/holdfast/internal/missing"
 )
-
-// binaryVar names a program that was built before.
-const binaryVar = "HOLDFAST_TEST_BINARY"
-
-// buildProgram builds the program as it ships, once for all tests; HOLDFAST_TEST_BINARY
-// spares that.
-func buildProgram(t *testing.T) string {
-	t.Helper()
-	if _, err := exec.LookPath("go"); err != nil && os.Getenv(binaryVar) == "" {
-		missing.Skip(t, "no go on the PATH: the program cannot be built")
-	}
-	bin, err := program()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return bin
-}
-
-var program = sync.OnceValues(func() (string, error) {
-	if bin := os.Getenv(binaryVar); bin != "" {
-		return bin, nil
-	}
-	bin := filepath.Join(os.TempDir(), "holdfast") // the folder of these tests
-	build := exec.CommandContext(context.Background(), "go", "build", "-C", "../..", "-trimpath", "-ldflags=-s -w", "-o", bin, "./cmd/holdfast")
-	build.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if out, err := build.CombinedOutput(); err != nil {
-		return "", fmt.Errorf("go build: %w\n%s", err, out)
-	}
-	return bin, nil
-})
 
 // daemonProcess is a daemon on a home, until it is killed.
 type daemonProcess struct {

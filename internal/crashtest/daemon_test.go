@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/holdfast-dev/holdfast/internal/history"
+	"github.com/holdfast-dev/holdfast/internal/testprogram"
 	"github.com/holdfast-dev/holdfast/session"
 )
 
@@ -54,7 +55,7 @@ func newDaemonSeries(t *testing.T) *daemonSeries {
 	t.Helper()
 	dir := t.TempDir()
 	s := &daemonSeries{
-		bin: buildProgram(t), dir: dir, home: filepath.Join(dir, "home"), rng: random(t),
+		bin: testprogram.Path(t), dir: dir, home: filepath.Join(dir, "home"), rng: random(t),
 		moments: map[string]int{}, found: map[string]int{},
 		answeredOver: map[string]int{}, answeredInterrupted: map[string]int{},
 	}

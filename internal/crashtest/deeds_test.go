@@ -14,6 +14,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/holdfast-dev/holdfast/internal/testprogram"
 )
 
 // deed is something that the program is killed in the middle of.
@@ -267,11 +269,12 @@ func onlyPath(list []map[string]any) []map[string]any {
 // of it lives, every log verifies, what it said is in them, the same once more comes to
 // the end, and the next start takes away what lies in the folder for temporary files.
 func TestKilledInTheMiddle(t *testing.T) {
+	takesLong(t)
 	n := 1
 	if os.Getenv("HOLDFAST_HEAVY") == "1" {
 		n = 20
 	}
-	bin := buildProgram(t)
+	bin := testprogram.Path(t)
 	for name, p := range deeds {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -22,6 +22,7 @@ var changing = []string{"pwrite64", "fsync", "fdatasync", "ftruncate", "renameat
 // was acknowledged that is not there, who poisoned a store opens it again, and
 // afterwards everything works. With HOLDFAST_CRASH_TRIALS every call fails, else few do.
 func TestFaults(t *testing.T) {
+	takesLong(t)
 	if _, err := exec.LookPath("strace"); err != nil {
 		missing.Skip(t, `%v; run: eval "$(scripts/services env strace)"`, err)
 	}

@@ -12,13 +12,15 @@ import (
 	"testing"
 
 	"github.com/holdfast-dev/holdfast/internal/missing"
+	"github.com/holdfast-dev/holdfast/internal/testprogram"
 )
 
 // A run on a disk that is full ends with the exit code for it, a message and a hint,
 // and goes on when there is room again.
 func TestFullDisk(t *testing.T) {
-	bin := buildProgram(t)
-	if !inside(t, binaryVar+"="+bin) {
+	takesLong(t)
+	bin := testprogram.Path(t)
+	if !inside(t, testprogram.Variable+"="+bin) {
 		return
 	}
 	const failed = 1 // docs/cli.md

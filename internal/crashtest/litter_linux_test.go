@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/holdfast-dev/holdfast/internal/missing"
+	"github.com/holdfast-dev/holdfast/internal/testprogram"
 )
 
 // bystander looks at a folder every 5 ms, as an editor or a sync client does.
@@ -76,7 +77,7 @@ func everything(dir string) map[string]bool {
 // after the other and in a run, and when holdfast is killed: nothing is there that no command made.
 // A full trial is 200 commands and 50 kills.
 func TestNothingOfOursIsInTheFolder(t *testing.T) {
-	bin := buildProgram(t)
+	bin := testprogram.Path(t)
 	home, project := t.TempDir(), t.TempDir()
 	for name, text := range map[string]string{".git/HEAD": "ref: refs/heads/main\n", ".git/config": "[core]\n\tbare = false\n", ".git/objects/x/": "", ".git/refs/x/": "", "main.go": "package main\n"} {
 		full := filepath.Join(project, name)

@@ -18,17 +18,20 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/holdfast-dev/holdfast/internal/testprogram"
 )
 
 // A session of many turns that is compacted every 50 of them is killed at random moments
 // and goes on each time: the provider never refuses what it is sent, and in the end the
 // folder is what it is without a kill. HOLDFAST_HEAVY=1 makes it 500 turns and 100 kills.
 func TestALongSessionIsKilledAndCompacted(t *testing.T) {
+	takesLong(t)
 	turns, kills := 50, 10
 	if os.Getenv("HOLDFAST_HEAVY") == "1" {
 		turns, kills = 500, 100
 	}
-	bin, rng := buildProgram(t), random(t)
+	bin, rng := testprogram.Path(t), random(t)
 	var whole, killed *long
 	var both sync.WaitGroup
 	both.Go(func() { whole = newLong(t, bin, turns, rand.New(rand.NewPCG(1, 1)), 0); whole.run(t) })

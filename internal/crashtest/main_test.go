@@ -26,6 +26,14 @@ func inOwnFolder(m *testing.M) int {
 	return m.Run()
 }
 
+// takesLong skips with -short what takes its time however few trials there are.
+func takesLong(t *testing.T) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("takes long: make test-all")
+	}
+}
+
 // trials says how many trials of a kind to run: what the environment says, else
 // a tenth of a full run, else few.
 func trials(t *testing.T, full int) int {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/holdfast-dev/holdfast/internal/missing"
+	"github.com/holdfast-dev/holdfast/internal/testprogram"
 )
 
 const asksOnce = "steps:\n  - tool_uses: [{id: u1, tool: Bash, input: {command: \"echo it >> ran\"}}]\n  - text: done\n"
@@ -17,6 +18,7 @@ const asksOnce = "steps:\n  - tool_uses: [{id: u1, tool: Bash, input: {command: 
 // A daemon whose disk is full, under all that it keeps: what waits stays waiting, what works
 // goes on when there is room, and what would be written is refused with 507 until then.
 func TestDaemonOnFullDisk(t *testing.T) {
+	takesLong(t)
 	if !inside(t) {
 		return
 	}
@@ -33,7 +35,7 @@ func TestDaemonOnFullDisk(t *testing.T) {
 				}
 			})
 			url := localStore(store, home)
-			d := &served{t: t, bin: buildProgram(t), home: home, store: url}
+			d := &served{t: t, bin: testprogram.Path(t), home: home, store: url}
 			d.begin()
 			waits := d.run("waits", asksOnce, "default")
 			pair := d.run("pair", asksOnce, "default", "left", "right")
@@ -97,6 +99,7 @@ func localStore(kind, home string) string {
 // A daemon whose store is deleted or replaced under it is not ready and says so, takes
 // nothing, and starts no command: its start would be on no record.
 func TestDaemonWhoseStoreIsTakenAway(t *testing.T) {
+	takesLong(t)
 	for _, tt := range []struct {
 		store, name string
 		take        func(home string) error
@@ -117,7 +120,7 @@ func TestDaemonWhoseStoreIsTakenAway(t *testing.T) {
 	} {
 		t.Run(tt.store+" "+tt.name, func(t *testing.T) {
 			home := shortHome(t)
-			d := &served{t: t, bin: buildProgram(t), home: home, store: localStore(tt.store, home)}
+			d := &served{t: t, bin: testprogram.Path(t), home: home, store: localStore(tt.store, home)}
 			d.begin()
 			waits := d.run("waits", asksOnce, "default")
 			question := waits.asked(1)[0]

@@ -84,6 +84,7 @@ func TestInterruptedRunContinues(t *testing.T) {
 // A daemon that is told to end while its store is away ends, with its runs where they can be
 // continued.
 func TestDaemonEndsWhileItsStoreIsAway(t *testing.T) {
+	takesLong(t)
 	store := newPlace(t, "postgres")
 	for _, f := range []fault{refuse, hang, halfOpen} {
 		t.Run(string(f), func(t *testing.T) {
@@ -114,6 +115,7 @@ func TestDaemonEndsWhileItsStoreIsAway(t *testing.T) {
 // be continued. When the store took the start of a command and its answer was lost in the outage,
 // the run cannot know, and does not run the command: then or later. The model is told.
 func TestOutageLongerThanTheWait(t *testing.T) {
+	takesLong(t)
 	store := newPlace(t, "postgres")
 	for _, f := range []fault{refuse, loseStart} {
 		t.Run(string(f), func(t *testing.T) {

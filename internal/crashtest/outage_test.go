@@ -23,6 +23,7 @@ import (
 // meanwhile are refused for now; /readyz tells; every client hears everything. HOLDFAST_HEAVY=1
 // tries every fault on every store, for 5, 15, 30 and 120 s; otherwise each is tried somewhere.
 func TestStoreOutage(t *testing.T) {
+	takesLong(t)
 	type trial struct {
 		store string
 		fault fault

@@ -21,6 +21,7 @@ import (
 
 	"github.com/holdfast-dev/holdfast/approval"
 	"github.com/holdfast-dev/holdfast/internal/history"
+	"github.com/holdfast-dev/holdfast/internal/testprogram"
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
@@ -37,7 +38,7 @@ type served struct {
 // newServed begins a daemon and returns when it is ready. store "" is the home's own.
 func newServed(t *testing.T, store string, args ...string) *served {
 	t.Helper()
-	d := &served{t: t, bin: buildProgram(t), home: shortHome(t), store: store, args: args}
+	d := &served{t: t, bin: testprogram.Path(t), home: shortHome(t), store: store, args: args}
 	d.begin()
 	return d
 }

@@ -15,6 +15,7 @@ import (
 
 	"github.com/holdfast-dev/holdfast/daemon/api"
 	"github.com/holdfast-dev/holdfast/internal/missing"
+	"github.com/holdfast-dev/holdfast/internal/testprogram"
 )
 
 // program is a client that others wrote: it runs, and says what it hears line by line.
@@ -83,12 +84,9 @@ func beginServed(t testing.TB, play string) *served {
 	home, err := os.MkdirTemp("", "hf") // short enough for the path of a socket
 	must(t, err)
 	t.Cleanup(func() { must(t, os.RemoveAll(home)) })
-	s := &served{t: t, program: filepath.Join(t.TempDir(), "holdfast"), cwd: t.TempDir()}
+	s := &served{t: t, program: testprogram.Path(t), cwd: t.TempDir()}
 	s.env = append(os.Environ(), "HOLDFAST_HOME="+home, "HOLDFAST_MODEL=scripted/"+filepath.Join(home, "play.yaml"), "DOCKER_HOST=unix://"+filepath.Join(home, "none.sock"))
 	must(t, os.WriteFile(filepath.Join(home, "play.yaml"), []byte(play), 0o600))
-	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", s.program, "../../cmd/holdfast").CombinedOutput(); err != nil {
-		t.Fatalf("%v: %s", err, out)
-	}
 	cmd := exec.CommandContext(t.Context(), s.program, "daemon", "--listen", "127.0.0.1:0", "--log-format", "json")
 	cmd.Env, cmd.Dir = s.env, s.cwd
 	logged, err := cmd.StderrPipe()
@@ -258,6 +256,7 @@ func TestWscat(t *testing.T) {
 // curl follows a run over its event stream, is cut in the middle of an answer, while a question waits and when the
 // daemon ends, and goes on each time behind the last id that it had.
 func TestCurlFollowsRun(t *testing.T) {
+	t.Parallel()
 	curl, err := exec.LookPath("curl")
 	if err != nil {
 		missing.Skip(t, "curl is not installed: apt-get install curl makes this run")

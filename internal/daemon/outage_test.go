@@ -204,6 +204,7 @@ func TestSocketOfStoreAway(t *testing.T) {
 // An answer to a question of an interrupted run starts nothing by itself, and says so; with
 // continue the run goes on.
 func TestAnswerContinues(t *testing.T) {
+	t.Parallel()
 	w := beginDaemon(t, map[string]string{"writer": pushing}, nil)
 	c := w.ann()
 	id := c.prepared(w.cwd)

@@ -49,7 +49,10 @@ func TestConversations(t *testing.T) {
 		t.Fatal("no conversations", err)
 	}
 	for _, f := range files {
-		t.Run(strings.TrimSuffix(filepath.Base(f), ".txtar"), func(t *testing.T) { converse(t, f) })
+		t.Run(strings.TrimSuffix(filepath.Base(f), ".txtar"), func(t *testing.T) {
+			t.Parallel()
+			converse(t, f)
+		})
 	}
 }
 

@@ -326,6 +326,7 @@ func TestPanic(t *testing.T) {
 }
 
 func TestShutdown(t *testing.T) {
+	t.Parallel()
 	w := beginDaemon(t, nil, nil)
 	var clients []*client
 	for range 5 {

@@ -3,11 +3,12 @@ package early
 import (
 	"os"
 	"os/exec"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/holdfast-dev/holdfast/internal/testprogram"
 )
 
 var large = []string{
@@ -17,14 +18,7 @@ var large = []string{
 
 // The large libraries have not started when the version is printed.
 func TestEarly(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it builds the program; run: go test ./internal/early")
-	}
-	exe := filepath.Join(t.TempDir(), "holdfast")
-	build := exec.Command("go", "build", "-o", exe, "../../cmd/holdfast")
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
+	exe := testprogram.Path(t)
 	for _, args := range [][]string{{"version"}, {"--version"}, {"version", "--json"}} {
 		cmd := exec.Command(exe, args...)
 		cmd.Env = append(os.Environ(), "GODEBUG=inittrace=1")

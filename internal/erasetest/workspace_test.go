@@ -2,13 +2,12 @@ package erasetest
 
 import (
 	"os"
-	"os/exec"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/holdfast-dev/holdfast/internal/missing"
+	"github.com/holdfast-dev/holdfast/internal/testprogram"
 )
 
 // What an agent in a container has said and done is erased like all else. Only the file that
@@ -26,12 +25,7 @@ func TestErasedInAWorkspace(t *testing.T) {
 		{"tool_uses":[{"tool":"Read","input":{"file_path":"/work/made.txt"}}]},
 		{"tool_uses":[{"tool":"TaskCreate","input":{"subject":"`+word+`","description":"water the `+word+`"}}]},
 		{"text":"all about `+word+`"}]}`)
-	program, image := filepath.Join(h.dir, "holdfast"), "holdfast-test/erased:latest"
-	build := exec.Command("go", "build", "-buildvcs=false", "-o", program, "../../cmd/holdfast")
-	build.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
+	program, image := testprogram.Linux(t), "holdfast-test/erased:latest"
 	h.run("workspace", "image", "build", "--binary", program, "--tag", image)
 	h.run("workspace", "create", "garden", "--image", image)
 	gone := false

@@ -30,11 +30,11 @@ func Skip(t testing.TB, format string, args ...any) {
 	t.Skipf(format, args...)
 }
 
-// Heavy is [Skip] for what takes minutes to get or to run: it is wanted, also in CI,
-// only where HOLDFAST_HEAVY says so.
+// Heavy is [Skip] for what takes minutes to get or to run: with -short, which `make test`
+// has and `make test-all` has not, nobody wants it, also in CI.
 func Heavy(t testing.TB, format string, args ...any) {
 	t.Helper()
-	if os.Getenv("HOLDFAST_HEAVY") == "" {
+	if testing.Short() {
 		t.Skipf(format, args...)
 	}
 	Skip(t, format, args...)
@@ -50,7 +50,7 @@ func Root(t testing.TB, what string) {
 }
 
 // User skips the test when root runs it, whom no file mode stops. scripts/test-as-user runs
-// every test that calls it as an ordinary user, as a part of `make test`.
+// every test that calls it as an ordinary user, as a part of `make test-all`.
 func User(t testing.TB) {
 	t.Helper()
 	if os.Getuid() == 0 {

@@ -1,6 +1,7 @@
 package missing_test
 
 import (
+	"flag"
 	"fmt"
 	"testing"
 
@@ -37,15 +38,19 @@ func TestSkip(t *testing.T) {
 
 func TestHeavy(t *testing.T) {
 	t.Setenv("CI", "true")
-	for heavy, want := range map[string]string{"": "skipped: no Debian", "1": "failed: no Debian"} {
-		t.Setenv("HOLDFAST_HEAVY", heavy)
+	before := flag.Lookup("test.short").Value.String()
+	t.Cleanup(func() { _ = flag.Set("test.short", before) })
+	for short, want := range map[string]string{"true": "skipped: no Debian", "false": "failed: no Debian"} {
+		if err := flag.Set("test.short", short); err != nil {
+			t.Fatal(err)
+		}
 		w := &watch{TB: t}
 		func() {
 			defer func() { w.ended, _ = recover().(string) }()
 			missing.Heavy(w, "no %s", "Debian")
 		}()
 		if w.ended != want {
-			t.Errorf("HOLDFAST_HEAVY=%q: %q, want %q", heavy, w.ended, want)
+			t.Errorf("-short=%s: %q, want %q", short, w.ended, want)
 		}
 	}
 }

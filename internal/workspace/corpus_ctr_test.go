@@ -41,7 +41,12 @@ func TestCorpusNoDocker(t *testing.T) {
 }
 
 func whole(test func(*testing.T)) func(*testing.T, corpus.Case) {
-	return func(t *testing.T, _ corpus.Case) { test(t) }
+	return func(t *testing.T, _ corpus.Case) {
+		if testing.Short() {
+			t.Skip("a container for each: make test-all")
+		}
+		test(t)
+	}
 }
 
 func caseStatus(t *testing.T, c corpus.Case) {

@@ -87,6 +87,7 @@ func (d *disk) filled(s *Settings, uid int, out string) {
 // A home in which somebody made everything that can be made harms nobody, and goes as
 // a whole.
 func TestHostileHome(t *testing.T) {
+	t.Parallel()
 	users := map[string]int{"as the agent": 4711}
 	if os.Getuid() == 0 {
 		users["as root"] = 0
@@ -204,6 +205,7 @@ func TestHostileRace(t *testing.T) {
 
 // The same from inside a real container, by a program that its agent has put there.
 func TestHostileContainer(t *testing.T) {
+	t.Parallel()
 	e := testEngine(t)
 	to := outside(t)
 	home, err := filepath.EvalSymlinks(t.TempDir())

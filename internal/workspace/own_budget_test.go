@@ -30,6 +30,7 @@ func (s *seen) Observe(session string, e event.Event) {
 // A budget that the last answer has passed is told of an agent in a container, too, and
 // observers see its calls and what they cost.
 func TestOwnTellsThatItsBudgetIsPassed(t *testing.T) {
+	t.Parallel()
 	h := newHouse(t, "price: {input: 10, output: 10}\nsteps: [{text: a dear answer, usage: {input: 200000}}]")
 	h.o.Spec.Run.Limits.MaxBudgetUSD = 1
 	s := &seen{}

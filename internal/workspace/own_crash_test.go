@@ -56,9 +56,14 @@ func (c counting) Stream(_ context.Context, req *model.Request) iter.Seq2[model.
 // has run.
 func TestOwnEndsAnywhere(t *testing.T) {
 	const commands = 6
-	for round := range 4 {
+	rounds := 4
+	if testing.Short() {
+		rounds = 1
+	}
+	for round := range rounds {
 		seed := uint64(round)
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+			t.Parallel()
 			rnd := rand.New(rand.NewPCG(seed, 1))
 			h := newHouse(t, "steps: [{text: never}]\n")
 			h.o.Models = []model.Model{counting{commands}}

@@ -142,6 +142,7 @@ func TestOwnLies(t *testing.T) {
 // Who tells more than anybody can look at is cut off, however large or small it is, and
 // the turn says so.
 func TestOwnFlood(t *testing.T) {
+	t.Parallel()
 	for name, text := range map[string]string{"large": strings.Repeat("x", 16<<20), "small": "x"} {
 		t.Run(name, func(t *testing.T) {
 			h := lying(t, func(c *logpipe.Client) {

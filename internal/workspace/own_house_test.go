@@ -9,7 +9,6 @@ import (
 	"io"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"strings"
 	"sync"
 	"syscall"
@@ -19,6 +18,7 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/logpipe"
 	"github.com/holdfast-dev/holdfast/internal/settings"
 	"github.com/holdfast-dev/holdfast/internal/supervisor"
+	"github.com/holdfast-dev/holdfast/internal/testprogram"
 	"github.com/holdfast-dev/holdfast/model"
 	"github.com/holdfast-dev/holdfast/model/scripted"
 	"github.com/holdfast-dev/holdfast/runspec"
@@ -26,40 +26,6 @@ import (
 	"github.com/holdfast-dev/holdfast/session/memory"
 	"github.com/holdfast-dev/holdfast/transcript"
 )
-
-// program builds our program, once for all tests; HOLDFAST_TEST_BINARY spares that.
-var program = sync.OnceValues(func() (string, error) {
-	if exe := os.Getenv("HOLDFAST_TEST_BINARY"); exe != "" {
-		return exe, nil
-	}
-	dir, err := os.MkdirTemp("", "holdfast-own-")
-	if err != nil {
-		return "", err
-	}
-	exe := filepath.Join(dir, "holdfast")
-	build := exec.Command("go", "build", "-o", exe, "../../cmd/holdfast")
-	build.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if out, err := build.CombinedOutput(); err != nil {
-		return "", fmt.Errorf("build the program: %w\n%s", err, out)
-	}
-	return exe, nil
-})
-
-// TestMain removes what program has built.
-func TestMain(m *testing.M) {
-	code := m.Run()
-	if ran {
-		if exe, err := program(); err == nil {
-			if exe != os.Getenv("HOLDFAST_TEST_BINARY") {
-				_ = os.RemoveAll(filepath.Dir(exe))
-			}
-		}
-	}
-	os.Exit(code)
-}
-
-// ran says that program was asked for.
-var ran bool
 
 // plain is a process without a container.
 type plain struct {
@@ -116,14 +82,6 @@ type house struct {
 // newHouse returns a house whose model plays a play.
 func newHouse(t testing.TB, play string) *house {
 	t.Helper()
-	if testing.Short() {
-		t.Skip("it builds our program; without -short it runs")
-	}
-	ran = true
-	exe, err := program()
-	if err != nil {
-		t.Fatal(err)
-	}
 	h := &house{t: t, dir: t.TempDir(), home: t.TempDir(), store: memory.New()}
 	h.sessions = session.New(h.store, nil)
 	h.o = ownOptions{
@@ -132,7 +90,7 @@ func newHouse(t testing.TB, play string) *house {
 		Models:   []model.Model{played(t, play)},
 		Spec:     logpipe.Spec{Run: runspec.Spec{Cwd: h.dir, Permissions: runspec.Permissions{Mode: "bypassPermissions"}}, Given: &settings.Given{}},
 		Start:    h.start,
-		Program:  exe,
+		Program:  testprogram.Path(t),
 	}
 	return h
 }

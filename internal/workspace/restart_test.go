@@ -95,6 +95,10 @@ func TestEngineRestart(t *testing.T) {
 		"live-restore": {`{"live-restore": true}`, true},
 	} {
 		t.Run(name, func(t *testing.T) {
+			if testing.Short() && !tt.lives {
+				t.Skip("starts an engine: make test-all tries both ways")
+			}
+			t.Parallel()
 			own := startEngine(t, tt.settings)
 			e, err := engine.Connect(t.Context(), own.host())
 			if err != nil {

@@ -22,6 +22,7 @@ import (
 // one that is deleted with its workspace, and one whose daemon is killed. Nothing is left
 // inside by any, and the session goes on.
 func TestVisitDaemon(t *testing.T) {
+	t.Parallel()
 	v := newVisit(t)
 	d := v.daemon()
 

@@ -152,6 +152,10 @@ func (v *visit) nothingLeft() {
 
 // The engine crashes and comes back between two turns, and in the middle of one.
 func TestVisitEngineRestarts(t *testing.T) {
+	if testing.Short() {
+		t.Skip("starts an engine: make test-all")
+	}
+	t.Parallel()
 	own := workspace.StartEngine(t, "{}")
 	e, err := engine.Connect(t.Context(), own.Host())
 	if err != nil {

@@ -23,6 +23,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/holdfast-dev/holdfast/internal/testprogram"
 	"github.com/holdfast-dev/holdfast/internal/workspace"
 	"github.com/holdfast-dev/holdfast/internal/workspace/engine"
 	"github.com/holdfast-dev/holdfast/internal/workspace/testimage"
@@ -53,7 +54,7 @@ func newVisit(t *testing.T, flags ...string) *visit {
 
 func visitOn(t *testing.T, e *engine.Engine, host, image string, flags ...string) *visit {
 	t.Helper()
-	v := &visit{t: t, exe: testimage.Binary(t), engine: e, asked: make(chan struct{}, 8), told: make(chan struct{}, 8)}
+	v := &visit{t: t, exe: testprogram.Linux(t), engine: e, asked: make(chan struct{}, 8), told: make(chan struct{}, 8)}
 	dir, err := filepath.EvalSymlinks(t.TempDir())
 	v.okay(err)
 	v.home, v.project = filepath.Join(dir, "home"), filepath.Join(dir, "project")

@@ -11,6 +11,7 @@ import (
 // Create, a turn, the container is killed, the next turn goes on; and so it does when the
 // container was taken away.
 func TestVisitComesBack(t *testing.T) {
+	t.Parallel()
 	v := newVisit(t)
 	v.turn("wrote it", "--permission-mode", "acceptEdits", "write one")
 	v.made("one")
@@ -107,6 +108,7 @@ func TestVisitSettingsChange(t *testing.T) {
 
 // However a turn ends before its end, nothing of it is left inside.
 func TestVisitCancel(t *testing.T) {
+	t.Parallel()
 	v := newVisit(t)
 	for _, tt := range []struct {
 		signal syscall.Signal

@@ -50,8 +50,8 @@ func TestConformance(t *testing.T) {
 		"auth":       {"conformance-2025", []string{"--suite", "auth"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if name != "2026-07-28" && os.Getenv("HOLDFAST_HEAVY") == "" {
-				t.Skip("the newest revision is enough for every day: HOLDFAST_HEAVY=1 makes this run")
+			if name != "2026-07-28" && testing.Short() {
+				t.Skip("the newest revision is enough for every day: make test-all runs the others")
 			}
 			conformance(t, tt.suite, tt.args...)
 		})

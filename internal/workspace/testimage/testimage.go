@@ -1,9 +1,9 @@
 // Package testimage has the images that tests start containers of: those that
 // `holdfast workspace image build` makes, of the program of this tree.
 //
-//	go build ./cmd/holdfast ──► Binary ──► image.Build ──► Scratch, Debian
-//	HOLDFAST_TEST_DEBIAN (scripts/services) ─────────┘          │
-//	HOLDFAST_TEST_VENDORS (scripts/services) ───────────────────┘ with agents
+//	testprogram.Linux ──► image.Build ──► Scratch, Debian
+//	HOLDFAST_TEST_DEBIAN (scripts/services) ──┘          │
+//	HOLDFAST_TEST_VENDORS (scripts/services) ────────────┘ with agents
 //
 //	e := testimage.Engine(t)
 //	id := testimage.Scratch(t)
@@ -20,17 +20,15 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
-	"os/exec"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/holdfast-dev/holdfast/internal/diskfile"
 	"github.com/holdfast-dev/holdfast/internal/missing"
+	"github.com/holdfast-dev/holdfast/internal/testprogram"
 	"github.com/holdfast-dev/holdfast/internal/workspace/engine"
 	"github.com/holdfast-dev/holdfast/internal/workspace/image"
 )
@@ -49,44 +47,6 @@ func Engine(t testing.TB) *engine.Engine {
 	}
 	t.Cleanup(func() { _ = e.Close() })
 	return e
-}
-
-// Binary is the path of a static holdfast for Linux, which stays as it is during the
-// test: HOLDFAST_TEST_BINARY, or one of this tree.
-func Binary(t testing.TB) string {
-	t.Helper()
-	if path := os.Getenv("HOLDFAST_TEST_BINARY"); path != "" {
-		return path
-	}
-	root, err := tree()
-	if err != nil {
-		t.Fatal(err)
-	}
-	dir := filepath.Join(cache(t), short(root))
-	defer alone(t, dir)()
-	out := filepath.Join(dir, "holdfast") // which go leaves as it is, when nothing has changed
-	build := exec.CommandContext(t.Context(), "go", "build", "-buildvcs=false", "-ldflags=-s -w", "-o", out, "./cmd/holdfast")
-	build.Dir = root
-	build.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS=linux", "GOARCH="+runtime.GOARCH, "GOFLAGS=")
-	if said, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("go build ./cmd/holdfast: %v: %s", err, said)
-	}
-	kept := out + "-" + digest(t, out)
-	if err := os.Link(out, kept); err != nil && !errors.Is(err, fs.ErrExist) {
-		t.Fatal(err)
-	}
-	forget(out+"-*", kept)
-	return kept
-}
-
-// forget removes the programs that no test uses any more: go makes a new file for each.
-func forget(pattern, kept string) {
-	old, _ := filepath.Glob(pattern) // the pattern is good
-	for _, f := range old {
-		if st, err := os.Stat(f); err == nil && f != kept && time.Since(st.ModTime()) > 2*time.Hour {
-			_ = os.Remove(f) // the next one tries again
-		}
-	}
 }
 
 // Scratch is the id of the scratch image with the holdfast of this tree, in the engine
@@ -110,7 +70,7 @@ func Debian(t testing.TB, with ...string) string {
 
 func build(t testing.TB, e *engine.Engine, s image.Spec) string {
 	t.Helper()
-	s.Binary, s.Folder = Binary(t), cache(t)
+	s.Binary, s.Folder = testprogram.Linux(t), cache(t)
 	s.Tag = fmt.Sprintf("holdfast-test/workspace:%s-%s", strings.Join(append([]string{s.Variant}, s.With...), "-"), digest(t, s.Binary))
 	id, err := image.Build(t.Context(), e, s, nil)
 	if err != nil {
@@ -124,6 +84,7 @@ func Base(t testing.TB, e *engine.Engine) string {
 	t.Helper()
 	tar := os.Getenv("HOLDFAST_TEST_DEBIAN")
 	if tar == "" {
+		missing.Root(t, "making a Debian")
 		missing.Heavy(t, `no Debian: eval "$(scripts/services env debian)" makes this run`)
 	}
 	f, err := os.Open(tar)
@@ -185,20 +146,6 @@ func alone(t testing.TB, dir string) (leave func()) {
 	}
 }
 
-func tree() (string, error) {
-	dir, err := os.Getwd()
-	for err == nil {
-		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
-			return dir, nil
-		}
-		if dir == filepath.Dir(dir) {
-			return "", errors.New("no go.mod above the test")
-		}
-		dir = filepath.Dir(dir)
-	}
-	return "", err
-}
-
 // digest is the start of a file's sha256.
 func digest(t testing.TB, path string) string {
 	t.Helper()
@@ -212,9 +159,4 @@ func digest(t testing.TB, path string) string {
 		t.Fatal(err)
 	}
 	return hex.EncodeToString(h.Sum(nil))[:12]
-}
-
-func short(text string) string {
-	sum := sha256.Sum256([]byte(text))
-	return hex.EncodeToString(sum[:6])
 }
