@@ -103,17 +103,25 @@ func Open(list []*Checker, o *OpenOptions) (*Sandbox, error) {
 	if !hasKernel {
 		return nil, &Error{What: "commands cannot be held", Err: kernel.ErrUnsupported, hint: "the kernel sandbox needs Linux on amd64 or arm64"}
 	}
+	tried := make(chan error, 1)
+	if !o.Once { // the kernel takes as long for it as the rest here takes
+		go func() { tried <- kernel.Namespaces() }()
+	}
 	c, err := newCompiler(list, o)
 	if err != nil {
 		return nil, err
 	}
+	s := &Sandbox{compiler: c, ask: o.Ask, log: o.Log, running: map[*kernel.Process]*kernel.Jail{}, uses: map[*kernel.Jail]int{}}
+	err = s.renew()
 	if !o.Once && !c.merged.Weaker.On {
-		if err := kernel.Namespaces(); err != nil {
-			return nil, &Error{What: "the kernel refuses namespaces of our own", Err: err, hint: "holdfast doctor says why; enableWeakerNestedSandbox accepts a sandbox without them"}
+		if refused := <-tried; refused != nil {
+			if err == nil {
+				_ = s.Close()
+			}
+			return nil, &Error{What: "the kernel refuses namespaces of our own", Err: refused, hint: "holdfast doctor says why; enableWeakerNestedSandbox accepts a sandbox without them"}
 		}
 	}
-	s := &Sandbox{compiler: c, ask: o.Ask, log: o.Log, running: map[*kernel.Process]*kernel.Jail{}, uses: map[*kernel.Jail]int{}}
-	if err := s.renew(); err != nil {
+	if err != nil {
 		return nil, err
 	}
 	return s, nil
