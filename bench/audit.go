@@ -43,7 +43,7 @@ func (b *bench) witnessed(ctx context.Context) error {
 	for _, s := range stores {
 		r := ratios[s]
 		b.add("durable append with a trail, "+s, nanos(middle(with[s])*1000), "without "+nanos(middle(without[s])*1000),
-			fmt.Sprintf("%s (%.2f to %.2f)", times(middle(r)), between(r, 0.25), between(r, 0.75)), "≤ 1.10 ×")
+			quartiles(r, "×"), most(1.1, "×", middle(r)))
 	}
 	return nil
 }

@@ -23,7 +23,7 @@ func (b *bench) daemons(ctx context.Context) error {
 	if err := errors.Join(err, err2); err != nil {
 		return err
 	}
-	b.add("an event to 1,000 subscribers of a run", fmt.Sprintf("p50 %.1f ms, p99 %.1f ms", p50, p99), "", "", "p99 ≤ 20 ms")
+	b.add("an event to 1,000 subscribers of a run", fmt.Sprintf("p50 %.1f ms, p99 %.1f ms", p50, p99), "", "", goal("p99 ≤ 20 ms", p99 <= 20))
 	if figures, err = b.partBench(ctx, "./internal/daemon", "^BenchmarkIdleConnections$", "1x"); err != nil {
 		return err
 	}
@@ -31,7 +31,7 @@ func (b *bench) daemons(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	b.add("1,000 idle connections, clients counted in", fmt.Sprintf("%.1f MiB", mib), "", "", "≤ 40 MiB")
+	b.add("1,000 idle connections, clients counted in", fmt.Sprintf("%.1f MiB", mib), "", "", most(40, "MiB", mib))
 	return nil
 }
 
@@ -57,8 +57,7 @@ func (b *bench) decisions(ctx context.Context) error {
 	}
 	for i, q := range quantiles {
 		b.add("decision → tool starts, "+q, nanos(middle(ours[q])*1000), "echo and one append "+nanos(middle(control[q])*1000),
-			fmt.Sprintf("%s (%.2f to %.2f)", times(middle(ratios[q])), between(ratios[q], 0.25), between(ratios[q], 0.75)),
-			[]string{"≤ 1.5 ×", "≤ 2 ×"}[i])
+			quartiles(ratios[q], "×"), most([]float64{1.5, 2}[i], "×", middle(ratios[q])))
 	}
 	return nil
 }

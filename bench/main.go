@@ -4,8 +4,8 @@
 // table of medians and ratios.
 //
 //	go run -C bench .              everything, a few minutes
-//	go run -C bench . -only turn   one group: append, stores (engine, session and import), turn (with resume), start, sandbox, hooks, audit, daemon,
-//	                               workspaces (containers, warm and words)
+//	go run -C bench . -only turn   one group, or several with commas: append, stores (engine, session and import), turn (with resume), start,
+//	                               sandbox, hooks, audit, daemon, workspaces (containers, warm and words)
 //	go run -C bench . -quick       smaller sessions, fewer rounds
 //
 // It is a module of its own and measures the checkout that it lies in.
@@ -21,23 +21,22 @@ package main
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"text/tabwriter"
 )
 
 func main() {
-	if len(os.Args) > 1 && os.Args[1] == launchFlag {
-		launch(os.Args[2:])
-		return
-	}
 	var b bench
 	flag.BoolVar(&b.quick, "quick", false, "smaller sessions and fewer rounds")
-	flag.StringVar(&b.only, "only", "", "one group: append, stores (engine, session and import), turn (with resume), start, sandbox, hooks, audit, daemon, workspaces (containers, warm and words)")
+	flag.StringVar(&b.only, "only", "", "groups, with commas: append, stores (engine, session and import), turn (with resume), start, sandbox, hooks, audit, daemon, workspaces (containers, warm and words)")
 	flag.StringVar(&b.container, "container", "", "a running container with /bin/true in it, for docker exec")
 	flag.Parse()
 	if err := b.checkout(); err != nil {
@@ -63,6 +62,13 @@ type bench struct {
 	container string
 }
 
+// group is some rows that are measured together.
+type group struct {
+	name string
+	of   string // the group that it is a part of
+	run  func(context.Context) error
+}
+
 // row is one line of the table.
 type row struct {
 	what, measured, control, ratio, goal string
@@ -82,11 +88,7 @@ func (b *bench) run(ctx context.Context) (err error) {
 		return err
 	}
 	defer os.RemoveAll(b.dir)
-	groups := []struct {
-		name string
-		of   string // the group that it is a part of
-		run  func(context.Context) error
-	}{
+	groups := []group{
 		{"append", "", b.appends},
 		{"engine", "stores", b.stores},
 		{"session", "stores", b.sessions},
@@ -102,19 +104,23 @@ func (b *bench) run(ctx context.Context) (err error) {
 		{"warm", "workspaces", b.warmTurns},
 		{"words", "workspaces", b.words},
 	}
-	known := b.only == ""
+	var only []string
+	if b.only != "" {
+		only = strings.Split(b.only, ",")
+	}
+	for _, name := range only {
+		if !slices.ContainsFunc(groups, func(g group) bool { return name == g.name || name == g.of }) {
+			return fmt.Errorf("unknown group %q", name)
+		}
+	}
 	for _, g := range groups {
-		if b.only != "" && b.only != g.name && b.only != g.of {
+		if only != nil && !slices.Contains(only, g.name) && !slices.Contains(only, g.of) {
 			continue
 		}
-		known = true
 		fmt.Fprintln(os.Stderr, "measuring", g.name, "…")
 		if err := g.run(ctx); err != nil {
 			return fmt.Errorf("%s: %w", g.name, err)
 		}
-	}
-	if !known {
-		return fmt.Errorf("unknown group %q", b.only)
 	}
 	w := tabwriter.NewWriter(os.Stdout, 2, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "what\tmeasured\tcontrol\tratio\tgoal")
@@ -136,7 +142,9 @@ func (b *bench) rounds(full, quick int) int {
 	return full
 }
 
-// build compiles a program of the checkout into the bench's directory.
+// build compiles a program of the checkout into the bench's directory. It returns a
+// copy, because the way in which a file was written decides in how large pieces the
+// kernel maps it, and so a program's memory: see duplicate.
 func (b *bench) build(ctx context.Context, pkg, name string, flags ...string) (string, error) {
 	out := filepath.Join(b.dir, name)
 	if _, err := os.Stat(out); err == nil {
@@ -146,9 +154,31 @@ func (b *bench) build(ctx context.Context, pkg, name string, flags ...string) (s
 	if below, ok := strings.CutPrefix(pkg, "./bench/"); ok {
 		module, pkg = "bench", "./"+below
 	}
-	args := append([]string{"build", "-C", module, "-trimpath", "-ldflags", "-s -w", "-o", out}, flags...)
+	linked := out + ".linked"
+	args := append([]string{"build", "-C", module, "-trimpath", "-ldflags", "-s -w", "-o", linked}, flags...)
 	cmd := exec.CommandContext(ctx, "go", append(args, pkg)...)
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
 	cmd.Stderr = os.Stderr
-	return out, cmd.Run()
+	if err := cmd.Run(); err != nil {
+		return "", err
+	}
+	return out, errors.Join(duplicate(linked, out), os.Remove(linked))
+}
+
+// duplicate writes a program again, in small pieces. Its memory is then what it is
+// when a program is loaded from the disk. A file that was written at once lies in the
+// page cache in pieces of megabytes, of which the kernel maps the whole.
+func duplicate(from, to string) error {
+	r, err := os.Open(from)
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	w, err := os.OpenFile(to, os.O_CREATE|os.O_WRONLY|os.O_EXCL, 0o755)
+	if err != nil {
+		return err
+	}
+	// Without the files' own ways to copy, it is 32 KiB at a time.
+	_, err = io.Copy(struct{ io.Writer }{w}, struct{ io.Reader }{r})
+	return errors.Join(err, w.Close())
 }

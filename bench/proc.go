@@ -6,7 +6,6 @@ import (
 	"os"
 	"strconv"
 	"strings"
-	"syscall"
 )
 
 // procStatus reads a field of /proc/PID/status in KiB, or 0.
@@ -22,8 +21,4 @@ func procStatus(pid, field string) int {
 		}
 	}
 	return 0
-}
-
-func maxRSS(p *os.ProcessState) int {
-	return int(p.SysUsage().(*syscall.Rusage).Maxrss)
 }

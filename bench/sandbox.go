@@ -217,7 +217,7 @@ func (s *sandboxBench) tell() {
 	}
 }
 
-func (s *sandboxBench) addRatio(r, control *runner, goal string) {
+func (s *sandboxBench) addRatio(r, control *runner, bound string) {
 	what := "/bin/true: " + r.name
 	if r.absent != "" {
 		s.add(what, "-", "", "", "not measured: "+r.absent)
@@ -227,8 +227,11 @@ func (s *sandboxBench) addRatio(r, control *runner, goal string) {
 	for i := range ratios {
 		ratios[i] = float64(r.medians[i]) / float64(control.medians[i])
 	}
-	spread := fmt.Sprintf("%s (%.2f to %.2f)", times(middle(ratios)), between(ratios, 0.25), between(ratios, 0.75))
-	s.add(what, micros(median(r.medians)), control.name+" "+micros(median(control.medians)), spread, goal)
+	var limit float64
+	if _, err := fmt.Sscanf(bound, "≤ %g", &limit); err == nil {
+		bound = goal(bound, middle(ratios) <= limit)
+	}
+	s.add(what, micros(median(r.medians)), control.name+" "+micros(median(control.medians)), quartiles(ratios, "×"), bound)
 }
 
 func (s *sandboxBench) find(name string) *runner {

@@ -14,7 +14,7 @@ import (
 
 // modelServer speaks the Messages wire on loopback: for each run it asks for
 // `true` a number of times and then says "done". It notes when each request
-// had arrived and when its answer was out.
+// had arrived and when its answer was about to leave.
 type modelServer struct {
 	url string
 	srv *http.Server
@@ -80,8 +80,8 @@ func (s *modelServer) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	} else {
 		writeAnswer(w, r.asked, `{"type":"text","text":""}`, `{"type":"text_delta","text":"done"}`, "end_turn")
 	}
+	r.answered = append(r.answered, time.Now()) // before it is out: a client that has it may be gone before this goes on
 	w.(http.Flusher).Flush()
-	r.answered = append(r.answered, time.Now())
 }
 
 func writeAnswer(w io.Writer, n int, block, delta, stop string) {

@@ -3,7 +3,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"os"
@@ -38,45 +37,51 @@ func (b *bench) starts(ctx context.Context) error {
 			}
 		}
 	}
-	b.add("holdfast version", micros(median(ours)), "empty Go program "+micros(median(control)), ratio(median(ours), median(control)), "≤ 3 ×")
-	peak, err := launched(ctx, holdfast, "version")
+	b.add("holdfast version", micros(median(ours)), "empty Go program "+micros(median(control)), ratio(median(ours), median(control)),
+		most(1.5, "×", share(median(ours), median(control))))
+	if err := b.size(holdfast, empty); err != nil {
+		return err
+	}
+	peak, err := b.launched(ctx, holdfast, "version")
 	if err != nil {
 		return err
 	}
-	least, err := launched(ctx, empty)
+	bare, err := b.launched(ctx, empty)
 	if err != nil {
 		return err
 	}
-	b.add("holdfast version: peak memory", fmt.Sprintf("%.1f MiB", float64(peak)/1024), fmt.Sprintf("empty Go program %.1f MiB", float64(least)/1024), "", "≤ 16 MiB")
+	b.add("holdfast version: peak memory", mebibytes(peak), "empty Go program "+mebibytes(bare), times(float64(peak)/float64(bare)),
+		most(16, "MiB", float64(peak)/1024))
 	return nil
 }
 
-// A process's resource usage begins with its parent's size, so the peak of a
-// small program can only be read through a small parent: /usr/bin/env -i sh
-// would do; here it is this program itself, started again.
-const launchFlag = "-launch"
+// size adds how large the program is, in millions of bytes.
+func (b *bench) size(program, control string) error {
+	var mb [2]float64
+	for i, file := range []string{program, control} {
+		info, err := os.Stat(file)
+		if err != nil {
+			return err
+		}
+		mb[i] = float64(info.Size()) / 1e6
+	}
+	b.add("binary, stripped", fmt.Sprintf("%.1f MB", mb[0]), fmt.Sprintf("empty Go program %.1f MB", mb[1]), "", most(40, "MB", mb[0]))
+	return nil
+}
 
-func launched(ctx context.Context, args ...string) (int, error) {
-	self, err := os.Executable()
+func mebibytes(kib int) string { return fmt.Sprintf("%.1f MiB", float64(kib)/1024) }
+
+// launched returns the peak memory of a program in KiB.
+func (b *bench) launched(ctx context.Context, args ...string) (int, error) {
+	launch, err := b.build(ctx, "./bench/launch", "launch")
 	if err != nil {
 		return 0, err
 	}
-	cmd := exec.CommandContext(ctx, self, append([]string{launchFlag}, args...)...)
-	var out bytes.Buffer
-	cmd.Stderr = &out
-	if err := cmd.Run(); err != nil {
-		return 0, fmt.Errorf("%w: %s", err, out.String())
+	cmd := exec.CommandContext(ctx, launch, args...)
+	cmd.Stderr = os.Stderr
+	out, err := cmd.Output()
+	if err != nil {
+		return 0, err
 	}
-	lines := strings.Split(strings.TrimSpace(out.String()), "\n")
-	return strconv.Atoi(lines[len(lines)-1])
-}
-
-// launch runs a program and prints its peak memory in KiB.
-func launch(args []string) {
-	cmd := exec.Command(args[0], args[1:]...)
-	if err := cmd.Run(); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
-	}
-	fmt.Fprintln(os.Stderr, maxRSS(cmd.ProcessState))
+	return strconv.Atoi(strings.TrimSpace(string(out)))
 }

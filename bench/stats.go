@@ -25,7 +25,9 @@ func micros(d time.Duration) string {
 	return fmt.Sprintf("%.1f ms", float64(d.Microseconds())/1000)
 }
 
-func ratio(a, b time.Duration) string { return times(float64(a) / float64(b)) }
+func ratio(a, b time.Duration) string { return times(share(a, b)) }
+
+func share(a, b time.Duration) float64 { return float64(a) / float64(b) }
 
 func times(r float64) string { return fmt.Sprintf("%.2f ×", r) }
 
@@ -51,6 +53,17 @@ func spread(d []time.Duration) string {
 func quartiles(r []float64, unit string) string {
 	return fmt.Sprintf("%.2f %s (%.2f to %.2f)", middle(r), unit, between(r, 0.25), between(r, 0.75))
 }
+
+// most is a goal of at most so much, such as "≤ 1.5 ×", and least one of at least so much.
+func most(limit float64, unit string, got float64) string {
+	return goal(fmt.Sprintf("≤ %g %s", limit, unit), got <= limit)
+}
+
+func least(limit float64, unit string, got float64) string {
+	return goal(fmt.Sprintf("≥ %g %s", limit, unit), got >= limit)
+}
+
+func millis(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
 
 // goal is what a row should reach, and whether it did not.
 func goal(text string, met bool) string {

@@ -102,6 +102,9 @@ func TestServerURL(t *testing.T) {
 }
 
 func TestGoal(t *testing.T) {
+	if most(1.5, "×", 1.5) != "≤ 1.5 ×" || most(40, "MB", 40.1) != "≤ 40 MB MISSED" || least(2, "×", 1.9) != "≥ 2 × MISSED" {
+		t.Error("a bound is not told as it should be")
+	}
 	if goal("≤ 5 ms", true) != "≤ 5 ms" || goal("≤ 5 ms", false) != "≤ 5 ms MISSED" {
 		t.Error("a goal does not tell whether it is met")
 	}
