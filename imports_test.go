@@ -30,6 +30,7 @@ var floors = map[string]int{
 	"bench/bareresume":                     0,
 	"bench/empty":                          0,
 	"bench/launch":                         0,
+	"bench/peers":                          0,
 	"internal/claudedir":                   0, // for tests
 	"internal/corpus":                      0, // for tests
 	"internal/crosscheck":                  0, // for scripts/cross

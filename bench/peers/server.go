@@ -1,0 +1,204 @@
+//go:build linux
+
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"regexp"
+	"strings"
+	"sync"
+	"time"
+)
+
+// server is the model server of all programs. It asks for a number of calls of the
+// program's own shell tool, running `true`, and then says its text. A request that offers
+// no shell tool, for a title as an example, is answered with the text and not counted.
+type server struct {
+	url string
+
+	mu       sync.Mutex
+	calls    int    // still to ask for
+	text     string // the last answer
+	arrived  []time.Time
+	answered time.Time
+	bytes    int      // of all bodies, also of those that are not counted
+	prompts  []string // of the counted requests: tools, system prompt and messages
+	all      int      // requests
+	onAsk    func()
+}
+
+func newServer() (*server, error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, err
+	}
+	s := &server{url: "http://" + l.Addr().String()}
+	go func() { _ = http.Serve(l, s) }() // until the program ends
+	return s, nil
+}
+
+// begin forgets the last run.
+func (s *server) begin(calls int, text string, onAsk func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.calls, s.text, s.onAsk = calls, text, onAsk
+	s.arrived, s.prompts, s.bytes, s.all = nil, nil, 0, 0
+}
+
+// request is what the three wires have in common, as far as it counts.
+type request struct {
+	Model             string          `json:"model"`
+	Tools             json.RawMessage `json:"tools"`
+	System            json.RawMessage `json:"system"`            // Anthropic
+	Instructions      json.RawMessage `json:"instructions"`      // OpenAI
+	SystemInstruction json.RawMessage `json:"systemInstruction"` // Gemini
+	Messages          json.RawMessage `json:"messages"`
+	Input             json.RawMessage `json:"input"`
+	Contents          json.RawMessage `json:"contents"`
+	Stream            bool            `json:"stream"`
+}
+
+// A mark says what shall be kept in a cache; it is no part of what is read.
+var mark = regexp.MustCompile(`,?"cache_control":\{[^}]*\}`)
+
+func (r *request) prompt() string {
+	var b strings.Builder
+	for _, part := range []json.RawMessage{r.Tools, r.System, r.Instructions, r.SystemInstruction, r.Messages, r.Input, r.Contents} {
+		b.Write(part)
+	}
+	return mark.ReplaceAllString(b.String(), "")
+}
+
+// shells are the names and inputs of shell tools.
+var shells = []struct{ name, input string }{
+	{"Bash", `{"command":"true","description":"Do nothing"}`},
+	{"bash", `{"command":"true","description":"Do nothing"}`},
+	{"exec_command", `{"cmd":"true"}`},
+	{"shell_command", `{"command":"true"}`},
+	{"run_shell_command", `{"command":"true","description":"Do nothing"}`},
+}
+
+func (s *server) ServeHTTP(w http.ResponseWriter, req *http.Request) {
+	body, err := io.ReadAll(req.Body)
+	now := time.Now()
+	if err != nil || req.Method != http.MethodPost {
+		http.NotFound(w, req)
+		return
+	}
+	var wire func(w io.Writer, id, name, input, text string, stream bool)
+	stream := strings.Contains(req.URL.Path, ":streamGenerateContent")
+	switch path := req.URL.Path; {
+	case strings.HasSuffix(path, "/messages"):
+		wire = anthropic
+	case strings.HasSuffix(path, "/responses"):
+		wire = openai
+	case stream, strings.HasSuffix(path, ":generateContent"):
+		wire = gemini
+	case strings.HasSuffix(path, "/count_tokens"):
+		fmt.Fprintf(w, `{"input_tokens":%d}`, len(body)/4)
+		return
+	default:
+		http.NotFound(w, req)
+		return
+	}
+	var r request
+	if err := json.Unmarshal(body, &r); err != nil {
+		http.Error(w, err.Error(), http.StatusBadRequest)
+		return
+	}
+	stream = stream || r.Stream
+	name, input := "", ""
+	for _, tool := range shells {
+		if strings.Contains(string(r.Tools), `"name":"`+tool.name+`"`) {
+			name, input = tool.name, tool.input
+			break
+		}
+	}
+	if r.Model == "bench" { // the control, which offers none and has one
+		name, input = shells[0].name, shells[0].input
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.all++
+	s.bytes += len(body)
+	id, text := fmt.Sprintf("call_%06d", s.all), s.text
+	if name != "" {
+		s.arrived, s.prompts = append(s.arrived, now), append(s.prompts, r.prompt())
+		if s.onAsk != nil {
+			s.onAsk()
+		}
+		if s.calls--; s.calls < 0 {
+			name = ""
+		}
+	}
+	if stream {
+		w.Header().Set("Content-Type", "text/event-stream")
+	} else {
+		w.Header().Set("Content-Type", "application/json")
+	}
+	s.answered = time.Now()
+	wire(w, id, name, input, text, stream)
+}
+
+// event writes one of a stream.
+func event(w io.Writer, name string, data any) {
+	b, _ := json.Marshal(data) // maps, texts and numbers
+	if name != "" {
+		fmt.Fprintf(w, "event: %s\n", name)
+	}
+	fmt.Fprintf(w, "data: %s\n\n", b)
+}
+
+type object = map[string]any
+type list = []any
+
+func anthropic(w io.Writer, id, name, input, text string, stream bool) {
+	block, start, delta, stop := object{"type": "text", "text": text}, object{"type": "text", "text": ""}, object{"type": "text_delta", "text": text}, "end_turn"
+	if name != "" {
+		block = object{"type": "tool_use", "id": "toolu_" + id, "name": name, "input": json.RawMessage(input)}
+		start = object{"type": "tool_use", "id": "toolu_" + id, "name": name, "input": object{}}
+		delta, stop = object{"type": "input_json_delta", "partial_json": input}, "tool_use"
+	}
+	message := object{"id": "msg_" + id, "type": "message", "role": "assistant", "model": "claude-sonnet-4-5", "content": list{},
+		"stop_reason": nil, "stop_sequence": nil, "usage": object{"input_tokens": 10, "output_tokens": 1}}
+	if !stream {
+		message["content"], message["stop_reason"] = list{block}, stop
+		_ = json.NewEncoder(w).Encode(message) // who asked may have left
+		return
+	}
+	event(w, "message_start", object{"type": "message_start", "message": message})
+	event(w, "content_block_start", object{"type": "content_block_start", "index": 0, "content_block": start})
+	event(w, "content_block_delta", object{"type": "content_block_delta", "index": 0, "delta": delta})
+	event(w, "content_block_stop", object{"type": "content_block_stop", "index": 0})
+	event(w, "message_delta", object{"type": "message_delta", "delta": object{"stop_reason": stop, "stop_sequence": nil}, "usage": object{"output_tokens": 12}})
+	event(w, "message_stop", object{"type": "message_stop"})
+}
+
+func openai(w io.Writer, id, name, input, text string, _ bool) {
+	item := object{"type": "message", "role": "assistant", "id": "msg_" + id, "content": list{object{"type": "output_text", "text": text}}}
+	if name != "" {
+		item = object{"type": "function_call", "id": "fc_" + id, "call_id": id, "name": name, "arguments": input}
+	}
+	event(w, "response.created", object{"type": "response.created", "response": object{"id": "resp_" + id}})
+	event(w, "response.output_item.done", object{"type": "response.output_item.done", "output_index": 0, "item": item})
+	event(w, "response.completed", object{"type": "response.completed", "response": object{"id": "resp_" + id, "usage": object{
+		"input_tokens": 10, "input_tokens_details": nil, "output_tokens": 12, "output_tokens_details": nil, "total_tokens": 22}}})
+}
+
+func gemini(w io.Writer, id, name, input, text string, stream bool) {
+	part := object{"text": text}
+	if name != "" {
+		part = object{"functionCall": object{"name": name, "args": json.RawMessage(input)}}
+	}
+	answer := object{"candidates": list{object{"index": 0, "finishReason": "STOP", "content": object{"role": "model", "parts": list{part}}}},
+		"usageMetadata": object{"promptTokenCount": 10, "candidatesTokenCount": 12, "totalTokenCount": 22}}
+	if stream {
+		event(w, "", answer)
+		return
+	}
+	_ = json.NewEncoder(w).Encode(answer) // who asked may have left
+}

@@ -1,0 +1,78 @@
+//go:build linux
+
+package main
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+)
+
+// said is a text of so many tokens, four bytes each.
+func said(tokens, turn int) string {
+	return fmt.Sprintf("turn %02d ", turn) + strings.Repeat("word", tokens-2)
+}
+
+// usage is what a turn has sent.
+type usage struct {
+	bytes, tokens, fresh int // fresh are tokens that do not follow from a beginning which the server has seen
+	wall, first          time.Duration
+}
+
+// talk is a conversation, each turn by a process of its own: the session is resumed, or a
+// new one is told the history.
+type talk struct {
+	p       *program
+	resume  bool
+	history string
+	seen    []string
+	usage   []usage
+}
+
+// turns makes two conversations, a turn of each in turns.
+func turns(ctx context.Context, s *server, talks []*talk, n int) error {
+	for i := range n {
+		for _, t := range talks {
+			if err := t.turn(ctx, s, i); err != nil {
+				return fmt.Errorf("turn %d: %w", i+1, err)
+			}
+		}
+	}
+	return nil
+}
+
+func (t *talk) turn(ctx context.Context, s *server, i int) error {
+	ask, answer := said(300, 2*i), said(300, 2*i+1)
+	prompt := ask
+	if !t.resume && i > 0 {
+		prompt = "<conversation_history>\n" + t.history + "</conversation_history>\n\n" + ask
+	}
+	f, err := play(ctx, s, t.p, t.resume && i > 0, 0, prompt, answer, false)
+	if err != nil {
+		return err
+	}
+	t.history += "[USER]: " + ask + "\n[ASSISTANT]: " + answer + "\n"
+	u := usage{bytes: f.bytes, wall: f.wall, first: f.first}
+	for _, prompt := range f.prompts {
+		known := 0
+		for _, before := range t.seen {
+			known = max(known, common(before, prompt))
+		}
+		u.tokens, u.fresh = u.tokens+len(prompt)/4, u.fresh+(len(prompt)-known)/4
+		t.seen = append(t.seen, prompt)
+	}
+	t.usage = append(t.usage, u)
+	return nil
+}
+
+// common is the length of the beginning that two texts share.
+func common(a, b string) int {
+	n := min(len(a), len(b))
+	for i := range n {
+		if a[i] != b[i] {
+			return i
+		}
+	}
+	return n
+}
