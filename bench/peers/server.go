@@ -15,7 +15,7 @@ import (
 )
 
 // server is the model server of all programs. It asks for a number of calls of the
-// program's own shell tool, running `true`, and then says its text. A request that offers
+// program's own shell tool, running `true 1` and so on, and then says its text. A request that offers
 // no shell tool, for a title as an example, is answered with the text and not counted.
 type server struct {
 	url string
@@ -62,15 +62,13 @@ type request struct {
 	Stream            bool            `json:"stream"`
 }
 
-// A mark says what shall be kept in a cache; it is no part of what is read.
-var mark = regexp.MustCompile(`,?"cache_control":\{[^}]*\}`)
-
 func (r *request) prompt() string {
 	var b strings.Builder
 	for _, part := range []json.RawMessage{r.Tools, r.System, r.Instructions, r.SystemInstruction, r.Messages, r.Input, r.Contents} {
 		b.Write(part)
 	}
-	return mark.ReplaceAllString(b.String(), "")
+	// A mark says what shall be kept in a cache; it is no part of what is read.
+	return regexp.MustCompile(`,?"cache_control":\{[^}]*\}`).ReplaceAllString(b.String(), "")
 }
 
 // shells are the names and inputs of shell tools.
@@ -135,6 +133,8 @@ func (s *server) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 			name = ""
 		}
 	}
+	// Gemini CLI ends a turn in which the same call comes again and again.
+	input = strings.Replace(input, `"true"`, fmt.Sprintf(`"true %d"`, s.all), 1)
 	if stream {
 		w.Header().Set("Content-Type", "text/event-stream")
 	} else {
