@@ -25,8 +25,12 @@ import (
 // The registry of VFSs belongs to the process, so this one is put there once.
 var vfsName = sync.OnceValues(registerVFS)
 
-// The journal grows by this much at a time.
-const walChunk = 256 << 10
+// The journal grows by walChunk at a time, and by walStep as long as it is shorter: most
+// journals do not get longer, and their first commit waits for what is written ahead.
+const (
+	walStep  = 64 << 10
+	walChunk = 256 << 10
+)
 
 // walBuffer is how much is collected at most: SQLite writes less than 128 KiB in one call. A
 // commit that is larger is written in parts.
@@ -171,7 +175,7 @@ func (w *walFile) write(tls *libc.TLS, file, from uintptr, n int32, off int64) i
 
 var zeros [walChunk]byte
 
-// grow writes zeros behind the file's end, up to a whole chunk. Who writes the journal is
+// grow writes zeros behind the file's end, up to a whole step. Who writes the journal is
 // alone with it. Where there is no room for them, the file stays as it is.
 func (w *walFile) grow(fd int, end int64) {
 	var st unix.Stat_t
@@ -182,8 +186,12 @@ func (w *walFile) grow(fd int, end int64) {
 	if st.Size != end {
 		return
 	}
-	n, err := unix.Pwrite(fd, zeros[:walChunk-end%walChunk], end)
-	if err != nil || int64(n) != walChunk-end%walChunk {
+	step := int64(walChunk)
+	if end < walChunk {
+		step = walStep
+	}
+	n, err := unix.Pwrite(fd, zeros[:step-end%step], end)
+	if err != nil || int64(n) != step-end%step {
 		_ = unix.Ftruncate(fd, end)
 		return
 	}

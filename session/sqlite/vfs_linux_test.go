@@ -84,7 +84,7 @@ func TestJournalGrowsAhead(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if len(wal) == 0 || len(wal)%walChunk != 0 {
+			if len(wal) == 0 || len(wal)%walStep != 0 {
 				t.Errorf("the journal has %d bytes", len(wal))
 			}
 			if got := plain(t, path, "SELECT count(*) FROM records"); got != fmt.Sprint(records) {
@@ -133,7 +133,7 @@ func TestJournalGrowsAheadAgain(t *testing.T) {
 		}
 		fill(t, l, s, 1, 1500)
 		wal, err := os.ReadFile(path + "-wal")
-		if err != nil || len(wal) != walChunk {
+		if err != nil || len(wal) != walStep {
 			t.Fatalf("the journal has %d bytes, %v", len(wal), err)
 		}
 		if behind := wal[len(wal)-1000:]; !bytes.Equal(behind, make([]byte, 1000)) {
