@@ -37,6 +37,9 @@ func inferSchema[In any]() (*schema, error) {
 	if err != nil {
 		return nil, err
 	}
+	if out.shown, err = schemaText(s); err != nil {
+		return nil, err
+	}
 	// What was inferred is sound. To resolve it takes most of the time, and most tools of a
 	// run are never called.
 	out.resolve = sync.OnceValues(func() (*jsonschema.Resolved, error) { return s.Resolve(nil) })
@@ -62,11 +65,7 @@ func newSchema(s *jsonschema.Schema) (*schema, error) {
 	if s.Type != "object" {
 		return nil, errors.New("want an object")
 	}
-	shown, err := schemaText(s)
-	if err != nil {
-		return nil, err
-	}
-	out := &schema{shown: shown}
+	out := &schema{}
 	for name, p := range s.Properties {
 		if !slices.Contains(s.Required, name) && p.Type != "null" && !slices.Contains(p.Types, "null") {
 			out.optional = append(out.optional, name)
