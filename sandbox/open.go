@@ -45,6 +45,10 @@ type OpenOptions struct {
 	// when it starts, and not by a try before.
 	Once bool
 
+	// NamespacesFile is where it is remembered, until the machine starts again, that the kernel
+	// gives us namespaces: a file in a folder of State. "": that is tried each time.
+	NamespacesFile string
+
 	// Contained says that all of us run in a container, which is the outer wall: where it
 	// forbids namespaces Landlock and seccomp are enough, as with
 	// enableWeakerNestedSandbox. A layer that says no to that in so many words counts.
@@ -105,7 +109,7 @@ func Open(list []*Checker, o *OpenOptions) (*Sandbox, error) {
 	}
 	tried := make(chan error, 1)
 	if !o.Once { // the kernel takes as long for it as the rest here takes
-		go func() { tried <- kernel.Namespaces() }()
+		go func() { tried <- namespaces(o.NamespacesFile) }()
 	}
 	c, err := newCompiler(list, o)
 	if err != nil {
@@ -125,6 +129,14 @@ func Open(list []*Checker, o *OpenOptions) (*Sandbox, error) {
 		return nil, err
 	}
 	return s, nil
+}
+
+// namespaces says whether the kernel gives us namespaces.
+func namespaces(file string) error {
+	if file == "" {
+		return kernel.Namespaces()
+	}
+	return kernel.NamespacesOnce(file)
 }
 
 func newCompiler(list []*Checker, o *OpenOptions) (*compiler, error) {

@@ -1,8 +1,6 @@
 package secret
 
 import (
-	_ "embed"
-	"encoding/json"
 	"fmt"
 	"regexp"
 	"slices"
@@ -11,16 +9,6 @@ import (
 
 	"github.com/holdfast-dev/holdfast/internal/lazyregexp"
 )
-
-//go:embed patterns.json
-var builtinJSON []byte
-
-// builtin are the patterns of patterns.json.
-var builtin = sync.OnceValues(func() ([]Pattern, error) {
-	var list []Pattern
-	err := json.Unmarshal(builtinJSON, &list)
-	return list, err
-})
 
 // pattern is a Pattern ready for use. The built-in expressions are compiled when
 // one of their words is first met: most programs never meet most of them.
@@ -46,11 +34,7 @@ func New(o *Options) (*Masker, error) {
 func compiled(opt Options) (*Masker, error) {
 	m := &Masker{}
 	if !opt.Alone {
-		list, err := builtin()
-		if err != nil {
-			return nil, fmt.Errorf("secret: patterns.json: %w", err)
-		}
-		for _, p := range list {
+		for _, p := range builtin {
 			m.patterns = append(m.patterns, pattern{p, sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(p.anchored()) })})
 		}
 	}

@@ -8,7 +8,7 @@
 //	m, err := secret.New(nil)
 //	masked, found := m.Text("export TOKEN=ghp_…")
 //
-// What counts as a secret is data, in patterns.json; more can be given. It is a net
+// What counts as a secret is data, in builtin.go; more can be given. It is a net
 // and no wall: a secret without a known shape passes.
 package secret
 

@@ -57,7 +57,9 @@ func (t *Trail) key(signed bool) (note.Signer, note.Verifier, error) {
 }
 
 // prepareToSign has crypto/ed25519 compute the table that the first signature of a program
-// needs. That takes a millisecond, which whoever closes a trail would wait for.
+// needs. That takes a millisecond, which whoever closes a trail would wait for. It begins
+// with the first leaf: by then a run waits for its disk and its model, and one that adds
+// nothing signs nothing.
 func prepareToSign() { ed25519.NewKeyFromSeed(make([]byte, ed25519.SeedSize)) }
 
 func (t *Trail) newKey() (string, error) {

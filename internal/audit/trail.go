@@ -92,7 +92,6 @@ func OpenTrail(dir string, o *TrailOptions) (*Trail, error) {
 	if err := t.open(); err != nil {
 		return nil, errors.Join(err, t.closeFiles())
 	}
-	go prepareToSign()
 	return t, nil
 }
 
@@ -218,7 +217,9 @@ func (t *Trail) write(l leaf) (due bool, err error) {
 	}
 	t.end += int64(len(line))
 	t.last[l.session] = l
-	t.fresh++
+	if t.fresh++; t.fresh == 1 {
+		go prepareToSign()
+	}
 	return t.fresh >= signEvery, nil
 }
 

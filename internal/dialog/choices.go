@@ -14,19 +14,19 @@ import (
 const AskTool = "AskUserQuestion"
 
 // Choice is one question of the model, with the answers that it offers. The person may
-// give another one in his own words.
+// give another one in his own words. The jsonschema tags are what a model is told.
 type Choice struct {
-	Question string   `json:"question"`
-	Header   string   `json:"header"` // a word or two
-	Options  []Option `json:"options"`
-	Multi    bool     `json:"multiSelect,omitempty"` // several may be chosen
+	Question string   `json:"question" jsonschema:"The whole question"`
+	Header   string   `json:"header" jsonschema:"What it is about, in a word or two"`
+	Options  []Option `json:"options" jsonschema:"2 to 4 answers to choose from"`
+	Multi    bool     `json:"multiSelect,omitempty" jsonschema:"Whether several answers can be chosen"`
 }
 
 // Option is one answer that is offered.
 type Option struct {
-	Label       string `json:"label"`
-	Description string `json:"description"`
-	Preview     string `json:"preview,omitempty"` // what it would look like: code, a sketch
+	Label       string `json:"label" jsonschema:"The answer in one to five words"`
+	Description string `json:"description" jsonschema:"What it means, or leads to"`
+	Preview     string `json:"preview,omitempty" jsonschema:"What it would look like: code, a sketch in text"`
 }
 
 // Bounds of questions, and of an answer in the person's own words.

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 )
 
 // Scratch is a folder that one process uses for as long as it lives.
@@ -21,6 +22,7 @@ type Scratch struct {
 
 	lock   *os.File // nil where there are no locks
 	remove func(string) error
+	swept  sync.WaitGroup
 }
 
 var (
@@ -32,13 +34,12 @@ var (
 
 // OpenScratch makes a folder (0700) in parent, or in the system's folder for temporary
 // files when that is "". Folders of this user with this prefix that no living process
-// uses are removed first. Remove is what removes one: [os.RemoveAll], or [os.Remove]
-// where a folder that holds something is to stay.
+// uses are removed meanwhile; Close waits for it. Remove is what removes one: [os.RemoveAll],
+// or [os.Remove] where a folder that holds something is to stay.
 func OpenScratch(parent, prefix string, remove func(path string) error) (*Scratch, error) {
 	if parent == "" {
 		parent = os.TempDir()
 	}
-	sweep(parent, prefix, remove)
 	err := errSwept
 	for range 10 {
 		var path string
@@ -49,6 +50,7 @@ func OpenScratch(parent, prefix string, remove func(path string) error) (*Scratc
 		s.lock, err = lockFolder(path, TryShare)
 		switch {
 		case err == nil, errors.Is(err, errNoLock): // what cannot be locked cannot be swept either
+			s.swept.Go(func() { sweep(parent, prefix, remove) }) // there may be thousands of names in parent
 			return s, nil
 		case !errors.Is(err, errSwept):
 			return nil, errors.Join(fmt.Errorf("lock %s: %w", path, err), os.Remove(path))
@@ -59,6 +61,7 @@ func OpenScratch(parent, prefix string, remove func(path string) error) (*Scratc
 
 // Close removes the folder and gives its lock back.
 func (s *Scratch) Close() error {
+	s.swept.Wait()
 	err := s.remove(s.Path)
 	if s.lock != nil {
 		err = errors.Join(err, s.lock.Close())

@@ -39,6 +39,7 @@ func TestOpenScratchSweeps(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+			living.swept.Wait()
 			for _, name := range []string{"run-empty", "run-full/TestOfSomebody/001", "other-1", "run"} {
 				if err := os.MkdirAll(filepath.Join(dir, name), 0o700); err != nil {
 					t.Fatal(err)
@@ -55,6 +56,7 @@ func TestOpenScratchSweeps(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+			second.swept.Wait()
 			want := slices.DeleteFunc(append(before, filepath.Base(second.Path)), func(n string) bool { return slices.Contains(c.gone, n) })
 			slices.Sort(want)
 			if got := names(t, dir); !slices.Equal(got, want) {

@@ -202,7 +202,7 @@ func (h *Hooks) box(need *Options, write bool) (*sandbox.Sandbox, error) {
 	}
 	box, err := sandbox.Open(checkers, &sandbox.OpenOptions{
 		Folders: need.Folders, Home: e.UserHome(), State: []string{home}, Temp: h.temp, Contained: need.Contained,
-		Quarantine: string(quarantine.Of(home)),
+		Quarantine: string(quarantine.Of(home)), NamespacesFile: filepath.Join(home, "namespaces"),
 	})
 	if err != nil {
 		return nil, env.NoSandbox(err)

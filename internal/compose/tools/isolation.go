@@ -120,7 +120,7 @@ func (b *Isolation) open(o *isolationOptions, home string) (*sandbox.Sandbox, er
 	}
 	box, err := sandbox.Open(checkers, &sandbox.OpenOptions{
 		Folders: o.Folders, Home: e.UserHome(), State: []string{home}, Temp: b.temp.Path, Caches: kept, Ask: shell.AskHost, Contained: o.Contained,
-		Quarantine: string(quarantine.Of(home)),
+		Quarantine: string(quarantine.Of(home)), NamespacesFile: filepath.Join(home, "namespaces"),
 	})
 	if err != nil {
 		return nil, env.NoSandbox(err)

@@ -9,7 +9,6 @@ import (
 	"path"
 	"slices"
 	"strings"
-	"sync"
 
 	ll "github.com/landlock-lsm/go-landlock/landlock/syscall"
 	"golang.org/x/sys/unix"
@@ -200,21 +199,3 @@ func (j *Jail) exists(name string) bool {
 	var st unix.Stat_t
 	return unix.Lstat(name, &st) == nil
 }
-
-// Namespaces says whether namespaces can be made here, by making them once.
-var Namespaces = sync.OnceValue(func() error {
-	j := &Jail{policy: &Policy{}, reexec: mustReexec}
-	p := newProgram()
-	p.begin("make / read-only")
-	all := p.words(attrRead, 0, unix.MS_PRIVATE, 0)
-	p.call(unix.SYS_MOUNT_SETATTR, num(atCwd), p.path("/"), num(unix.AT_RECURSIVE), at(all), num(32))
-	p.begin("mount /proc")
-	p.call(unix.SYS_MOUNT, p.path("proc"), p.path("/proc"), p.path("proc"), num(unix.MS_NOSUID|unix.MS_NOEXEC|unix.MS_NODEV), num(0))
-	p.call(unix.SYS_EXIT_GROUP, num(0))
-	j.program, j.cut, j.fork = p, len(p.ops), len(p.ops)
-	proc, err := j.Start(&Attr{})
-	if err == nil {
-		_, err = proc.Wait()
-	}
-	return err
-})

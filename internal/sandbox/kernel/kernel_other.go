@@ -61,3 +61,6 @@ func Probe() []Mechanism {
 
 // Namespaces returns [ErrUnsupported].
 var Namespaces = func() error { return ErrUnsupported }
+
+// NamespacesOnce returns [ErrUnsupported].
+func NamespacesOnce(string) error { return ErrUnsupported }

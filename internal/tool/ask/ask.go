@@ -28,42 +28,8 @@ const about = "Asks the user 1 to 4 questions, each with 2 to 4 answers to choos
 	"Use it when you cannot go on well without a decision that is the user's: what is wanted, which of several ways to take. " +
 	"Put the answer that you recommend first. Do not use it to ask whether a plan is good, nor for leave to do something."
 
-const schema = `{
-  "type": "object",
-  "required": ["questions"],
-  "additionalProperties": false,
-  "properties": {
-    "questions": {
-      "type": "array", "minItems": 1, "maxItems": 4,
-      "items": {
-        "type": "object",
-        "required": ["question", "header", "options"],
-        "additionalProperties": false,
-        "properties": {
-          "question": {"type": "string", "description": "The whole question"},
-          "header": {"type": "string", "description": "What it is about, in a word or two"},
-          "options": {
-            "type": "array", "minItems": 2, "maxItems": 4,
-            "items": {
-              "type": "object",
-              "required": ["label", "description"],
-              "additionalProperties": false,
-              "properties": {
-                "label": {"type": "string", "description": "The answer in one to five words"},
-                "description": {"type": "string", "description": "What it means, or leads to"},
-                "preview": {"type": "string", "description": "What it would look like: code, a sketch in text"}
-              }
-            }
-          },
-          "multiSelect": {"type": "boolean", "description": "Whether several answers can be chosen"}
-        }
-      }
-    }
-  }
-}`
-
 type input struct {
-	Questions []dialog.Choice `json:"questions"`
+	Questions []dialog.Choice `json:"questions" jsonschema:"1 to 4"`
 }
 
 // asker is AskUserQuestion. What a person has answered is no input that the model's
@@ -72,7 +38,7 @@ type asker struct{ tool.Tool }
 
 // New returns the tool AskUserQuestion. It keeps nothing.
 func New() (tool.Tool, error) {
-	spec := tool.Spec{Name: dialog.AskTool, Description: about, Input: json.RawMessage(schema), ReadOnly: true}
+	spec := tool.Spec{Name: dialog.AskTool, Description: about, ReadOnly: true}
 	t, err := tool.New(spec, nothing, requests)
 	return asker{t}, err
 }

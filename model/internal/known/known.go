@@ -36,22 +36,20 @@ const (
 //
 // It is safe for concurrent use. The caller may change what it gets.
 func Lookup(provider, name string) (Facts, bool) {
-	family, found := "", Facts{}
-	for prefix, f := range prices()[provider] {
+	var family string
+	var about json.RawMessage
+	for prefix, raw := range models()[provider] {
 		rest, ok := strings.CutPrefix(name, prefix)
 		if ok && len(prefix) > len(family) && isVersion(rest) {
-			family, found = prefix, f
+			family, about = prefix, raw
 		}
 	}
-	if found.Price != nil {
-		p := *found.Price
-		if p.Long != nil {
-			long := *p.Long
-			p.Long = &long
-		}
-		found.Price = &p
+	if family == "" {
+		return Facts{}, false
 	}
-	return found, family != ""
+	var found Facts
+	decode(about, &found)
+	return found, true
 }
 
 // isVersion reports whether rest is what may follow a family's name: nothing, a
@@ -65,14 +63,19 @@ func isVersion(rest string) bool {
 		(date == "latest" || len(date) == 8 && strings.Trim(date, "0123456789") == "")
 }
 
-// prices unpacks the data when it is first asked for: programs that call no
-// model do not pay for it.
-var prices = sync.OnceValue(func() map[string]map[string]Facts {
+// models are the data by provider and name, when it is first asked for: programs that call no
+// model do not pay for it, and others for no more than the one that they ask about.
+var models = sync.OnceValue(func() map[string]map[string]json.RawMessage {
 	var doc struct {
-		Models map[string]map[string]Facts `json:"models"`
+		Models map[string]map[string]json.RawMessage `json:"models"`
 	}
-	if err := json.Unmarshal(pricesJSON, &doc); err != nil {
-		panic("prices.json: " + err.Error()) // it is compiled in and tested
-	}
+	decode(pricesJSON, &doc)
 	return doc.Models
 })
+
+// decode reads a part of prices.json, which is compiled in and tested.
+func decode(raw []byte, v any) {
+	if err := json.Unmarshal(raw, v); err != nil {
+		panic("prices.json: " + err.Error())
+	}
+}

@@ -1,0 +1,48 @@
+//go:build linux && (amd64 || arm64)
+
+package kernel
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+// That namespaces can be made is remembered for this place and this start of the machine only, and
+// that they cannot is not remembered.
+func TestNamespacesOnce(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "namespaces")
+	tries, refused := 0, error(nil)
+	was := Namespaces
+	Namespaces = func() error { tries++; return refused }
+	t.Cleanup(func() { Namespaces = was })
+	once := func(want error, wantTries int) {
+		t.Helper()
+		tries = 0
+		if err := NamespacesOnce(file); !errors.Is(err, want) || tries != wantTries {
+			t.Errorf("%v after %d tries, want %v after %d", err, tries, want, wantTries)
+		}
+	}
+	refused = errors.New("no")
+	once(refused, 1)
+	once(refused, 1)
+	refused = nil
+	once(nil, 1)
+	once(nil, 0)
+	here, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, there := range []string{"", "boot of yesterday\n", string(here[:len(here)-2])} {
+		if err := os.WriteFile(file, []byte(there), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		once(nil, 1)
+		once(nil, 0)
+	}
+	// Nowhere to remember it: it is tried each time.
+	file = filepath.Join(t.TempDir(), "is", "not", "there")
+	once(nil, 1)
+	once(nil, 1)
+}
