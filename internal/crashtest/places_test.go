@@ -14,11 +14,12 @@ import (
 	"testing"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/minio/minio-go/v7"
-	"github.com/minio/minio-go/v7/pkg/credentials"
 	"github.com/redis/go-redis/v9"
 
+	"github.com/holdfast-dev/holdfast/internal/aws/credentials"
+	"github.com/holdfast-dev/holdfast/internal/aws/sigv4"
 	"github.com/holdfast-dev/holdfast/internal/missing"
+	"github.com/holdfast-dev/holdfast/internal/s3"
 )
 
 // place is where a store is.
@@ -115,17 +116,20 @@ func removeObjects(ctx context.Context, u *url.URL, name string) error {
 		return err
 	}
 	secret, _ := u.User.Password()
-	c, err := minio.New(end.Host, &minio.Options{Creds: credentials.NewStaticV4(u.User.Username(), secret, ""), Secure: end.Scheme == "https"})
+	c, err := s3.New(s3.Options{
+		Bucket: u.Host, Endpoint: end.String(), Keys: credentials.Static(sigv4.Keys{ID: u.User.Username(), Secret: secret}),
+	})
 	if err != nil {
 		return err
 	}
-	for o := range c.ListObjectsIter(ctx, u.Host, minio.ListObjectsOptions{Prefix: name + "/", Recursive: true}) {
-		if o.Err != nil {
-			return o.Err
+	var failed error
+	for o, err := range c.List(ctx, name+"/", "") {
+		if err != nil {
+			return err
 		}
-		err = errors.Join(err, c.RemoveObject(ctx, u.Host, o.Key, minio.RemoveObjectOptions{}))
+		failed = errors.Join(failed, c.Delete(ctx, o.Key))
 	}
-	return err
+	return failed
 }
 
 func newDatabase(t *testing.T, u *url.URL, name string) {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"hash/crc32"
 	"io/fs"
 	"os"
 	"strconv"
@@ -24,7 +23,7 @@ type right struct {
 func (r right) encode() []byte {
 	body, _ := json.Marshal(r) // plain fields cannot fail
 	b := append(make([]byte, 8, len(body)+10), ' ')
-	putHex(b, crc32.Checksum(body, castagnoli))
+	putHex(b, checksum(body))
 	return append(append(b, body...), '\n')
 }
 
@@ -34,7 +33,7 @@ func decodeRight(b []byte) (r right, ok bool) {
 	}
 	crc, ok := getHex(b)
 	body := b[9 : len(b)-1]
-	if !ok || crc32.Checksum(body, castagnoli) != crc || json.Unmarshal(body, &r) != nil {
+	if !ok || checksum(body) != crc || json.Unmarshal(body, &r) != nil {
 		return right{}, false
 	}
 	return r, true

@@ -23,7 +23,8 @@ const tailLen = len(`,"prev":"","body":"","digest":""}`) + 3*64
 // written as milliseconds since 1970.
 const timeLayout = "2006-01-02T15:04:05.000Z"
 
-var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+// checksum is CRC-32C. Its tables are made when the first one is wanted.
+func checksum(b []byte) uint32 { return crc32.Checksum(b, crc32.MakeTable(crc32.Castagnoli)) }
 
 // line is one line of a log, read back.
 type line struct {
@@ -70,7 +71,7 @@ func appendLine(b []byte, r *session.Record, left int) []byte {
 	b = append(b, `"}`...)
 	body := b[start+headLen:]
 	putHex(b[start:], uint32(len(body)))
-	putHex(b[start+9:], crc32.Checksum(body, castagnoli))
+	putHex(b[start+9:], checksum(body))
 	return append(b, '\n')
 }
 
@@ -121,7 +122,7 @@ func parseLine(b []byte) (r session.Record, left int, ok bool) {
 	}
 	crc, ok := getHex(b[9:])
 	body := b[headLen : len(b)-1]
-	if !ok || crc32.Checksum(body, castagnoli) != crc {
+	if !ok || checksum(body) != crc {
 		return r, 0, false
 	}
 	if r, left, ok = parseOwn(body); ok {

@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"encoding/json"
 	"errors"
-	"hash/crc32"
 	"reflect"
 	"strings"
 	"testing"
@@ -60,7 +59,7 @@ func TestLineInOrderOfItsOwn(t *testing.T) {
 func frame(body string) []byte {
 	b := append([]byte("00000000 00000000 "), body...)
 	putHex(b, uint32(len(body)))
-	putHex(b[9:], crc32.Checksum([]byte(body), castagnoli))
+	putHex(b[9:], checksum([]byte(body)))
 	return append(b, '\n')
 }
 

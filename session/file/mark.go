@@ -3,7 +3,6 @@ package file
 import (
 	"encoding/json"
 	"errors"
-	"hash/crc32"
 	"io"
 	"os"
 
@@ -40,7 +39,7 @@ func (m mark) encode() []byte {
 	m.Format = markFormat
 	body, _ := json.Marshal(m) // plain fields cannot fail
 	b := append(make([]byte, 8, len(body)+10), ' ')
-	putHex(b, crc32.Checksum(body, castagnoli))
+	putHex(b, checksum(body))
 	return append(append(b, body...), '\n')
 }
 
@@ -50,7 +49,7 @@ func decodeMark(b []byte) (m mark, ok bool) {
 	}
 	crc, ok := getHex(b)
 	body := b[9 : len(b)-1]
-	if !ok || crc32.Checksum(body, castagnoli) != crc || json.Unmarshal(body, &m) != nil {
+	if !ok || checksum(body) != crc || json.Unmarshal(body, &m) != nil {
 		return mark{}, false
 	}
 	return m, true

@@ -3,7 +3,6 @@ package file
 import (
 	"bytes"
 	"encoding/json"
-	"hash/crc32"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -57,7 +56,7 @@ func foldedAnew(t *testing.T, format int) {
 		t.Fatal(err)
 	}
 	line := append(make([]byte, 8), ' ')
-	putHex(line, crc32.Checksum(old, castagnoli))
+	putHex(line, checksum(old))
 	line = append(append(line, old...), '\n')
 	if m, ok := decodeMark(line); !ok || m.Format != format || m.Meta.Run != "" || m.End == 0 {
 		t.Fatalf("%+v", m)

@@ -1,16 +1,15 @@
 package object_test
 
 import (
-	"bytes"
 	"crypto/rand"
 	"fmt"
 	"net/url"
 	"strings"
 	"testing"
 
-	"github.com/minio/minio-go/v7"
-	"github.com/minio/minio-go/v7/pkg/credentials"
-
+	"github.com/holdfast-dev/holdfast/internal/aws/credentials"
+	"github.com/holdfast-dev/holdfast/internal/aws/sigv4"
+	"github.com/holdfast-dev/holdfast/internal/s3"
 	"github.com/holdfast-dev/holdfast/session"
 	"github.com/holdfast-dev/holdfast/session/object"
 )
@@ -29,8 +28,8 @@ func BenchmarkBare(b *testing.B) {
 		b.Fatal(err)
 	}
 	secret, _ := u.User.Password()
-	c, err := minio.New(e.Host, &minio.Options{
-		Creds: credentials.NewStaticV4(u.User.Username(), secret, ""), Secure: e.Scheme == "https", Region: "us-east-1",
+	c, err := s3.New(s3.Options{
+		Bucket: u.Host, Endpoint: e.String(), Keys: credentials.Static(sigv4.Keys{ID: u.User.Username(), Secret: secret}),
 	})
 	if err != nil {
 		b.Fatal(err)
@@ -40,10 +39,8 @@ func BenchmarkBare(b *testing.B) {
 	body := object.AppendRecords(nil, []session.Record{a.turn(words)})
 	b.SetBytes(int64(len(body)))
 	for n := 0; b.Loop(); n++ {
-		var o minio.PutObjectOptions
-		o.SetMatchETagExcept("*")
 		key := fmt.Sprintf("%s/bench-%s/%012d", u.Path[1:], rand.Text(), n)
-		if _, err := c.PutObject(b.Context(), u.Host, key, bytes.NewReader(body), int64(len(body)), o); err != nil {
+		if _, err := c.Put(b.Context(), key, "application/jsonl", body, s3.IfNone); err != nil {
 			b.Fatal(err)
 		}
 	}

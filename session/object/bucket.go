@@ -1,16 +1,14 @@
 package object
 
 import (
-	"bytes"
 	"context"
 	"errors"
-	"io"
 	"iter"
 	"net/http"
 	"sync"
 	"time"
 
-	"github.com/minio/minio-go/v7"
+	"github.com/holdfast-dev/holdfast/internal/s3"
 )
 
 // What a bucket answers, apart from failing.
@@ -21,7 +19,7 @@ var (
 
 // bucket is as much of S3 as the store needs. Keys lie below prefix.
 type bucket struct {
-	client minio.Core
+	client *s3.Client
 	name   string
 	prefix string
 }
@@ -61,66 +59,40 @@ func (b *bucket) getRange(ctx context.Context, key string, from, to int64) (o ob
 }
 
 func (b *bucket) getOnce(ctx context.Context, key string, from, to int64) (object, error) {
-	var o object
-	var opts minio.GetObjectOptions
-	if to >= 0 {
-		if err := opts.SetRange(from, to); err != nil {
-			return o, err
-		}
-	}
-	body, info, _, err := b.client.GetObject(withDate(ctx, &o.date), b.name, b.prefix+key, opts)
-	if err != nil {
-		return o, kindOf(ctx, err)
-	}
-	defer body.Close()
-	o.etag = info.ETag
-	var buf bytes.Buffer
-	if info.Size > 0 {
-		buf.Grow(int(min(info.Size, 64<<20)) + bytes.MinRead)
-	}
-	if _, err := io.Copy(&buf, body); err != nil {
-		return o, kindOf(ctx, err)
-	}
-	o.body = buf.Bytes()
-	return o, nil
+	body, info, err := b.client.Get(ctx, b.prefix+key, from, to)
+	return object{body: body, etag: info.ETag, date: info.Date}, kindOf(ctx, err)
 }
 
 // create makes an object that must not exist. errTaken when it does.
 func (b *bucket) create(ctx context.Context, key string, body []byte) (object, error) {
-	var opts minio.PutObjectOptions
-	opts.SetMatchETagExcept("*")
-	return b.write(ctx, key, body, opts)
+	return b.write(ctx, key, body, s3.IfNone)
 }
 
 // replace writes an object that must have an etag. errTaken when it has another or is gone.
 func (b *bucket) replace(ctx context.Context, key, etag string, body []byte) (object, error) {
-	var opts minio.PutObjectOptions
-	opts.SetMatchETag(etag)
-	return b.write(ctx, key, body, opts)
+	return b.write(ctx, key, body, s3.IfETag(etag))
 }
 
 // put writes an object, whatever is there.
 func (b *bucket) put(ctx context.Context, key string, body []byte) error {
-	_, err := b.write(ctx, key, body, minio.PutObjectOptions{})
+	_, err := b.write(ctx, key, body, s3.Condition{})
 	return err
 }
 
-func (b *bucket) write(ctx context.Context, key string, body []byte, opts minio.PutObjectOptions) (object, error) {
-	var o object
-	opts.ContentType, opts.DisableMultipart = "application/jsonl", true
-	info, err := b.client.Client.PutObject(withDate(ctx, &o.date), b.name, b.prefix+key, bytes.NewReader(body), int64(len(body)), opts)
-	if errors.Is(kindOf(ctx, err), errMissing) { // If-Match on what is gone
-		return o, errTaken
+func (b *bucket) write(ctx context.Context, key string, body []byte, on s3.Condition) (object, error) {
+	info, err := b.client.Put(ctx, b.prefix+key, "application/jsonl", body, on)
+	err = kindOf(ctx, err)
+	if errors.Is(err, errMissing) { // If-Match on what is gone
+		err = errTaken
 	}
-	o.etag = info.ETag
-	return o, kindOf(ctx, err)
+	return object{etag: info.ETag, date: info.Date}, err
 }
 
 // remove removes objects; what is not there is no error.
 func (b *bucket) remove(ctx context.Context, keys []string) error {
 	return inParallel(ctx, keys, func(ctx context.Context, key string) error {
-		err := b.client.RemoveObject(ctx, b.name, b.prefix+key, minio.RemoveObjectOptions{})
-		if err = kindOf(ctx, err); errors.Is(err, errMissing) {
+		err := kindOf(ctx, b.client.Delete(ctx, b.prefix+key))
+		if errors.Is(err, errMissing) {
 			return nil
 		}
 		return err
@@ -136,7 +108,7 @@ func (b *bucket) list(ctx context.Context, under, after string) iter.Seq2[listed
 			if stopped || err == nil {
 				return
 			}
-			if _, said := errors.AsType[minio.ErrorResponse](err); said || try == readTries || ctx.Err() != nil {
+			if _, said := errors.AsType[*s3.Error](err); said || try == readTries || ctx.Err() != nil {
 				yield(listed{}, err)
 				return
 			}
@@ -146,29 +118,20 @@ func (b *bucket) list(ctx context.Context, under, after string) iter.Seq2[listed
 
 // listOnce lists what comes after a key, which it moves on.
 func (b *bucket) listOnce(ctx context.Context, under string, after *string, yield func(listed, error) bool) (stopped bool, err error) {
-	ctx, stop := context.WithCancel(ctx)
-	defer stop()
-	opts := minio.ListObjectsOptions{Prefix: b.prefix + under, Recursive: true}
+	from := ""
 	if *after != "" {
-		opts.StartAfter = b.prefix + *after
+		from = b.prefix + *after
 	}
-	for o := range b.client.ListObjectsIter(ctx, b.name, opts) {
-		if o.Err != nil {
-			return false, kindOf(ctx, o.Err)
+	for o, err := range b.client.List(ctx, b.prefix+under, from) {
+		if err != nil {
+			return false, kindOf(ctx, err)
 		}
 		*after = o.Key[len(b.prefix):]
-		if !yield(listed{*after, trimQuotes(o.ETag), o.Size, o.LastModified}, nil) {
+		if !yield(listed{*after, o.ETag, o.Size, o.Modified}, nil) {
 			return true, nil
 		}
 	}
 	return false, ctx.Err()
-}
-
-func trimQuotes(etag string) string {
-	if len(etag) > 1 && etag[0] == '"' {
-		return etag[1 : len(etag)-1]
-	}
-	return etag
 }
 
 // kindOf makes what S3 says errMissing or errTaken where it is that.
@@ -179,13 +142,13 @@ func kindOf(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	e, ok := errors.AsType[minio.ErrorResponse](err)
+	e, ok := errors.AsType[*s3.Error](err)
 	switch {
 	case !ok:
 		return err
-	case e.Code == "NoSuchKey" || e.StatusCode == http.StatusNotFound && e.Code != "NoSuchBucket":
+	case e.Code == "NoSuchKey" || e.Status == http.StatusNotFound && e.Code != "NoSuchBucket":
 		return errMissing
-	case e.StatusCode == http.StatusPreconditionFailed || e.Code == "PreconditionFailed" || e.Code == "ConditionalRequestConflict":
+	case e.Status == http.StatusPreconditionFailed || e.Code == "PreconditionFailed" || e.Code == "ConditionalRequestConflict":
 		return errTaken
 	}
 	return err
@@ -217,23 +180,4 @@ func inParallel[T any](ctx context.Context, all []T, do func(context.Context, T)
 		return err
 	}
 	return nil
-}
-
-// dateKey is where a request's context says where the server's time goes.
-type dateKey struct{}
-
-func withDate(ctx context.Context, to *time.Time) context.Context {
-	return context.WithValue(ctx, dateKey{}, to)
-}
-
-// dated notes what time the server says it is.
-type dated struct{ next http.RoundTripper }
-
-// RoundTrip implements [http.RoundTripper].
-func (d dated) RoundTrip(r *http.Request) (*http.Response, error) {
-	resp, err := d.next.RoundTrip(r)
-	if to, ok := r.Context().Value(dateKey{}).(*time.Time); ok && err == nil {
-		*to, _ = http.ParseTime(resp.Header.Get("Date"))
-	}
-	return resp, err
 }

@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"net/url"
+	"time"
 
-	"github.com/minio/minio-go/v7"
-
+	"github.com/holdfast-dev/holdfast/internal/aws/credentials"
+	"github.com/holdfast-dev/holdfast/internal/s3"
 	"github.com/holdfast-dev/holdfast/session"
 )
 
@@ -20,7 +22,7 @@ func (s *Store) explain(ctx context.Context, op, id string, err error) error {
 	}
 	if cause := ctx.Err(); cause != nil {
 		if errors.Is(cause, context.DeadlineExceeded) {
-			s.hangUp() // the server may have gone without a word: connections that are idle now would not answer either
+			s.bucket.client.HangUp() // the server may have gone without a word: connections that are idle now would not answer either
 		}
 		return cause
 	}
@@ -59,7 +61,14 @@ func (s *Store) explain(ctx context.Context, op, id string, err error) error {
 
 // explainServer tells what the server meant.
 func (s *Store) explainServer(e *session.Error, err error) {
-	r, ok := errors.AsType[minio.ErrorResponse](err)
+	if k, ok := errors.AsType[*credentials.Error](err); ok {
+		e.Err, e.Detail, e.Hint = session.ErrInvalid, s.url+": "+k.Error(), k.Hint
+		if k.Remote {
+			e.Err = session.ErrUnavailable
+		}
+		return
+	}
+	r, ok := errors.AsType[*s3.Error](err)
 	if !ok {
 		e.Err = session.ErrUnavailable
 		e.Detail, e.Hint = s.url+" cannot be reached: "+err.Error(), "see that the endpoint is right and answers"
@@ -70,18 +79,49 @@ func (s *Store) explainServer(e *session.Error, err error) {
 	case r.Code == "NoSuchBucket":
 		e.Err, e.Hint = session.ErrNotFound, "make the bucket first: a store makes none"
 		e.Detail = s.url + ": there is no bucket " + s.bucket.name
+	case r.WrongRegion:
+		e.Err, e.Hint = session.ErrInvalid, "write region="+r.Region+" in the URL"
+		e.Detail = s.url + ": the bucket is in the region " + r.Region
+	case r.Location != "":
+		e.Err, e.Hint = session.ErrInvalid, "write the server's own address as the endpoint"
+		e.Detail = s.url + ": the server sends requests on to " + hostOf(r.Location)
+	case r.Unsigned && (r.Status == http.StatusForbidden || r.Status == http.StatusUnauthorized):
+		e.Err, e.Hint = session.ErrReadOnly, "set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or write profile=NAME in the URL"
+		e.Detail = s.url + ": no keys were found, and the server takes no requests without a signature"
 	case r.Code == "AccessDenied" || r.Code == "AllAccessDisabled" || r.Code == "MethodNotAllowed":
 		e.Err, e.Hint = session.ErrReadOnly, "the key needs s3:GetObject, PutObject, DeleteObject and ListBucket below the prefix"
-	case r.StatusCode == http.StatusInsufficientStorage || r.Code == "XMinioStorageFull" || r.Code == "QuotaExceeded" ||
+	case r.Status == http.StatusInsufficientStorage || r.Code == "XMinioStorageFull" || r.Code == "QuotaExceeded" ||
 		r.Code == "XMinioAdminBucketQuotaExceeded" || r.Code == "ServiceQuotaExceeded":
 		e.Err, e.Hint = session.ErrFull, "make room in the bucket"
-	case r.StatusCode >= http.StatusInternalServerError, r.StatusCode == http.StatusTooManyRequests:
+	case r.Status >= http.StatusInternalServerError, r.Status == http.StatusTooManyRequests:
 		e.Err, e.Hint = session.ErrUnavailable, "the server is starting or has too much to do: try again"
 	case r.Code == "EntityTooLarge":
 		e.Err, e.Hint = session.ErrInvalid, "the batch is too big for one object"
 	case r.Code == "InvalidAccessKeyId" || r.Code == "SignatureDoesNotMatch" || r.Code == "InvalidTokenId":
 		e.Hint = "see that the key and the secret are right"
+	case r.Code == "ExpiredToken":
+		e.Hint = "get new keys: those of the environment or of a file have expired"
 	case r.Code == "RequestTimeTooSkewed":
 		e.Hint = "set this machine's clock"
+		if r.Skew != 0 {
+			e.Detail = s.url + ": " + r.Code + ": " + skew(r.Skew)
+		}
 	}
+}
+
+// skew says how far two clocks are apart.
+func skew(d time.Duration) string {
+	if d < 0 {
+		return "this machine's clock is " + (-d).Round(time.Second).String() + " ahead of the server's"
+	}
+	return "this machine's clock is " + d.Round(time.Second).String() + " behind the server's"
+}
+
+// hostOf is the scheme and host of an address.
+func hostOf(location string) string {
+	u, err := url.Parse(location)
+	if err != nil || u.Host == "" {
+		return "another address"
+	}
+	return u.Scheme + "://" + u.Host
 }

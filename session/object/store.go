@@ -8,8 +8,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/minio/minio-go/v7"
-
+	"github.com/holdfast-dev/holdfast/internal/s3"
 	"github.com/holdfast-dev/holdfast/internal/session/heads"
 	"github.com/holdfast-dev/holdfast/session"
 )
@@ -58,7 +57,6 @@ type Store struct {
 	opt    Options
 	fresh  time.Duration
 	kept   time.Duration
-	hangUp func() // closes connections that nobody uses
 
 	counting lock
 	metas    metaCache
@@ -94,31 +92,23 @@ func Open(ctx context.Context, url string, o *Options) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	transport, hangUp := opt.Transport, func() {}
-	if transport == nil {
-		own, err := minio.DefaultTransport(p.secure)
-		if err != nil {
-			return nil, &session.Error{Op: "open", Err: err, Detail: p.shown, Hint: "see that the machine's certificates can be read"}
-		}
-		transport, hangUp = own, own.CloseIdleConnections
-	}
-	client, err := minio.New(p.endpoint, &minio.Options{
-		Creds: p.credentials(), Secure: p.secure, Transport: dated{transport}, Region: p.region,
-		BucketLookup: p.lookup, MaxRetries: requestTries,
+	client, err := s3.New(s3.Options{
+		Bucket: p.bucket, Endpoint: p.endpoint(), Region: p.region, Style: p.style, Keys: p.keys(),
+		Transport: opt.Transport, Tries: requestTries,
 	})
 	if err != nil {
 		return nil, &session.Error{Op: "open", Err: session.ErrInvalid, Detail: p.shown + ": " + err.Error(), Hint: urlHint}
 	}
 	s := &Store{
-		bucket: bucket{client: minio.Core{Client: client}, name: p.bucket, prefix: p.prefix},
-		url:    p.shown, opt: opt, fresh: freshFor, kept: keptFor, hangUp: hangUp,
+		bucket: bucket{client: client, name: p.bucket, prefix: p.prefix},
+		url:    p.shown, opt: opt, fresh: freshFor, kept: keptFor,
 		counting: newLock(), handles: map[string]*handle{},
 	}
 	s.ctx, s.stop = context.WithCancel(context.Background())
 	s.board = heads.New(s, func() heads.Notifier { return poller{s} })
 	if err := s.setUp(ctx, p.versions); err != nil {
 		s.stop()
-		hangUp()
+		client.HangUp()
 		return nil, s.explain(ctx, "open", "", err)
 	}
 	return s, nil
@@ -209,8 +199,8 @@ func (s *Store) tryConditions(ctx context.Context, o object) error {
 // checkVersions refuses a bucket that would keep what is erased. Who may not ask, or
 // asks a server that does not know of versions, is not refused.
 func (s *Store) checkVersions(ctx context.Context, accept bool) error {
-	v, err := s.bucket.client.GetBucketVersioning(ctx, s.bucket.name)
-	if err != nil || !v.Enabled() || accept {
+	kept, err := s.bucket.client.KeepsVersions(ctx)
+	if err != nil || !kept || accept {
 		return ctx.Err()
 	}
 	return &session.Error{
@@ -247,7 +237,7 @@ func (s *Store) Close() error {
 	}
 	s.running.Wait()
 	s.stop()
-	s.hangUp()
+	s.bucket.client.HangUp()
 	return nil
 }
 

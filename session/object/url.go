@@ -2,14 +2,13 @@ package object
 
 import (
 	"fmt"
-	"net/http"
 	"net/url"
 	"strconv"
 	"strings"
 
-	"github.com/minio/minio-go/v7"
-	"github.com/minio/minio-go/v7/pkg/credentials"
-
+	"github.com/holdfast-dev/holdfast/internal/aws/credentials"
+	"github.com/holdfast-dev/holdfast/internal/aws/sigv4"
+	"github.com/holdfast-dev/holdfast/internal/s3"
 	"github.com/holdfast-dev/holdfast/session"
 )
 
@@ -18,10 +17,10 @@ const urlHint = "write it as s3://bucket/prefix?endpoint=https://host&region=us-
 // place is what a URL says.
 type place struct {
 	bucket, prefix string // the prefix is "" or ends with a slash
-	endpoint       string // host and port
+	host           string // and port; "" is Amazon's
 	secure         bool
 	region         string
-	lookup         minio.BucketLookupType
+	style          s3.Style
 	profile        string
 	key, secret    string
 	versions       bool   // old versions of objects are accepted
@@ -38,7 +37,7 @@ func parseURL(raw string) (*place, error) {
 	// A parameter that is refused may be a secret, too.
 	plain := *u
 	plain.RawQuery, plain.ForceQuery = "", false
-	p := &place{bucket: u.Host, secure: true, region: "us-east-1", endpoint: "s3.amazonaws.com", shown: plain.Redacted()}
+	p := &place{bucket: u.Host, secure: true, shown: plain.Redacted()}
 	bad := func(format string, args ...any) (*place, error) {
 		return nil, &session.Error{Op: "open", Err: session.ErrInvalid, Detail: p.shown + ": " + fmt.Sprintf(format, args...), Hint: urlHint}
 	}
@@ -122,9 +121,9 @@ func (p *place) set(name, value string) string {
 	case "path-style":
 		switch value {
 		case "true":
-			p.lookup = minio.BucketLookupPath
+			p.style = s3.InPath
 		case "false":
-			p.lookup = minio.BucketLookupDNS
+			p.style = s3.InHost
 		default:
 			return "path-style is true or false"
 		}
@@ -140,33 +139,42 @@ func (p *place) set(name, value string) string {
 }
 
 func (p *place) setEndpoint(value string) string {
-	p.endpoint = value
+	p.host = value
 	if scheme, host, ok := strings.Cut(value, "://"); ok {
 		if scheme != "http" && scheme != "https" {
 			return "the endpoint is neither http nor https"
 		}
-		p.secure, p.endpoint = scheme == "https", strings.TrimSuffix(host, "/")
+		p.secure, p.host = scheme == "https", strings.TrimSuffix(host, "/")
 	}
-	if p.endpoint == "" || strings.ContainsAny(p.endpoint, "/?#@ ") {
+	if p.host == "" || strings.ContainsAny(p.host, "/?#@ ") {
 		return "the endpoint is a host, or a host and a port"
 	}
 	return ""
 }
 
-// credentials are those of the URL; else those of the profile; else the first that
-// there are of the environment, the AWS and MinIO files, and the machine's role.
-func (p *place) credentials() *credentials.Credentials {
+// endpoint is the server's address.
+func (p *place) endpoint() string {
+	host := p.host
+	switch {
+	case host == "" && p.secure:
+		return ""
+	case host == "":
+		host = "s3.amazonaws.com"
+	}
+	if p.secure {
+		return "https://" + host
+	}
+	return "http://" + host
+}
+
+// keys are those of the URL; else those of the profile; else the first that there are of
+// the environment, the AWS and MinIO files, and the role of the program or the machine.
+func (p *place) keys() *credentials.Chain {
 	switch {
 	case p.key != "":
-		return credentials.NewStaticV4(p.key, p.secret, "")
+		return credentials.Static(sigv4.Keys{ID: p.key, Secret: p.secret})
 	case p.profile != "":
-		return credentials.NewFileAWSCredentials("", p.profile)
+		return credentials.Profile(p.profile)
 	}
-	return credentials.NewChainCredentials([]credentials.Provider{
-		&credentials.EnvAWS{},
-		&credentials.EnvMinio{},
-		&credentials.FileAWSCredentials{},
-		&credentials.FileMinioClient{},
-		&credentials.IAM{Client: &http.Client{Transport: http.DefaultTransport}},
-	})
+	return credentials.Default()
 }

@@ -1,0 +1,233 @@
+package credentials
+
+import (
+	"context"
+	"encoding/json"
+	"encoding/xml"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/holdfast-dev/holdfast/internal/aws/sigv4"
+)
+
+// endpoints are the addresses that give keys to roles.
+type endpoints struct {
+	sts       string // "" is that of the region
+	portal    string // of IAM Identity Center; "" is that of the region
+	container string // before AWS_CONTAINER_CREDENTIALS_RELATIVE_URI
+	machine   string // of EC2's metadata
+}
+
+// Source: "Container credential provider" and "IMDS credential provider", AWS SDKs and tools
+// reference guide.
+var awsEndpoints = endpoints{container: "http://169.254.170.2", machine: "http://169.254.169.254"}
+
+// near sends requests to the machine itself and to addresses of the link. They pass no proxy.
+func near() *http.Client {
+	return &http.Client{CheckRedirect: noRedirect, Transport: &http.Transport{
+		DialContext:           (&net.Dialer{Timeout: nearTime}).DialContext,
+		ResponseHeaderTimeout: 10 * time.Second, DisableKeepAlives: true,
+	}}
+}
+
+// far sends requests to services of AWS.
+func far() *http.Client { return &http.Client{CheckRedirect: noRedirect} }
+
+func noRedirect(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+
+// nearTime is how long an address of the link may take to take a connection. Where there
+// is none, nobody answers at all.
+const nearTime = time.Second
+
+// role finds the keys of the role that the program or the machine has.
+func (e endpoints) role(ctx context.Context) (found, error) {
+	relative, full := os.Getenv("AWS_CONTAINER_CREDENTIALS_RELATIVE_URI"), os.Getenv("AWS_CONTAINER_CREDENTIALS_FULL_URI")
+	switch {
+	case os.Getenv("AWS_WEB_IDENTITY_TOKEN_FILE") != "":
+		return e.webIdentity(ctx)
+	case relative != "":
+		return e.ofContainer(ctx, e.container+"/"+strings.TrimPrefix(relative, "/"))
+	case full != "":
+		if err := mayAsk(full); err != nil {
+			return found{}, err
+		}
+		return e.ofContainer(ctx, full)
+	}
+	return e.ofMachine(ctx)
+}
+
+// webIdentity exchanges a token, of Kubernetes for example, for the keys of a role.
+//
+// Source: AssumeRoleWithWebIdentity, AWS STS API reference.
+func (e endpoints) webIdentity(ctx context.Context) (found, error) {
+	fail := func(remote bool, err error) (found, error) {
+		return found{}, &Error{
+			Source: "web identity", Err: err, Remote: remote,
+			Hint: "see that AWS_ROLE_ARN may be assumed with the token of AWS_WEB_IDENTITY_TOKEN_FILE",
+		}
+	}
+	token, err := os.ReadFile(os.Getenv("AWS_WEB_IDENTITY_TOKEN_FILE"))
+	if err != nil {
+		return fail(false, err)
+	}
+	form := url.Values{
+		"Action": {"AssumeRoleWithWebIdentity"}, "Version": {"2011-06-15"},
+		"WebIdentityToken": {strings.TrimSpace(string(token))},
+	}
+	if arn := os.Getenv("AWS_ROLE_ARN"); arn != "" {
+		name := os.Getenv("AWS_ROLE_SESSION_NAME")
+		if name == "" {
+			name = "holdfast-" + strconv.FormatInt(time.Now().Unix(), 10)
+		}
+		form.Set("RoleArn", arn)
+		form.Set("RoleSessionName", name)
+	}
+	address := e.sts
+	if address == "" {
+		address = "https://sts.amazonaws.com"
+		if region := os.Getenv("AWS_REGION"); region != "" {
+			address = "https://sts." + region + "." + Suffix(region)
+		}
+	}
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, address+"/", strings.NewReader(form.Encode()))
+	if err != nil {
+		return fail(false, err)
+	}
+	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	status, body, err := ask(far(), r)
+	if err != nil {
+		return fail(true, err)
+	}
+	if status != http.StatusOK {
+		var said struct {
+			Error struct{ Code, Message string }
+		}
+		if xml.Unmarshal(body, &said) == nil && said.Error.Code != "" {
+			return fail(later(status), fmt.Errorf("%s: %s", said.Error.Code, said.Error.Message))
+		}
+		return fail(later(status), fmt.Errorf("STS answers %d", status))
+	}
+	var a struct {
+		Result struct {
+			Credentials struct {
+				AccessKeyID     string `xml:"AccessKeyId"`
+				SecretAccessKey string
+				SessionToken    string
+				Expiration      time.Time
+			}
+		} `xml:"AssumeRoleWithWebIdentityResult"`
+	}
+	if err := xml.Unmarshal(body, &a); err != nil {
+		return fail(true, fmt.Errorf("the answer of STS cannot be read: %w", err))
+	}
+	c := a.Result.Credentials
+	return found{sigv4.Keys{ID: c.AccessKeyID, Secret: c.SecretAccessKey, Token: c.SessionToken}, c.Expiration}, nil
+}
+
+// ofContainer asks the agent of ECS or EKS.
+func (e endpoints) ofContainer(ctx context.Context, address string) (found, error) {
+	fail := func(remote bool, err error) (found, error) {
+		return found{}, &Error{Source: "the container's role", Err: err, Remote: remote, Hint: "see what AWS_CONTAINER_CREDENTIALS_… variables say"}
+	}
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
+	if err != nil {
+		return fail(false, err)
+	}
+	token := os.Getenv("AWS_CONTAINER_AUTHORIZATION_TOKEN")
+	if file := os.Getenv("AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE"); file != "" {
+		b, err := os.ReadFile(file)
+		if err != nil {
+			return fail(false, err)
+		}
+		token = strings.TrimSpace(string(b))
+	}
+	if token != "" {
+		r.Header.Set("Authorization", token)
+	}
+	client := near()
+	if r.URL.Scheme == "https" {
+		client = far()
+	}
+	status, body, err := ask(client, r)
+	if err != nil {
+		return fail(true, err)
+	}
+	f, err := decode(status, body)
+	if err != nil {
+		return fail(later(status), err)
+	}
+	return f, nil
+}
+
+// mayAsk reports why an address may not be asked for keys: over HTTP only this machine and
+// the agents of ECS and EKS are.
+func mayAsk(address string) error {
+	u, err := url.Parse(address)
+	if err == nil && u.Scheme == "https" && u.Host != "" {
+		return nil
+	}
+	if err == nil && u.Scheme == "http" {
+		host := u.Hostname()
+		ip := net.ParseIP(host)
+		if host == "localhost" || ip.IsLoopback() || host == "169.254.170.2" || host == "169.254.170.23" || host == "fd00:ec2::23" {
+			return nil
+		}
+	}
+	return &Error{
+		Source: "the container's role", Hint: "use https, or a loopback address",
+		Err: errors.New("AWS_CONTAINER_CREDENTIALS_FULL_URI names neither https, nor this machine, nor the agent of ECS or EKS"),
+	}
+}
+
+// ask sends a request and reads the answer, of 1 MB at most.
+func ask(client *http.Client, r *http.Request) (status int, body []byte, err error) {
+	resp, err := client.Do(r)
+	if err != nil {
+		return 0, nil, err
+	}
+	defer resp.Body.Close()
+	body, err = io.ReadAll(io.LimitReader(resp.Body, 1<<20))
+	return resp.StatusCode, body, err
+}
+
+// later reports whether a request with this answer may succeed later.
+func later(status int) bool { return status >= 500 || status == http.StatusTooManyRequests }
+
+// decode reads the keys that the agents of ECS and EKS and EC2's metadata give.
+func decode(status int, body []byte) (found, error) {
+	if status != http.StatusOK {
+		return found{}, fmt.Errorf("the answer is %d %s", status, http.StatusText(status))
+	}
+	var a struct {
+		Code, Message, AccessKeyID, SecretAccessKey, Token string
+		Expiration                                         time.Time
+	}
+	if err := json.Unmarshal(body, &a); err != nil {
+		return found{}, errors.New("the answer is no JSON object with keys")
+	}
+	if a.Code != "" && a.Code != "Success" {
+		return found{}, fmt.Errorf("%s: %s", a.Code, a.Message)
+	}
+	return found{sigv4.Keys{ID: a.AccessKeyID, Secret: a.SecretAccessKey, Token: a.Token}, a.Expiration}, nil
+}
+
+// Suffix is what the host names of AWS's services end with in a region.
+func Suffix(region string) string {
+	for prefix, suffix := range map[string]string{
+		"cn-": "amazonaws.com.cn", "us-iso-": "c2s.ic.gov", "us-isob-": "sc2s.sgov.gov",
+		"eu-isoe-": "cloud.adc-e.uk", "us-isof-": "csp.hci.ic.gov", "eusc-": "amazonaws.eu",
+	} {
+		if strings.HasPrefix(region, prefix) {
+			return suffix
+		}
+	}
+	return "amazonaws.com"
+}

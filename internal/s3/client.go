@@ -1,0 +1,229 @@
+// Package s3 is a client of Amazon S3, and of servers with its interface, with the calls
+// that a store of sessions needs: get, put under a condition, delete, list, and whether a
+// bucket keeps versions.
+//
+//	client, err := s3.New(s3.Options{Bucket: "b", Endpoint: "https://minio.example:9000", Keys: keys})
+//	_, err = client.Put(ctx, "key", body, s3.IfNone)
+//
+// It buffers objects whole, does no multipart uploads and manages no buckets. A request
+// that the server may not have got, or cannot serve now, is sent again; whether a put
+// whose answer was lost was done is for the caller to see.
+//
+// Source: Amazon Simple Storage Service API reference, version 2006-03-01.
+package s3
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/holdfast-dev/holdfast/internal/aws/credentials"
+	"github.com/holdfast-dev/holdfast/internal/aws/sigv4"
+	"github.com/holdfast-dev/holdfast/internal/version"
+)
+
+// Options say which bucket, where, and as whom.
+type Options struct {
+	Bucket   string
+	Endpoint string // scheme and host; "" is Amazon's, over HTTPS
+	Region   string // "" is that of the endpoint's name, else what the server says
+	Style    Style
+	Keys     *credentials.Chain
+	// Transport sends the requests; nil is one of its own. Tries is how often a request
+	// is sent at most; 0 is 4.
+	Transport http.RoundTripper
+	Tries     int
+}
+
+// Style is where the bucket's name goes.
+type Style int
+
+// The styles. Auto is in the host name at Amazon, Google and Alibaba, else in the path.
+const (
+	Auto Style = iota
+	InPath
+	InHost
+)
+
+// Client does requests to one bucket. It is safe for concurrent use.
+type Client struct {
+	opt    Options
+	at     endpoint
+	http   *http.Client
+	hangUp func()
+
+	mu     sync.Mutex
+	region string
+}
+
+// New makes a client. It sends nothing.
+func New(o Options) (*Client, error) {
+	if err := checkBucket(o.Bucket); err != nil {
+		return nil, err
+	}
+	at, err := parseEndpoint(o.Endpoint)
+	if err != nil {
+		return nil, err
+	}
+	if o.Region != "" && !validRegion(o.Region) {
+		return nil, fmt.Errorf("%q is not a region", o.Region)
+	}
+	if o.Tries <= 0 {
+		o.Tries = 4
+	}
+	c := &Client{opt: o, at: at, hangUp: func() {}, region: o.Region}
+	if c.region == "" {
+		c.region = at.region
+	}
+	if o.Transport == nil {
+		own, err := transport(at.scheme == "https")
+		if err != nil {
+			return nil, err
+		}
+		o.Transport, c.hangUp = own, own.CloseIdleConnections
+	}
+	c.http = &http.Client{
+		Transport:     o.Transport,
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
+	return c, nil
+}
+
+// HangUp closes connections that nobody uses.
+func (c *Client) HangUp() { c.hangUp() }
+
+// Info is what the server tells beside an object.
+type Info struct {
+	ETag string    // without quotation marks
+	Date time.Time // the server's clock when it answered; zero when it did not say
+}
+
+// call is a request before it is signed.
+type call struct {
+	method, key string
+	query       url.Values
+	header      http.Header
+	body        []byte
+	hash        string // of body
+}
+
+// do sends a request until it is answered for good, and returns the answer if it is one of
+// the statuses. The date is that of the last answer, also of one that is an error.
+func (c *Client) do(ctx context.Context, a call, statuses ...int) (resp *http.Response, date time.Time, err error) {
+	a.hash = sigv4.EmptyHash
+	if len(a.body) > 0 {
+		a.hash = sigv4.Hash(a.body)
+	}
+	moved := false
+	for try := 1; ; try++ {
+		region := c.inRegion()
+		var keys sigv4.Keys
+		if keys, err = c.keys(ctx); err == nil {
+			resp, err = c.send(ctx, a, keys, region)
+		}
+		if err == nil {
+			date, _ = http.ParseTime(resp.Header.Get("Date"))
+			if slices.Contains(statuses, resp.StatusCode) {
+				return resp, date, nil
+			}
+			e := c.readError(resp, a.key, region)
+			e.Unsigned = keys.ID == ""
+			if e.WrongRegion && c.opt.Region == "" && !moved {
+				c.setRegion(e.Region)
+				moved = true
+				continue
+			}
+			if strings.HasPrefix(e.Code, "ExpiredToken") && c.opt.Keys != nil {
+				c.opt.Keys.Expired(keys)
+			}
+			err = e
+		}
+		if ctx.Err() != nil {
+			return nil, date, ctx.Err()
+		}
+		if try >= c.opt.Tries || !worthRetrying(err) {
+			return nil, date, err
+		}
+		if err := pause(ctx, try); err != nil {
+			return nil, date, err
+		}
+	}
+}
+
+// keys are those to sign with; without an ID, requests are not signed.
+func (c *Client) keys(ctx context.Context) (sigv4.Keys, error) {
+	if c.opt.Keys == nil {
+		return sigv4.Keys{}, nil
+	}
+	return c.opt.Keys.Get(ctx)
+}
+
+// send signs a request and sends it once.
+func (c *Client) send(ctx context.Context, a call, keys sigv4.Keys, region string) (*http.Response, error) {
+	var body io.Reader
+	if len(a.body) > 0 {
+		body = bytes.NewReader(a.body)
+	}
+	r, err := http.NewRequestWithContext(ctx, a.method, c.at.scheme+"://"+c.at.host(region)+"/", body)
+	if err != nil {
+		return nil, err
+	}
+	path := "/" + a.key
+	if c.inHost() {
+		r.URL.Host = c.opt.Bucket + "." + r.URL.Host
+		r.Host = r.URL.Host
+	} else {
+		path = "/" + c.opt.Bucket + path
+	}
+	r.URL.Path, r.URL.RawPath, r.URL.RawQuery = path, sigv4.EncodePath(path), a.query.Encode()
+	for name, values := range a.header {
+		r.Header[name] = values
+	}
+	r.Header.Set("User-Agent", "holdfast/"+version.Of().Version)
+	if keys.ID != "" {
+		sigv4.Signer{Service: c.at.service, Region: region}.Sign(r, keys, a.hash, time.Now())
+	}
+	return c.http.Do(r)
+}
+
+func (c *Client) inHost() bool {
+	if c.opt.Style == Auto {
+		return c.at.named && (c.at.scheme != "https" || !strings.Contains(c.opt.Bucket, "."))
+	}
+	return c.opt.Style == InHost
+}
+
+func (c *Client) inRegion() string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.region
+}
+
+func (c *Client) setRegion(region string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.region = region
+}
+
+// worthRetrying reports whether the same request may succeed when it is sent again.
+func worthRetrying(err error) bool {
+	if e, ok := errors.AsType[*Error](err); ok {
+		return e.Temporary()
+	}
+	if _, ok := errors.AsType[*credentials.Error](err); ok {
+		return false // they were looked for long enough
+	}
+	if _, ok := errors.AsType[*tls.CertificateVerificationError](err); ok {
+		return false
+	}
+	return !errors.Is(err, http.ErrSchemeMismatch)
+}

@@ -1,0 +1,126 @@
+package s3
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"strings"
+
+	"github.com/holdfast-dev/holdfast/internal/aws/credentials"
+)
+
+// endpoint is where a bucket is.
+type endpoint struct {
+	scheme  string
+	address string // host and port; "" is Amazon's of the region
+	service string // as it is signed
+	region  string // of the name, else us-east-1
+	named   bool   // the bucket may go into the host name
+}
+
+// parseEndpoint reads a scheme and a host. Amazon's own hosts are replaced by the one of
+// the region that also answers over IPv6, apart from those for a purpose (FIPS, VPCs).
+func parseEndpoint(address string) (endpoint, error) {
+	e := endpoint{scheme: "https", service: "s3", region: "us-east-1", named: true}
+	if address == "" {
+		return e, nil
+	}
+	u, err := url.Parse(address)
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.Path != "" && u.Path != "/" || u.User != nil || u.RawQuery != "" {
+		return e, errors.New("the endpoint is not a scheme and a host")
+	}
+	e.scheme, e.address = u.Scheme, u.Host
+	host := strings.ToLower(u.Hostname())
+	port := u.Port()
+	if port == "80" && u.Scheme == "http" || port == "443" && u.Scheme == "https" {
+		port = "" // clients leave it out of the Host header, which is signed
+		if e.address = host; strings.Contains(host, ":") {
+			e.address = "[" + host + "]"
+		}
+	}
+	region, amazon := amazonHost(host)
+	switch {
+	case amazon && port == "":
+		e.address = ""
+		if region != "" {
+			e.region = region
+		}
+	case strings.Contains(host, ".s3-outposts.") && strings.HasSuffix(host, ".amazonaws.com"):
+		e.service, e.named = "s3-outposts", false
+		_, rest, _ := strings.Cut(host, ".s3-outposts.")
+		e.region = strings.TrimSuffix(rest, ".amazonaws.com")
+	case strings.HasSuffix(strings.TrimSuffix(host, ".cn"), ".amazonaws.com") &&
+		(strings.HasPrefix(host, "s3-fips") || strings.HasPrefix(host, "s3-accelerate.") || strings.Contains(host, ".vpce.")):
+		if region := namedRegion(host); region != "" {
+			e.region = region
+		}
+	default:
+		e.named = host == "storage.googleapis.com" || strings.HasSuffix(host, ".aliyuncs.com")
+	}
+	return e, nil
+}
+
+// amazonHost reports whether a host is S3's own: s3.amazonaws.com, s3.REGION.…, s3-REGION.…,
+// s3.dualstack.REGION.…; and of which region.
+func amazonHost(host string) (region string, ok bool) {
+	name, ok := strings.CutSuffix(strings.TrimSuffix(host, ".cn"), ".amazonaws.com")
+	if !ok {
+		return "", false
+	}
+	if name == "s3" || name == "s3-external-1" {
+		return "", true
+	}
+	for _, before := range []string{"s3.dualstack.", "s3.", "s3-"} {
+		if region, ok := strings.CutPrefix(name, before); ok && validRegion(region) && strings.Count(region, "-") >= 2 &&
+			!strings.HasPrefix(region, "fips-") && !strings.HasPrefix(region, "website-") {
+			return region, true
+		}
+	}
+	return "", false
+}
+
+// namedRegion is the region in a host of AWS with a purpose: its last part that looks like one.
+func namedRegion(host string) (region string) {
+	for part := range strings.SplitSeq(host, ".") {
+		if n := strings.Count(part, "-"); n >= 2 && n <= 3 && validRegion(part) && !strings.HasPrefix(part, "s3") && !strings.HasPrefix(part, "vpce") {
+			region = part
+		}
+	}
+	return region
+}
+
+// host is where requests about a region go.
+func (e endpoint) host(region string) string {
+	if e.address != "" {
+		return e.address
+	}
+	suffix := credentials.Suffix(region)
+	if strings.HasPrefix(suffix, "amazonaws.com") {
+		return "s3.dualstack." + region + "." + suffix
+	}
+	return "s3." + region + "." + suffix
+}
+
+const alphanumeric = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+
+// validRegion reports whether a region, which becomes part of host names, is one word.
+func validRegion(region string) bool {
+	return region != "" && len(region) <= 40 && strings.Trim(region, alphanumeric+"-_") == ""
+}
+
+// checkBucket says what is wrong with the name of a bucket.
+func checkBucket(name string) error {
+	switch {
+	case len(name) < 3 || len(name) > 63:
+		return fmt.Errorf("bucket %q: a name has 3 to 63 characters", name)
+	case strings.Trim(name, alphanumeric+".-_") != "", strings.Contains(name, ".."), strings.Contains(name, ".-"), strings.Contains(name, "-."),
+		strings.IndexByte(alphanumeric, name[0]) < 0, strings.IndexByte(alphanumeric, name[len(name)-1]) < 0:
+		return fmt.Errorf("bucket %q: a name has letters, digits, dots and hyphens", name)
+	case net.ParseIP(name) != nil:
+		return fmt.Errorf("bucket %q: a name is not an address", name)
+	case strings.HasSuffix(name, "--x-s3"):
+		return fmt.Errorf("bucket %q: directory buckets (S3 Express) are not supported: they list keys in no order", name)
+	}
+	return nil
+}

@@ -1,0 +1,148 @@
+package s3
+
+import (
+	"context"
+	"encoding/xml"
+	"errors"
+	"io"
+	"math/rand/v2"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Error is what a server answers instead of doing what was asked.
+type Error struct {
+	Status    int
+	Code      string // "NoSuchKey", …
+	Message   string
+	RequestID string
+	// Region is where the bucket is, if the server says so. WrongRegion says that the
+	// request went to another one.
+	Region      string
+	WrongRegion bool
+	// Unsigned says that there were no keys to sign the request with.
+	Unsigned bool
+	// Location is where the server wants the request to be sent.
+	Location string
+	// Skew is by how much the server's clock is ahead of this machine's.
+	Skew time.Duration
+}
+
+func (e *Error) Error() string {
+	if e.Message != "" {
+		return e.Message
+	}
+	return "the server answers " + e.Code
+}
+
+// temporary are codes of errors that may be gone when the request is sent again.
+var temporary = []string{
+	"RequestError", "RequestTimeout", "Throttling", "ThrottlingException", "RequestLimitExceeded", "RequestThrottled",
+	"InternalError", "ExpiredToken", "ExpiredTokenException", "SlowDown", "SlowDownWrite", "SlowDownRead",
+}
+
+// Temporary reports whether the same request may succeed when it is sent again.
+func (e *Error) Temporary() bool {
+	switch e.Status {
+	case http.StatusRequestTimeout, http.StatusTooManyRequests, 499, http.StatusInternalServerError, http.StatusBadGateway,
+		http.StatusServiceUnavailable, http.StatusGatewayTimeout, 520: // 499 is nginx's, 520 Cloudflare's
+		return true
+	}
+	return slices.Contains(temporary, e.Code)
+}
+
+// errorLimit is how much of an answer is read that is an error.
+const errorLimit = 1 << 20
+
+// readError reads the error that an answer is, and closes the answer.
+func (c *Client) readError(resp *http.Response, key, region string) *Error {
+	defer resp.Body.Close()
+	body, _ := io.ReadAll(io.LimitReader(resp.Body, errorLimit))
+	e := &Error{Status: resp.StatusCode}
+	var said struct {
+		XMLName                          xml.Name `xml:"Error"`
+		Code, Message, RequestId, Region string   //nolint:revive // S3's names
+	}
+	if err := xml.Unmarshal(body, &said); err == nil {
+		e.Code, e.Message, e.RequestID, e.Region = said.Code, said.Message, said.RequestId, strings.TrimSpace(said.Region)
+	}
+	if e.Code == "" {
+		e.Code, e.Message = codeOf(resp, key), plainText(body)
+	}
+	if e.RequestID == "" {
+		e.RequestID = resp.Header.Get("X-Amz-Request-Id")
+	}
+	if e.Region == "" {
+		e.Region = resp.Header.Get("X-Amz-Bucket-Region")
+	}
+	if !validRegion(e.Region) {
+		e.Region = ""
+	}
+	switch e.Code {
+	case "AuthorizationHeaderMalformed", "InvalidRegion", "AccessDenied", "PermanentRedirect", "TemporaryRedirect", "Redirect", "IllegalLocationConstraintException":
+		e.WrongRegion = e.Region != "" && e.Region != region
+	}
+	if resp.StatusCode/100 == 3 {
+		e.WrongRegion = e.Region != "" && e.Region != region
+		e.Location = resp.Header.Get("Location")
+	}
+	if date, err := http.ParseTime(resp.Header.Get("Date")); err == nil {
+		e.Skew = date.Sub(time.Now())
+	}
+	return e
+}
+
+// codeOf is the code for an answer that has none.
+func codeOf(resp *http.Response, key string) string {
+	switch resp.StatusCode {
+	case http.StatusNotFound:
+		if key == "" {
+			return "NoSuchBucket"
+		}
+		return "NoSuchKey"
+	case http.StatusForbidden:
+		return "AccessDenied"
+	case http.StatusConflict:
+		return "Conflict"
+	case http.StatusPreconditionFailed:
+		return "PreconditionFailed"
+	}
+	if resp.Status != "" {
+		return resp.Status
+	}
+	return http.StatusText(resp.StatusCode)
+}
+
+// plainText is the beginning of a body that is not XML.
+func plainText(body []byte) string {
+	text := strings.TrimSpace(strings.ToValidUTF8(string(body), "\ufffd"))
+	if strings.HasPrefix(text, "<") { // a proxy's page
+		return ""
+	}
+	if r := []rune(text); len(r) > 500 {
+		text = string(r[:500]) + "…"
+	}
+	return text
+}
+
+// How long it takes until a request is sent again: at random up to 200 ms, 400 ms, 800 ms
+// and then a second.
+const (
+	firstPause = 200 * time.Millisecond
+	lastPause  = time.Second
+)
+
+func pause(ctx context.Context, try int) error {
+	timer := time.NewTimer(rand.N(min(firstPause<<(try-1), lastPause)))
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+var errNoRange = errors.New("the range ends before it begins")

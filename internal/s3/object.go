@@ -1,0 +1,107 @@
+package s3
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+)
+
+// Condition is what must hold for an object to be written.
+type Condition struct{ header, value string }
+
+// IfNone is that there is no object with the key.
+var IfNone = Condition{"If-None-Match", "*"}
+
+// IfETag is that the object has an entity tag.
+func IfETag(etag string) Condition { return Condition{"If-Match", `"` + etag + `"`} }
+
+// Put writes an object, if a condition holds that is not the zero one. When it does not, the
+// error has the code PreconditionFailed or ConditionalRequestConflict, and NoSuchKey when
+// the object that should have an entity tag is gone.
+func (c *Client) Put(ctx context.Context, key, contentType string, body []byte, on Condition) (Info, error) {
+	header := http.Header{"Content-Type": {contentType}}
+	if on.header != "" {
+		header[on.header] = []string{on.value}
+	}
+	resp, date, err := c.do(ctx, call{method: http.MethodPut, key: key, header: header, body: body}, http.StatusOK)
+	if err != nil {
+		return Info{Date: date}, err
+	}
+	drain(resp)
+	return Info{ETag: trimETag(resp.Header.Get("ETag")), Date: date}, nil
+}
+
+// Delete removes an object. One that is not there is no error on most servers, and
+// NoSuchKey on some.
+func (c *Client) Delete(ctx context.Context, key string) error {
+	resp, _, err := c.do(ctx, call{method: http.MethodDelete, key: key}, http.StatusNoContent, http.StatusOK)
+	if err == nil {
+		drain(resp)
+	}
+	return err
+}
+
+// objectLimit is the largest object that one put can write.
+const objectLimit = 5 << 30
+
+// Get reads the bytes of an object from one to another, both included, or all of them when
+// last is less than 0. An object may end earlier.
+func (c *Client) Get(ctx context.Context, key string, first, last int64) ([]byte, Info, error) {
+	a := call{method: http.MethodGet, key: key}
+	limit := int64(objectLimit)
+	switch {
+	case first < 0 || first > 0 && last < first:
+		return nil, Info{}, errNoRange
+	case last >= 0:
+		a.header = http.Header{"Range": {fmt.Sprintf("bytes=%d-%d", first, last)}}
+		limit = last - first + 1
+	}
+	resp, date, err := c.do(ctx, a, http.StatusOK, http.StatusPartialContent)
+	if err != nil {
+		return nil, Info{Date: date}, err
+	}
+	defer resp.Body.Close()
+	info := Info{ETag: trimETag(resp.Header.Get("ETag")), Date: date}
+	if resp.StatusCode == http.StatusOK && first > 0 { // the server knows no ranges
+		if _, err := io.CopyN(io.Discard, resp.Body, first); err != nil {
+			return nil, info, wrap(ctx, err)
+		}
+		resp.ContentLength = max(-1, resp.ContentLength-first)
+	}
+	var b bytes.Buffer
+	if n := min(resp.ContentLength, limit, 64<<20); n > 0 {
+		b.Grow(int(n) + bytes.MinRead)
+	}
+	if _, err := io.Copy(&b, io.LimitReader(resp.Body, limit+1)); err != nil {
+		return nil, info, wrap(ctx, err)
+	}
+	if int64(b.Len()) > limit {
+		if limit == objectLimit {
+			return nil, info, errors.New("the object is larger than one can be")
+		}
+		b.Truncate(int(limit))
+	}
+	return b.Bytes(), info, nil
+}
+
+// wrap is the context's error when it has ended, else that of reading an answer.
+func wrap(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	return err
+}
+
+// drain reads the rest of an answer, so that its connection can be used again.
+func drain(resp *http.Response) {
+	_, _ = io.Copy(io.Discard, io.LimitReader(resp.Body, errorLimit))
+	resp.Body.Close()
+}
+
+func trimETag(etag string) string {
+	return strings.TrimSuffix(strings.TrimPrefix(etag, `"`), `"`)
+}
