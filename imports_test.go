@@ -64,7 +64,6 @@ var floors = map[string]int{
 	"internal/version":                     0,
 	"internal/watch":                       0, // files that hooks name
 	"internal/workspace/claude/claudetest": 0, // tests only
-	"internal/workspace/engine":            0, // the only one that knows Docker's API
 	"internal/workspace/lines":             0,
 	"internal/workspace/tree":              0, // folders that a container writes
 
@@ -78,6 +77,7 @@ var floors = map[string]int{
 	"internal/sandbox/kernel":    1,
 	"internal/supervisor":        1,
 	"internal/term":              1, // the only place that prints, asks and draws in a terminal
+	"internal/workspace/engine":  1, // the only one that knows Docker's API
 	"internal/workspace/jsonrpc": 1,
 	"internal/workspace/vendor":  1, // what drivers are
 	"internal/yamltree":          1,
@@ -288,9 +288,8 @@ var heavy = map[string][]string{
 	"golang.org/x/mod":                       {"internal/audit"},
 	"github.com/gowebpki/jcs":                {"internal/audit"},
 	"go.opentelemetry.io":                    {"internal/otel", "internal/otelwire"},
-	"github.com/moby/moby":                   {"internal/workspace/engine"},
+	"github.com/Microsoft/go-winio":          {"internal/workspace/engine"}, // on Windows
 	"github.com/coder/acp-go-sdk":            {"internal/workspace/acp"},
-	"github.com/containerd/errdefs":          {"internal/workspace/engine"},
 	"github.com/JohannesKaufmann":            {"internal/tool/web"},
 	"golang.org/x/net":                       {"internal/tool/web"},
 }

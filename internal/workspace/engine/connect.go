@@ -11,13 +11,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
-
-	"github.com/moby/moby/client"
-	"github.com/moby/moby/client/pkg/versions"
 )
-
-// The oldest API that is spoken: Docker 20.10.
-const minAPI = "1.41"
 
 // How long calls may take, besides their context.
 const (
@@ -28,7 +22,7 @@ const (
 
 // Engine is a container engine that answered.
 type Engine struct {
-	api  *client.Client
+	api  *client
 	host string
 }
 
@@ -36,7 +30,10 @@ type Engine struct {
 func (e *Engine) Host() string { return e.host }
 
 // Close gives the connections back. Streams that are open stay open.
-func (e *Engine) Close() error { return e.api.Close() }
+func (e *Engine) Close() error {
+	e.api.transport.CloseIdleConnections()
+	return nil
+}
 
 // Connect finds an engine and asks it for its version. A host that is named, by the
 // argument, DOCKER_HOST, DOCKER_CONTEXT or Docker's settings, is the only one that is
@@ -92,17 +89,13 @@ func open(ctx context.Context, host string) (*Engine, error) {
 	case scheme != "unix" && scheme != "tcp" && scheme != "npipe":
 		return nil, &Error{Op: "connect to " + host, Err: ErrNoEngine, Detail: "it is of another kind than unix, npipe and tcp", Advice: "set DOCKER_HOST to unix:///PATH"}
 	}
-	opts := []client.Opt{client.WithHost(host)}
-	if scheme == "tcp" {
-		opts = append(opts, client.WithTLSClientConfigFromEnv())
-	}
-	api, err := client.New(opts...)
+	api, err := newClient(scheme, rest, os.Getenv)
 	if err != nil {
 		return nil, &Error{Op: "connect to " + host, Err: ErrNoEngine, Detail: err.Error()}
 	}
 	e := &Engine{api: api, host: host}
 	if err := e.greet(ctx); err != nil {
-		return nil, errors.Join(err, api.Close())
+		return nil, errors.Join(err, e.Close())
 	}
 	return e, nil
 }
@@ -111,22 +104,22 @@ func open(ctx context.Context, host string) (*Engine, error) {
 func (e *Engine) greet(ctx context.Context) error {
 	limited, cancel := context.WithTimeout(ctx, dialTime)
 	defer cancel()
-	ping, err := e.api.Ping(limited, client.PingOptions{NegotiateAPIVersion: true})
+	system, err := e.api.ping(limited)
 	if err != nil {
 		if ctx.Err() != nil {
 			return &Error{Op: "connect to " + e.host, Err: ctx.Err()}
 		}
 		return noEngine(e.host, err)
 	}
-	if v := e.api.ClientVersion(); versions.LessThan(v, minAPI) {
+	if v := e.api.api; older(v, minAPI) {
 		return &Error{
 			Op: "connect to " + e.host, Err: ErrNoEngine, Detail: fmt.Sprintf("its API is %s, and %s is needed", v, minAPI),
 			Advice: "install Docker 20.10 or later, or Podman 4 or later",
 		}
 	}
-	if ping.OSType != "" && ping.OSType != "linux" {
+	if system != "" && system != "linux" {
 		return &Error{
-			Op: "connect to " + e.host, Err: ErrNoEngine, Detail: "it runs containers of " + ping.OSType + ", not of Linux",
+			Op: "connect to " + e.host, Err: ErrNoEngine, Detail: "it runs containers of " + system + ", not of Linux",
 			Advice: "switch Docker Desktop to Linux containers",
 		}
 	}
@@ -143,13 +136,16 @@ func noEngine(host string, err error) error {
 	return out
 }
 
-// reason shortens what the client says about a connection.
+// reason shortens why there is no connection.
 func reason(err error) string {
 	text := err.Error()
-	if strings.Contains(text, "Cannot connect to the Docker daemon at") {
+	switch {
+	case strings.Contains(text, "refused it"), strings.Contains(text, "connection refused"), errors.Is(err, context.DeadlineExceeded):
 		return "nobody answers there"
+	case errors.Is(err, fs.ErrNotExist):
+		return "no such file or directory"
 	}
-	for _, why := range []string{"connection refused", "no such file or directory", "connection reset", "no such host", "not a socket"} {
+	for _, why := range []string{"connection reset", "no such host"} {
 		if strings.Contains(text, why) {
 			return why
 		}

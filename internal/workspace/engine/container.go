@@ -3,16 +3,13 @@ package engine
 import (
 	"bytes"
 	"context"
-	"errors"
+	"encoding/json"
+	"net/http"
+	"net/url"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
-
-	"github.com/containerd/errdefs"
-	"github.com/moby/moby/api/pkg/stdcopy"
-	"github.com/moby/moby/api/types/container"
-	"github.com/moby/moby/client"
 )
 
 // State is what a container is doing.
@@ -50,28 +47,44 @@ type Container struct {
 func (e *Engine) Create(ctx context.Context, s Spec) (id string, err error) {
 	limited, cancel := context.WithTimeout(ctx, slow)
 	defer cancel()
-	r, err := e.api.ContainerCreate(limited, s.request())
-	if err != nil {
+	if s.Image == "" {
+		return "", &Error{Op: "create container", Name: s.Name, Err: ErrRefused, Detail: "no image is named"}
+	}
+	query := url.Values{}
+	if s.Name != "" {
+		query.Set("name", s.Name)
+	}
+	var made struct {
+		ID string `json:"Id"`
+	}
+	if err := e.api.post(limited, "/containers/create", query, s.request(), &made); err != nil {
 		return "", e.fail(ctx, "create container", s.Name, err)
 	}
-	return r.ID, nil
+	return made.ID, nil
 }
 
 // Inspect looks at the container of a name or id.
 func (e *Engine) Inspect(ctx context.Context, name string) (Container, error) {
 	limited, cancel := context.WithTimeout(ctx, quick)
 	defer cancel()
-	r, err := e.api.ContainerInspect(limited, name, client.ContainerInspectOptions{})
-	if err != nil {
+	var r struct {
+		ID          string `json:"Id"`
+		Name, Image string
+		Config      struct{ Labels map[string]string }
+		Mounts      []mountPoint
+		State       struct {
+			Status        State
+			Pid, ExitCode int
+			OOMKilled     bool
+			Error         string
+		}
+	}
+	if err := e.api.get(limited, "/containers/"+name+"/json", nil, &r); err != nil {
 		return Container{}, e.fail(ctx, "inspect container", name, err)
 	}
-	c := Container{ID: r.Container.ID, Name: strings.TrimPrefix(r.Container.Name, "/"), Image: r.Container.Image}
-	if r.Container.Config != nil {
-		c.Labels = r.Container.Config.Labels
-	}
-	c.Mounts = sources(r.Container.Mounts)
-	if s := r.Container.State; s != nil {
-		c.State, c.PID, c.ExitCode, c.OOMKilled, c.Error = State(s.Status), s.Pid, s.ExitCode, s.OOMKilled, s.Error
+	c := Container{
+		ID: r.ID, Name: strings.TrimPrefix(r.Name, "/"), Image: r.Image, Labels: r.Config.Labels, Mounts: sources(r.Mounts),
+		State: r.State.Status, PID: r.State.Pid, ExitCode: r.State.ExitCode, OOMKilled: r.State.OOMKilled, Error: r.State.Error,
 	}
 	if c.State == "stopped" { // Podman's word
 		c.State = Exited
@@ -83,14 +96,16 @@ func (e *Engine) Inspect(ctx context.Context, name string) (Container, error) {
 func (e *Engine) InspectRaw(ctx context.Context, name string) ([]byte, error) {
 	limited, cancel := context.WithTimeout(ctx, quick)
 	defer cancel()
-	r, err := e.api.ContainerInspect(limited, name, client.ContainerInspectOptions{})
-	if err != nil {
+	var raw json.RawMessage
+	if err := e.api.get(limited, "/containers/"+name+"/json", nil, &raw); err != nil {
 		return nil, e.fail(ctx, "inspect container", name, err)
 	}
-	return r.Raw, nil
+	return raw, nil
 }
 
-func sources(mounts []container.MountPoint) []string {
+type mountPoint struct{ Source string }
+
+func sources(mounts []mountPoint) []string {
 	var list []string
 	for _, m := range mounts {
 		list = append(list, m.Source)
@@ -103,17 +118,22 @@ func sources(mounts []container.MountPoint) []string {
 func (e *Engine) List(ctx context.Context, labels map[string]string) ([]Container, error) {
 	limited, cancel := context.WithTimeout(ctx, slow)
 	defer cancel()
-	filters := client.Filters{}
-	for k, v := range labels {
-		filters.Add("label", k+"="+v)
+	query := filters{}.labels(labels).query()
+	query.Set("all", "1")
+	var r []struct {
+		ID      string `json:"Id"`
+		Names   []string
+		State   State
+		ImageID string
+		Labels  map[string]string
+		Mounts  []mountPoint
 	}
-	r, err := e.api.ContainerList(limited, client.ContainerListOptions{All: true, Filters: filters})
-	if err != nil {
+	if err := e.api.get(limited, "/containers/json", query, &r); err != nil {
 		return nil, e.fail(ctx, "list containers", "", err)
 	}
 	var list []Container
-	for _, s := range r.Items {
-		c := Container{ID: s.ID, State: State(s.State), Image: s.ImageID, Labels: s.Labels, Mounts: sources(s.Mounts)}
+	for _, s := range r {
+		c := Container{ID: s.ID, State: s.State, Image: s.ImageID, Labels: s.Labels, Mounts: sources(s.Mounts)}
 		if len(s.Names) > 0 {
 			c.Name = strings.TrimPrefix(s.Names[0], "/")
 		}
@@ -138,16 +158,14 @@ func has(all, wanted map[string]string) bool {
 func (e *Engine) Start(ctx context.Context, id string) error {
 	limited, cancel := context.WithTimeout(ctx, slow)
 	defer cancel()
-	_, err := e.api.ContainerStart(limited, id, client.ContainerStartOptions{})
-	return e.fail(ctx, "start container", id, ignore(err, errdefs.IsNotModified))
+	return e.fail(ctx, "start container", id, e.api.post(limited, "/containers/"+id+"/start", nil, nil, nil))
 }
 
 // Unpause lets a container go on.
 func (e *Engine) Unpause(ctx context.Context, id string) error {
 	limited, cancel := context.WithTimeout(ctx, slow)
 	defer cancel()
-	_, err := e.api.ContainerUnpause(limited, id, client.ContainerUnpauseOptions{})
-	return e.fail(ctx, "unpause container", id, err)
+	return e.fail(ctx, "unpause container", id, e.api.post(limited, "/containers/"+id+"/unpause", nil, nil, nil))
 }
 
 // Stop asks the first process to end and kills the container after a grace, which is
@@ -155,9 +173,8 @@ func (e *Engine) Unpause(ctx context.Context, id string) error {
 func (e *Engine) Stop(ctx context.Context, id string, grace time.Duration) error {
 	limited, cancel := context.WithTimeout(ctx, grace+slow)
 	defer cancel()
-	seconds := int((grace + time.Second - 1) / time.Second)
-	_, err := e.api.ContainerStop(limited, id, client.ContainerStopOptions{Timeout: &seconds})
-	return e.fail(ctx, "stop container", id, ignore(err, errdefs.IsNotModified))
+	query := url.Values{"t": {strconv.Itoa(int((grace + time.Second - 1) / time.Second))}}
+	return e.fail(ctx, "stop container", id, e.api.post(limited, "/containers/"+id+"/stop", query, nil, nil))
 }
 
 // Remove takes a container away, with what runs in it and the volumes that its image
@@ -165,34 +182,24 @@ func (e *Engine) Stop(ctx context.Context, id string, grace time.Duration) error
 func (e *Engine) Remove(ctx context.Context, id string) error {
 	limited, cancel := context.WithTimeout(ctx, slow)
 	defer cancel()
-	_, err := e.api.ContainerRemove(limited, id, client.ContainerRemoveOptions{Force: true, RemoveVolumes: true})
-	if err == nil || errdefs.IsNotFound(err) {
+	err := e.api.delete(limited, "/containers/"+id, url.Values{"force": {"1"}, "v": {"1"}})
+	switch status(err) {
+	case http.StatusNotFound:
 		return nil
+	case http.StatusConflict: // somebody else removes it
+		return e.gone(ctx, limited, id)
 	}
-	if !errdefs.IsConflict(err) { // somebody else removes it
-		return e.fail(ctx, "remove container", id, err)
-	}
-	return e.gone(ctx, limited, id)
+	return e.fail(ctx, "remove container", id, err)
 }
 
 // gone waits until a container that is being removed is.
 func (e *Engine) gone(ctx, limited context.Context, id string) error {
-	wait := e.api.ContainerWait(limited, id, client.ContainerWaitOptions{Condition: container.WaitConditionRemoved})
-	select {
-	case <-wait.Result:
-		return nil
-	case err := <-wait.Error:
-		return e.fail(ctx, "remove container", id, ignore(err, errdefs.IsNotFound))
-	case <-limited.Done():
-		return e.fail(ctx, "remove container", id, limited.Err())
-	}
-}
-
-func ignore(err error, is func(error) bool) error {
-	if is(err) {
+	var ended struct{ StatusCode int } // of its first process
+	err := e.api.post(limited, "/containers/"+id+"/wait", url.Values{"condition": {"removed"}}, nil, &ended)
+	if status(err) == http.StatusNotFound {
 		return nil
 	}
-	return err
+	return e.fail(ctx, "remove container", id, err)
 }
 
 // Logs is the end of what a container's first process has written, at most so many
@@ -200,12 +207,13 @@ func ignore(err error, is func(error) bool) error {
 func (e *Engine) Logs(ctx context.Context, id string, lines int) (string, error) {
 	limited, cancel := context.WithTimeout(ctx, quick)
 	defer cancel()
-	r, err := e.api.ContainerLogs(limited, id, client.ContainerLogsOptions{ShowStdout: true, ShowStderr: true, Tail: strconv.Itoa(lines)})
+	query := url.Values{"stdout": {"1"}, "stderr": {"1"}, "tail": {strconv.Itoa(lines)}}
+	res, err := e.api.send(limited, http.MethodGet, "/containers/"+id+"/logs", query, nil, nil)
 	if err != nil {
 		return "", e.fail(ctx, "read the log of container", id, err)
 	}
-	defer r.Close()
+	defer res.Body.Close()
 	var b bytes.Buffer
-	_, err = stdcopy.StdCopy(&b, &b, r)
-	return strings.TrimSpace(b.String()), errors.Join(e.fail(ctx, "read the log of container", id, err))
+	err = split(&b, &b, res.Body)
+	return strings.TrimSpace(b.String()), e.fail(ctx, "read the log of container", id, err)
 }

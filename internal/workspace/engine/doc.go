@@ -1,5 +1,6 @@
 // Package engine speaks with what runs containers: Docker, or Podman where it answers
-// Docker's API. It is the only package that knows that API.
+// Docker's API. It is the only package that knows that API, of which it speaks what
+// workspaces need, over net/http; internal/oracle compares it with Docker's own client.
 //
 //	Connect ──► a socket that answers ──► Engine ─┬─ Create, Start, Stop, Remove   containers
 //	  named, DOCKER_HOST, context,                ├─ Inspect, List, Logs, Watch

@@ -4,11 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"os"
 	"strings"
-
-	"github.com/containerd/errdefs"
-	"github.com/moby/moby/client"
 )
 
 // The contracts of this package's errors. They are wrapped in an [*Error].
@@ -56,26 +54,35 @@ func (e *Engine) fail(ctx context.Context, op, name string, err error) error {
 		return nil
 	}
 	out := &Error{Op: op, Name: name, Err: err}
-	detail := strings.TrimSpace(strings.TrimPrefix(err.Error(), "Error response from daemon: "))
+	_, unanswered := errors.AsType[connectError](err)
+	no, answered := errors.AsType[*statusError](err)
 	switch {
 	case ctx.Err() != nil:
 		out.Err = ctx.Err()
 	case errors.Is(err, context.DeadlineExceeded):
 		out.Err, out.Detail = ErrTimeout, e.host
 		out.Advice = "look at the engine's log; restart it"
-	case client.IsErrConnectionFailed(err), errors.Is(err, os.ErrPermission):
+	case unanswered, errors.Is(err, os.ErrPermission):
 		return noEngine(e.host, err)
-	case errdefs.IsNotFound(err) && strings.Contains(strings.ToLower(detail), "no such image"):
+	case !answered:
+	case no.code == http.StatusNotFound && strings.Contains(strings.ToLower(no.text), "no such image"):
 		out.Err, out.Advice = ErrNoImage, "holdfast workspace image build"
-	case errdefs.IsNotFound(err):
-		out.Err, out.Detail = ErrNotFound, unless(detail, "no such container")
-	case errdefs.IsConflict(err):
-		out.Err, out.Detail = ErrConflict, detail
-	case errdefs.IsInvalidArgument(err), errdefs.IsPermissionDenied(err), errdefs.IsInternal(err),
-		errdefs.IsUnauthorized(err), errdefs.IsNotImplemented(err), errdefs.IsUnavailable(err):
-		out.Err, out.Detail = ErrRefused, detail
+	case no.code == http.StatusNotFound:
+		out.Err, out.Detail = ErrNotFound, unless(no.text, "no such container")
+	case no.code == http.StatusConflict:
+		out.Err, out.Detail = ErrConflict, no.text
+	default:
+		out.Err, out.Detail = ErrRefused, no.text
 	}
 	return out
+}
+
+// status is the status of an answer that is no success, or 0.
+func status(err error) int {
+	if no, ok := errors.AsType[*statusError](err); ok {
+		return no.code
+	}
+	return 0
 }
 
 // unless leaves out a detail that repeats the contract.

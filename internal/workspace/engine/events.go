@@ -2,12 +2,10 @@ package engine
 
 import (
 	"context"
-	"io"
+	"encoding/json"
 	"iter"
+	"net/http"
 	"time"
-
-	"github.com/moby/moby/api/types/events"
-	"github.com/moby/moby/client"
 )
 
 // Event is something that happened to a container.
@@ -25,25 +23,29 @@ func (e *Engine) Watch(ctx context.Context, labels map[string]string) iter.Seq2[
 	return func(yield func(Event, error) bool) {
 		ctx, cancel := context.WithCancel(ctx)
 		defer cancel()
-		filters := client.Filters{}
-		filters.Add("type", string(events.ContainerEventType))
-		filters.Add("event", "create", "start", "oom", "die", "stop", "pause", "unpause", "destroy")
-		for k, v := range labels {
-			filters.Add("label", k+"="+v)
+		query := filters{}.add("type", "container").
+			add("event", "create", "start", "oom", "die", "stop", "pause", "unpause", "destroy").labels(labels).query()
+		res, err := e.api.send(ctx, http.MethodGet, "/events", query, nil, nil)
+		if err != nil {
+			yield(Event{}, e.fail(ctx, "watch containers", "", err))
+			return
 		}
-		r := e.api.Events(ctx, client.EventsListOptions{Filters: filters})
-		for {
-			select {
-			case m := <-r.Messages:
-				ev := Event{ID: m.Actor.ID, Name: m.Actor.Attributes["name"], Labels: m.Actor.Attributes, Action: string(m.Action), Time: time.Unix(0, m.TimeNano)}
-				if has(ev.Labels, labels) && !yield(ev, nil) {
-					return
+		defer res.Body.Close()
+		for dec := json.NewDecoder(res.Body); ; {
+			var m struct {
+				Action string
+				Actor  struct {
+					ID         string
+					Attributes map[string]string
 				}
-			case err := <-r.Err:
-				if err == nil {
-					err = io.ErrUnexpectedEOF
-				}
+				TimeNano int64
+			}
+			if err := dec.Decode(&m); err != nil {
 				yield(Event{}, e.fail(ctx, "watch containers", "", err))
+				return
+			}
+			ev := Event{ID: m.Actor.ID, Name: m.Actor.Attributes["name"], Labels: m.Actor.Attributes, Action: m.Action, Time: time.Unix(0, m.TimeNano)}
+			if has(ev.Labels, labels) && !yield(ev, nil) {
 				return
 			}
 		}

@@ -4,10 +4,8 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"net/http"
 	"sync"
-
-	"github.com/moby/moby/api/pkg/stdcopy"
-	"github.com/moby/moby/client"
 )
 
 // Stream is the input and output of a process that [Engine.Exec] started. Reading
@@ -16,7 +14,7 @@ import (
 // The process does not end with the stream: its input does, at once, and that is all
 // it is told. When the engine dies it is not told even that.
 type Stream struct {
-	conn   client.HijackedResponse
+	conn   io.ReadWriteCloser
 	out    *io.PipeReader
 	done   chan struct{} // closed when the copying has ended
 	mu     sync.Mutex
@@ -38,36 +36,45 @@ func (e *Engine) Exec(ctx context.Context, id string, s ExecSpec) (*Stream, erro
 	}
 	limited, cancel := context.WithTimeout(ctx, quick)
 	defer cancel()
-	made, err := e.api.ExecCreate(limited, id, client.ExecCreateOptions{
-		User: s.User, Cmd: s.Command, WorkingDir: s.Dir, AttachStdin: true, AttachStdout: true, AttachStderr: true,
-	})
-	if err != nil {
+	process := struct {
+		User, WorkingDir                        string
+		Cmd                                     []string
+		AttachStdin, AttachStdout, AttachStderr bool
+	}{s.User, s.Dir, s.Command, true, true, true}
+	var made struct {
+		ID string `json:"Id"`
+	}
+	if err := e.api.post(limited, "/containers/"+id+"/exec", nil, process, &made); err != nil {
 		return nil, e.fail(ctx, "exec in container", id, err)
 	}
-	r, err := e.api.ExecAttach(limited, made.ID, client.ExecAttachOptions{})
+	conn, err := e.api.upgrade(limited, "/exec/"+made.ID+"/start", struct{ Detach, Tty bool }{})
 	if err != nil {
 		return nil, e.fail(ctx, "exec in container", id, err)
 	}
 	out, in := io.Pipe()
-	st := &Stream{conn: r.HijackedResponse, out: out, done: make(chan struct{})}
+	st := &Stream{conn: conn, out: out, done: make(chan struct{})}
 	go func() {
 		defer close(st.done)
-		_, err := stdcopy.StdCopy(in, (*tail)(st), st.conn.Reader)
-		_ = in.CloseWithError(err) // nil is the end of the output
+		_ = in.CloseWithError(split(in, (*tail)(st), conn)) // nil is the end of the output
 	}()
 	return st, nil
 }
 
 func (s *Stream) Read(b []byte) (int, error) { return s.out.Read(b) }
 
-func (s *Stream) Write(b []byte) (int, error) { return s.conn.Conn.Write(b) }
+func (s *Stream) Write(b []byte) (int, error) { return s.conn.Write(b) }
 
 // CloseWrite ends the process's input.
-func (s *Stream) CloseWrite() error { return s.conn.CloseWrite() }
+func (s *Stream) CloseWrite() error {
+	if half, ok := s.conn.(interface{ CloseWrite() error }); ok {
+		return half.CloseWrite()
+	}
+	return http.ErrNotSupported
+}
 
 // Close gives the stream back and waits until nobody reads from it.
 func (s *Stream) Close() error {
-	err := s.conn.Conn.Close()
+	err := s.conn.Close()
 	_ = s.out.Close()
 	<-s.done
 	if err != nil {

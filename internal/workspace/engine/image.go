@@ -7,12 +7,11 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"net/http"
+	"net/url"
 	"slices"
 	"strings"
 	"time"
-
-	"github.com/moby/moby/api/types/jsonstream"
-	"github.com/moby/moby/client"
 )
 
 // Image is what the engine says about one.
@@ -31,16 +30,28 @@ type Image struct {
 func (e *Engine) Image(ctx context.Context, ref string) (Image, error) {
 	limited, cancel := context.WithTimeout(ctx, quick)
 	defer cancel()
-	r, err := e.api.ImageInspect(limited, ref)
-	if err != nil {
+	var r struct {
+		ID               string `json:"Id"`
+		RepoTags         []string
+		Os, Architecture string
+		Size             int64
+		Created          string
+		Config           struct {
+			Labels  map[string]string
+			User    string
+			Volumes map[string]struct{}
+		}
+	}
+	if ref == "" {
+		return Image{}, &Error{Op: "inspect image", Err: ErrNoImage, Advice: "holdfast workspace image build"}
+	}
+	if err := e.api.get(limited, "/images/"+ref+"/json", nil, &r); err != nil {
 		return Image{}, e.failImage(ctx, "inspect image", ref, err)
 	}
 	img := Image{ID: r.ID, Tags: r.RepoTags, Platform: r.Os + "/" + r.Architecture, Size: r.Size}
 	img.Created, _ = time.Parse(time.RFC3339Nano, r.Created) // the zero time where the image has none
-	if r.Config != nil {
-		img.Labels, img.User = r.Config.Labels, r.Config.User
-		img.Volumes = slices.Sorted(maps.Keys(r.Config.Volumes))
-	}
+	img.Labels, img.User = r.Config.Labels, r.Config.User
+	img.Volumes = slices.Sorted(maps.Keys(r.Config.Volumes))
 	return img, nil
 }
 
@@ -48,16 +59,18 @@ func (e *Engine) Image(ctx context.Context, ref string) (Image, error) {
 func (e *Engine) Images(ctx context.Context, labels map[string]string) ([]Image, error) {
 	limited, cancel := context.WithTimeout(ctx, slow)
 	defer cancel()
-	filters := client.Filters{}
-	for k, v := range labels {
-		filters.Add("label", k+"="+v)
+	var r []struct {
+		ID       string `json:"Id"`
+		RepoTags []string
+		Labels   map[string]string
+		Size     int64
+		Created  int64
 	}
-	r, err := e.api.ImageList(limited, client.ImageListOptions{Filters: filters})
-	if err != nil {
+	if err := e.api.get(limited, "/images/json", filters{}.labels(labels).query(), &r); err != nil {
 		return nil, e.failImage(ctx, "list images", "", err)
 	}
 	var list []Image
-	for _, s := range r.Items {
+	for _, s := range r {
 		if has(s.Labels, labels) {
 			list = append(list, Image{ID: s.ID, Tags: s.RepoTags, Labels: s.Labels, Size: s.Size, Created: time.Unix(s.Created, 0)})
 		}
@@ -69,20 +82,26 @@ func (e *Engine) Images(ctx context.Context, labels map[string]string) ([]Image,
 func (e *Engine) RemoveImage(ctx context.Context, ref string) error {
 	limited, cancel := context.WithTimeout(ctx, slow)
 	defer cancel()
-	_, err := e.api.ImageRemove(limited, ref, client.ImageRemoveOptions{PruneChildren: true})
-	return e.failImage(ctx, "remove image", ref, err)
+	return e.failImage(ctx, "remove image", ref, e.api.delete(limited, "/images/"+ref, nil))
 }
 
 // Import makes an image of one layer from a tar of its files. The changes are lines of
 // a Dockerfile: ENTRYPOINT, ENV, LABEL, USER, WORKDIR. The context is its only limit of
 // time.
 func (e *Engine) Import(ctx context.Context, tar io.Reader, ref string, changes []string) (id string, err error) {
-	r, err := e.api.ImageImport(ctx, client.ImageImportSource{Source: tar, SourceName: "-"}, ref, client.ImageImportOptions{Changes: changes})
+	if _, err := parseReference(ref); err != nil {
+		return "", e.failImage(ctx, "import image", ref, err)
+	}
+	query := url.Values{"fromSrc": {"-"}, "repo": {ref}}
+	if len(changes) > 0 {
+		query["changes"] = changes
+	}
+	res, err := e.api.send(ctx, http.MethodPost, "/images/create", query, nil, tar)
 	if err != nil {
 		return "", e.failImage(ctx, "import image", ref, err)
 	}
-	last, err := messages(r, nil)
-	if err = errors.Join(err, r.Close()); err != nil {
+	last, err := messages(res.Body, nil)
+	if err = errors.Join(err, res.Body.Close()); err != nil {
 		return "", e.failImage(ctx, "import image", ref, err)
 	}
 	if strings.HasPrefix(last.status, "sha256:") {
@@ -110,28 +129,46 @@ type BuildOptions struct {
 // [ErrNoImage]. The engine notices late that nobody waits any more, so the image gets its
 // name here, when it is whole: a canceled build never changes what the name means.
 func (e *Engine) Build(ctx context.Context, tar io.Reader, o BuildOptions) (id string, err error) {
-	if o.Network == "" {
-		o.Network = "none"
-	}
-	args := map[string]*string{}
-	for k, v := range o.Args {
-		args[k] = &v
-	}
-	r, err := e.api.ImageBuild(ctx, tar, client.ImageBuildOptions{
-		Dockerfile: o.Dockerfile, Labels: o.Labels, BuildArgs: args, NoCache: o.Fresh,
-		NetworkMode: o.Network, Remove: true, ForceRemove: true,
-	})
+	r, err := e.api.upload(ctx, "/build", o.query(), tar)
 	if err != nil {
 		return "", e.failImage(ctx, "build image", o.Ref, err)
 	}
-	last, err := messages(r.Body, o.Progress)
-	if err = errors.Join(err, r.Body.Close()); err != nil {
+	last, err := messages(r, o.Progress)
+	if err = errors.Join(err, r.Close()); err != nil {
 		return "", e.failImage(ctx, "build image", o.Ref, err)
 	}
 	if last.id == "" {
 		return "", &Error{Op: "build image", Name: o.Ref, Err: ErrRefused, Detail: "the engine does not say which image it has built"}
 	}
 	return last.id, e.Tag(ctx, last.id, o.Ref)
+}
+
+// query says the same in the API's words.
+func (o BuildOptions) query() url.Values {
+	query := url.Values{"forcerm": {"1"}} // containers of the steps go, however a build ends
+	set := func(key, value string) {
+		if value != "" {
+			query.Set(key, value)
+		}
+	}
+	set("dockerfile", o.Dockerfile)
+	if o.Fresh {
+		set("nocache", "1")
+	}
+	switch o.Network {
+	case "":
+		set("networkmode", "none")
+	case "default": // the engine's, without a word
+	default:
+		set("networkmode", o.Network)
+	}
+	for key, values := range map[string]map[string]string{"buildargs": o.Args, "labels": o.Labels} {
+		if len(values) > 0 {
+			b, _ := json.Marshal(values) // strings only
+			set(key, string(b))
+		}
+	}
+	return query
 }
 
 // failImage is fail where what was not found is an image, or something that an image
@@ -163,25 +200,34 @@ func (e *saidError) Error() string { return strings.TrimSpace(e.text) }
 // result is what the last messages of a stream said.
 type result struct{ status, id string }
 
+// message is one of those that an engine sends while it works.
+type message struct {
+	Stream, Status string
+	Error          string
+	Detail         *struct{ Message string } `json:"errorDetail"`
+	Aux            json.RawMessage
+}
+
 // messages reads the engine's lines until they end.
 func messages(r io.Reader, progress func(string)) (result, error) {
 	var last result
 	dec := json.NewDecoder(r)
 	for {
-		var m jsonstream.Message
+		var m message
 		if err := dec.Decode(&m); errors.Is(err, io.EOF) {
 			return last, nil
 		} else if err != nil {
 			return last, fmt.Errorf("read the engine's answer: %w", err)
 		}
-		if m.Error != nil {
-			return last, &saidError{m.Error.Message}
+		if m.Detail != nil {
+			return last, &saidError{m.Detail.Message}
 		}
-		if m.Aux != nil {
-			var aux struct{ ID string }
-			if json.Unmarshal(*m.Aux, &aux) == nil && aux.ID != "" {
-				last.id = aux.ID
-			}
+		if m.Error != "" { // an engine that does not send the detail
+			return last, &saidError{m.Error}
+		}
+		var aux struct{ ID string } // other messages have something else here
+		if m.Aux != nil && json.Unmarshal(m.Aux, &aux) == nil && aux.ID != "" {
+			last.id = aux.ID
 		}
 		if m.Status != "" {
 			last.status = m.Status

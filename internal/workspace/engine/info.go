@@ -3,10 +3,13 @@ package engine
 import (
 	"context"
 	"strings"
-
-	"github.com/moby/moby/client"
-	"github.com/moby/moby/client/pkg/versions"
 )
+
+// serverVersion is what an engine answers about its version.
+type serverVersion struct {
+	Version, Os, Arch string
+	Components        []struct{ Name, Version string }
+}
 
 // Info is what an engine says about itself.
 type Info struct {
@@ -32,17 +35,23 @@ type Info struct {
 func (e *Engine) Info(ctx context.Context) (Info, error) {
 	limited, cancel := context.WithTimeout(ctx, slow)
 	defer cancel()
-	v, err := e.api.ServerVersion(limited, client.ServerVersionOptions{})
-	if err != nil {
+	var v serverVersion
+	if err := e.api.get(limited, "/version", nil, &v); err != nil {
 		return Info{}, e.fail(ctx, "ask the engine for its version", "", err)
 	}
-	r, err := e.api.Info(limited, client.InfoOptions{})
-	if err != nil {
+	var r struct {
+		NCPU                   int
+		MemTotal               int64
+		CgroupVersion          string
+		SecurityOptions        []string
+		MemoryLimit, PidsLimit bool
+	}
+	if err := e.api.get(limited, "/info", nil, &r); err != nil {
 		return Info{}, e.fail(ctx, "ask the engine about itself", "", err)
 	}
 	info := Info{
-		Name: "Docker " + v.Version, API: e.api.ClientVersion(),
-		CPUs: r.Info.NCPU, Memory: r.Info.MemTotal, Cgroup: r.Info.CgroupVersion,
+		Name: "Docker " + v.Version, API: e.api.api,
+		CPUs: r.NCPU, Memory: r.MemTotal, Cgroup: r.CgroupVersion,
 	}
 	podman := false
 	for _, c := range v.Components {
@@ -51,7 +60,7 @@ func (e *Engine) Info(ctx context.Context) (Info, error) {
 		}
 	}
 	remapped, filters, unconfined := false, false, false
-	for _, o := range r.Info.SecurityOptions {
+	for _, o := range r.SecurityOptions {
 		switch name, rest, _ := strings.Cut(strings.TrimPrefix(o, "name="), ","); name {
 		case "rootless":
 			info.Rootless = true
@@ -61,7 +70,7 @@ func (e *Engine) Info(ctx context.Context) (Info, error) {
 			filters, unconfined = true, rest == "profile=unconfined"
 		}
 	}
-	if unconfined && !podman && !versions.LessThan(info.API, builtinAPI) {
+	if unconfined && !podman && !older(info.API, builtinAPI) {
 		info.Seccomp, unconfined = "builtin", false
 	}
 	const use = "use Podman, or a Docker that is not rootless; DOCKER_HOST names it"
@@ -75,9 +84,9 @@ func (e *Engine) Info(ctx context.Context) (Info, error) {
 	}
 	switch { // what the engine would otherwise leave out without a word
 	case info.Unusable != "":
-	case !r.Info.MemoryLimit:
+	case !r.MemoryLimit:
 		info.Unusable, info.Advice = "it holds no container to a limit of memory", "give the kernel the parameters cgroup_enable=memory swapaccount=1, and start it anew"
-	case !r.Info.PidsLimit:
+	case !r.PidsLimit:
 		info.Unusable, info.Advice = "it holds no container to a number of processes", "use a kernel with the cgroup controller pids"
 	case !filters, unconfined:
 		info.Unusable, info.Advice = "it filters no system calls (seccomp)", "take seccomp-profile out of /etc/docker/daemon.json, or use a kernel with seccomp"

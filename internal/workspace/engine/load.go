@@ -3,16 +3,16 @@ package engine
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
-
-	"github.com/moby/moby/client"
+	"net/url"
 )
 
 // Load brings images in from a tar of their layers and settings, as `docker save`
 // writes it. Progress, which may be nil, is told what the engine says. The context is
 // its only limit of time.
 func (e *Engine) Load(ctx context.Context, tar io.Reader, progress func(line string)) error {
-	r, err := e.api.ImageLoad(ctx, tar, client.ImageLoadWithQuiet(true))
+	r, err := e.api.upload(ctx, "/images/load", url.Values{"quiet": {"1"}}, tar)
 	if err != nil {
 		return e.failImage(ctx, "load image", "", err)
 	}
@@ -24,8 +24,23 @@ func (e *Engine) Load(ctx context.Context, tar io.Reader, progress func(line str
 func (e *Engine) Tag(ctx context.Context, ref, name string) error {
 	limited, cancel := context.WithTimeout(ctx, quick)
 	defer cancel()
-	_, err := e.api.ImageTag(limited, client.ImageTagOptions{Source: ref, Target: name})
-	return e.failImage(ctx, "name image", name, err)
+	return e.failImage(ctx, "name image", name, e.tag(limited, ref, name))
+}
+
+func (e *Engine) tag(ctx context.Context, ref, name string) error {
+	if err := checkSource(ref); err != nil {
+		return err
+	}
+	to, err := parseReference(name)
+	switch {
+	case err != nil:
+		return err
+	case to.digest != "":
+		return fmt.Errorf("%q has a digest, which is never given to an image", name)
+	case to.tag == "":
+		to.tag = "latest"
+	}
+	return e.api.post(ctx, "/images/"+ref+"/tag", url.Values{"repo": {to.name}, "tag": {to.tag}}, nil, nil)
 }
 
 // PruneImages removes the images that have all the labels and no name, that no other is
@@ -33,20 +48,16 @@ func (e *Engine) Tag(ctx context.Context, ref, name string) error {
 func (e *Engine) PruneImages(ctx context.Context, labels map[string]string) error {
 	limited, cancel := context.WithTimeout(ctx, slow)
 	defer cancel()
-	filters := client.Filters{}.Add("dangling", "true")
-	for k, v := range labels {
-		filters.Add("label", k+"="+v)
-	}
-	_, err := e.api.ImagePrune(limited, client.ImagePruneOptions{Filters: filters})
-	return e.failImage(ctx, "remove unused images", "", err)
+	query := filters{}.add("dangling", "true").labels(labels).query()
+	return e.failImage(ctx, "remove unused images", "", e.api.post(limited, "/images/prune", query, nil, nil))
 }
 
 // Platform is what the engine's containers run on: "linux/amd64".
 func (e *Engine) Platform(ctx context.Context) (string, error) {
 	limited, cancel := context.WithTimeout(ctx, quick)
 	defer cancel()
-	v, err := e.api.ServerVersion(limited, client.ServerVersionOptions{})
-	if err != nil {
+	var v serverVersion
+	if err := e.api.get(limited, "/version", nil, &v); err != nil {
 		return "", e.fail(ctx, "ask the engine for its platform", "", err)
 	}
 	return v.Os + "/" + v.Arch, nil

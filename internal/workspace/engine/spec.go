@@ -3,11 +3,6 @@ package engine
 import (
 	"fmt"
 	"io/fs"
-	"slices"
-
-	"github.com/moby/moby/api/types/container"
-	"github.com/moby/moby/api/types/mount"
-	"github.com/moby/moby/client"
 )
 
 // Spec is a container to be made. What it does not name is locked down.
@@ -46,60 +41,6 @@ type Tmpfs struct {
 	Mode   fs.FileMode `json:"mode"` // of a folder that the image has not; of one that it has, the image's
 	UID    int         `json:"uid"`
 	GID    int         `json:"gid"`
-}
-
-// request says the same in the API's words, with everything that locks it down.
-func (s Spec) request() client.ContainerCreateOptions {
-	yes, logBytes := true, s.LogBytes
-	if logBytes == 0 {
-		logBytes = 1 << 20
-	}
-	host := &container.HostConfig{
-		NetworkMode:    "none",
-		Init:           &yes,
-		CapDrop:        []string{"ALL"},
-		SecurityOpt:    []string{"no-new-privileges"}, // the default filter of system calls stays
-		ReadonlyRootfs: true,
-		IpcMode:        container.IPCModePrivate,
-		AutoRemove:     s.Remove,
-		UsernsMode:     container.UsernsMode(s.UserNS),
-		LogConfig:      container.LogConfig{Type: "json-file", Config: map[string]string{"max-size": fmt.Sprint(logBytes), "max-file": "1"}},
-		Tmpfs:          map[string]string{},
-		Resources: container.Resources{
-			Memory:     s.Memory,
-			MemorySwap: s.Memory, // with swap: what is over is not swapped out but refused
-			NanoCPUs:   s.NanoCPUs,
-			Ulimits:    []*container.Ulimit{{Name: "core"}}, // a core would hold what a process knows
-		},
-	}
-	if s.PIDs > 0 {
-		host.PidsLimit = &s.PIDs
-	}
-	if s.Files > 0 {
-		host.Ulimits = append(host.Ulimits, &container.Ulimit{Name: "nofile", Soft: s.Files, Hard: s.Files})
-	}
-	if s.Seccomp != "" {
-		host.SecurityOpt = append(host.SecurityOpt, "seccomp="+s.Seccomp)
-	}
-	for _, m := range s.Mounts {
-		host.Mounts = append(host.Mounts, mount.Mount{
-			Type: mount.TypeBind, Source: m.Source, Target: m.Target, ReadOnly: m.ReadOnly,
-			BindOptions: &mount.BindOptions{Propagation: mount.PropagationRPrivate},
-		})
-	}
-	for _, t := range s.Tmpfs {
-		host.Tmpfs[t.Target] = t.options()
-	}
-	return client.ContainerCreateOptions{
-		Name:       s.Name,
-		HostConfig: host,
-		Config: &container.Config{
-			Image: s.Image, User: s.User, Hostname: s.Hostname, WorkingDir: s.Dir,
-			Env: slices.Clone(s.Env), Labels: s.Labels,
-			Entrypoint: s.Command, Cmd: []string{}, StopSignal: "SIGTERM", // whatever the image's is
-			Healthcheck: &container.HealthConfig{Test: []string{"NONE"}}, // an image's own would run as well
-		},
-	}
 }
 
 func (t Tmpfs) options() string {

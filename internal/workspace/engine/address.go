@@ -1,0 +1,86 @@
+package engine
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"fmt"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// newClient makes a client for an address: unix:///PATH, tcp://HOST:PORT or, on Windows,
+// npipe:////./pipe/NAME. Nothing is sent. A tcp address is spoken to with TLS where
+// DOCKER_CERT_PATH is set.
+func newClient(scheme, rest string, env func(string) string) (*client, error) {
+	c := &client{
+		transport: &http.Transport{MaxIdleConns: 6, IdleConnTimeout: 30 * time.Second, DisableCompression: true},
+		scheme:    "http",
+		host:      "localhost", // HTTP wants a name, and a socket has none
+	}
+	dialer := &net.Dialer{Timeout: quick}
+	switch scheme {
+	case "unix":
+		if longest := len(syscall.RawSockaddrUnix{}.Path); len(rest) > longest {
+			return nil, fmt.Errorf("the path of a socket has at most %d bytes", longest)
+		}
+		c.transport.DialContext = func(ctx context.Context, _, _ string) (net.Conn, error) { return dialer.DialContext(ctx, "unix", rest) }
+	case "npipe":
+		c.transport.DialContext = func(ctx context.Context, _, _ string) (net.Conn, error) { return dialPipe(ctx, rest) }
+	default:
+		u, err := url.Parse("tcp://" + rest)
+		if err != nil {
+			return nil, err
+		}
+		c.host, c.base = u.Host, strings.TrimRight(u.Path, "/")
+		c.transport.DialContext, c.transport.DisableCompression = dialer.DialContext, false
+		if c.transport.TLSClientConfig, err = tlsConfig(env); err != nil {
+			return nil, err
+		}
+		if c.transport.TLSClientConfig != nil {
+			c.scheme = "https"
+		} else {
+			c.transport.Proxy = http.ProxyFromEnvironment
+		}
+	}
+	return c, nil
+}
+
+// tlsConfig is what DOCKER_CERT_PATH and DOCKER_TLS_VERIFY ask for: certificates in a
+// folder, and whether the engine's own is checked. It is nil without a folder.
+func tlsConfig(env func(string) string) (*tls.Config, error) {
+	dir := env("DOCKER_CERT_PATH")
+	if dir == "" {
+		return nil, nil
+	}
+	fail := func(err error) (*tls.Config, error) {
+		return nil, fmt.Errorf("the certificates in DOCKER_CERT_PATH: %w", err)
+	}
+	own, err := tls.LoadX509KeyPair(filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem"))
+	if err != nil {
+		return fail(err)
+	}
+	config := &tls.Config{MinVersion: tls.VersionTLS12, Certificates: []tls.Certificate{own}}
+	if env("DOCKER_TLS_VERIFY") == "" {
+		config.InsecureSkipVerify = true // as Docker's own programs read the variable
+		return config, nil
+	}
+	if config.RootCAs, err = x509.SystemCertPool(); err != nil {
+		return fail(err)
+	}
+	path := filepath.Join(dir, "ca.pem")
+	b, err := os.ReadFile(path)
+	if err != nil {
+		return fail(err)
+	}
+	if !config.RootCAs.AppendCertsFromPEM(b) {
+		return fail(fmt.Errorf("%s has no certificate", path))
+	}
+	return config, nil
+}

@@ -1,0 +1,224 @@
+package engine
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/holdfast-dev/holdfast/internal/version"
+)
+
+// client sends requests of Docker's API to one address.
+type client struct {
+	transport *http.Transport
+	scheme    string // "http" or "https"
+	host      string // the Host header
+	base      string // the path before the API's own, of a tcp address
+	api       string // the version that is spoken, since ping
+}
+
+// A statusError is an answer that is no success, or a request that would get one.
+type statusError struct {
+	code int
+	text string // what the engine says
+}
+
+func (e *statusError) Error() string { return e.text }
+
+// A connectError says that there was no answer.
+type connectError struct{ error }
+
+func (e connectError) Unwrap() error { return e.error }
+
+// maxErrorBody is how much is read of an answer that is no success, in bytes.
+const maxErrorBody = 64 << 10
+
+// send sends a request below the API's version. The caller closes the body of the answer,
+// which is a success; other answers are a [*statusError]. Nothing is redirected.
+func (c *client) send(ctx context.Context, method, path string, query url.Values, header http.Header, body io.Reader) (*http.Response, error) {
+	for part := range strings.SplitSeq(strings.TrimPrefix(path, "/"), "/") {
+		if part == "" || part == "." || part == ".." { // the engine would take another path
+			return nil, &statusError{http.StatusBadRequest, "a name is empty or has a part that is empty, \".\" or \"..\""}
+		}
+	}
+	res, err := c.roundTrip(ctx, method, "/v"+c.api+path, query, header, body)
+	if err != nil {
+		return nil, err
+	}
+	switch {
+	case res.StatusCode/100 == 2, res.StatusCode == http.StatusNotModified, res.StatusCode == http.StatusSwitchingProtocols:
+		return res, nil
+	}
+	defer res.Body.Close()
+	return nil, refusal(res)
+}
+
+// roundTrip sends one request.
+func (c *client) roundTrip(ctx context.Context, method, path string, query url.Values, header http.Header, body io.Reader) (*http.Response, error) {
+	to := url.URL{Scheme: c.scheme, Host: c.host, Path: c.base + path, RawQuery: query.Encode()}
+	req, err := http.NewRequestWithContext(ctx, method, to.String(), body)
+	if err != nil {
+		return nil, err
+	}
+	if header != nil {
+		req.Header = header
+	}
+	req.Header.Set("User-Agent", "holdfast/"+version.Of().Version)
+	res, err := c.transport.RoundTrip(req)
+	switch {
+	case err == nil:
+		return res, nil
+	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
+		return nil, err
+	case c.scheme == "https" && (strings.Contains(err.Error(), "bad certificate") || strings.Contains(err.Error(), "handshake failure")):
+		err = fmt.Errorf("it refuses the certificate in DOCKER_CERT_PATH: %w", err)
+	case c.scheme == "http" && strings.Contains(err.Error(), "malformed HTTP response"):
+		err = fmt.Errorf("it may want TLS, for which DOCKER_CERT_PATH names the certificates: %w", err)
+	}
+	return nil, connectError{err}
+}
+
+// refusal reads what the engine says about an answer that is no success.
+func refusal(res *http.Response) error {
+	body, err := io.ReadAll(io.LimitReader(res.Body, maxErrorBody))
+	if err != nil {
+		return connectError{err}
+	}
+	text := strings.TrimSpace(string(body))
+	if kind, _, _ := mime.ParseMediaType(res.Header.Get("Content-Type")); kind == "application/json" {
+		var said struct{ Message string }
+		if json.Unmarshal(body, &said) == nil {
+			text = strings.TrimSpace(said.Message)
+		}
+	}
+	if text == "" {
+		text = "the engine answers " + res.Status + " and does not say why"
+	}
+	return &statusError{res.StatusCode, text}
+}
+
+// get reads an answer in JSON.
+func (c *client) get(ctx context.Context, path string, query url.Values, answer any) error {
+	res, err := c.send(ctx, http.MethodGet, path, query, nil, nil)
+	if err != nil {
+		return err
+	}
+	return decode(res, answer)
+}
+
+// post sends a question in JSON, which may be nil, and reads the answer in JSON, unless
+// that is nil, too.
+func (c *client) post(ctx context.Context, path string, query url.Values, question, answer any) error {
+	body, header, err := encode(question)
+	if err != nil {
+		return err
+	}
+	res, err := c.send(ctx, http.MethodPost, path, query, header, body)
+	if err != nil {
+		return err
+	}
+	return decode(res, answer)
+}
+
+// delete removes something.
+func (c *client) delete(ctx context.Context, path string, query url.Values) error {
+	res, err := c.send(ctx, http.MethodDelete, path, query, nil, nil)
+	if err != nil {
+		return err
+	}
+	return decode(res, nil)
+}
+
+// upload sends a tar and gives the answer as it comes. The caller closes it.
+func (c *client) upload(ctx context.Context, path string, query url.Values, tar io.Reader) (io.ReadCloser, error) {
+	res, err := c.send(ctx, http.MethodPost, path, query, http.Header{"Content-Type": {"application/x-tar"}}, tar)
+	if err != nil {
+		return nil, err
+	}
+	return res.Body, nil
+}
+
+// upgrade sends a question in JSON and gives the connection, on which both sides write
+// from then on. The context ends the question only.
+func (c *client) upgrade(ctx context.Context, path string, question any) (io.ReadWriteCloser, error) {
+	body, header, err := encode(question)
+	if err != nil {
+		return nil, err
+	}
+	header.Set("Connection", "Upgrade")
+	header.Set("Upgrade", "tcp")
+	res, err := c.send(ctx, http.MethodPost, path, nil, header, body)
+	if err != nil {
+		return nil, err
+	}
+	if conn, ok := res.Body.(io.ReadWriteCloser); ok && res.StatusCode == http.StatusSwitchingProtocols {
+		return conn, nil
+	}
+	_ = res.Body.Close()
+	return nil, &statusError{res.StatusCode, "the engine answers " + res.Status + " and does not give the connection"}
+}
+
+func encode(question any) (io.Reader, http.Header, error) {
+	if question == nil {
+		return http.NoBody, nil, nil
+	}
+	b, err := json.Marshal(question)
+	if err != nil {
+		return nil, nil, err
+	}
+	return bytes.NewReader(b), http.Header{"Content-Type": {"application/json"}}, nil
+}
+
+// decode reads an answer to its end, so that the connection can be used again.
+func decode(res *http.Response, answer any) error {
+	defer res.Body.Close()
+	if answer == nil {
+		_, _ = io.CopyN(io.Discard, res.Body, 512) // the status has said that it worked
+		return nil
+	}
+	b, err := io.ReadAll(res.Body)
+	if err == nil {
+		err = json.Unmarshal(b, answer)
+	}
+	if err != nil {
+		return fmt.Errorf("read the engine's answer: %w", err)
+	}
+	return nil
+}
+
+// filters are conditions in the API's words. Of one key, any value will do, except of
+// "label".
+type filters map[string]map[string]bool
+
+func (f filters) add(key string, values ...string) filters {
+	if f[key] == nil {
+		f[key] = map[string]bool{}
+	}
+	for _, v := range values {
+		f[key][v] = true
+	}
+	return f
+}
+
+func (f filters) labels(labels map[string]string) filters {
+	for k, v := range labels {
+		f.add("label", k+"="+v)
+	}
+	return f
+}
+
+// query gives the query with the filters. Without any there is no parameter.
+func (f filters) query() url.Values {
+	if len(f) == 0 {
+		return url.Values{}
+	}
+	b, _ := json.Marshal(f) // strings and booleans only
+	return url.Values{"filters": {string(b)}}
+}

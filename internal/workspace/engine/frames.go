@@ -1,0 +1,62 @@
+package engine
+
+import (
+	"bufio"
+	"encoding/binary"
+	"fmt"
+	"io"
+)
+
+// What a frame holds, in its first byte. Three zeros and the size of the frame follow.
+const (
+	frameInput  = 0 // no engine sends it; it counts as output
+	frameOutput = 1
+	frameErrors = 2
+	frameEngine = 3 // what the engine itself has to say
+)
+
+// split copies the output and the errors of a process from the frames in which an engine
+// sends both. An end between two frames is the end; one within a frame is
+// [io.ErrUnexpectedEOF].
+func split(output, errors io.Writer, frames io.Reader) error {
+	r := bufio.NewReaderSize(frames, 32<<10)
+	buf := make([]byte, 32<<10)
+	for {
+		var head [8]byte
+		if _, err := io.ReadFull(r, head[:]); err == io.EOF {
+			return nil
+		} else if err != nil {
+			return err
+		}
+		left := int64(binary.BigEndian.Uint32(head[4:]))
+		to := output
+		switch head[0] {
+		case frameInput, frameOutput:
+		case frameErrors:
+			to = errors
+		case frameEngine:
+			text, err := io.ReadAll(io.LimitReader(r, min(left, keptErrors)))
+			if err != nil {
+				return err
+			}
+			return fmt.Errorf("the engine says: %s", text)
+		default:
+			return fmt.Errorf("a frame of the stream is of the unknown kind %d", head[0])
+		}
+		for left > 0 {
+			n, err := r.Read(buf[:min(left, int64(len(buf)))])
+			left -= int64(n)
+			if n > 0 {
+				if _, err := to.Write(buf[:n]); err != nil {
+					return err
+				}
+			}
+			switch {
+			case err == io.EOF && left > 0:
+				return io.ErrUnexpectedEOF
+			case err != nil && err != io.EOF:
+				return err
+			}
+		}
+	}
+}

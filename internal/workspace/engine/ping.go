@@ -1,0 +1,71 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+)
+
+// The versions of the API that are spoken.
+const (
+	minAPI = "1.41" // Docker 20.10
+	maxAPI = "1.56"
+)
+
+// ping asks who is there and settles the version of the API: the engine's newest, but
+// none newer than maxAPI. system is what the engine's containers run on, "" where it does
+// not say so.
+func (c *client) ping(ctx context.Context) (system string, err error) {
+	header, err := c.greeting(ctx)
+	if err != nil {
+		return "", err
+	}
+	c.api = maxAPI
+	if theirs := header.Get("Api-Version"); theirs != "" {
+		if _, _, ok := parseAPI(theirs); !ok {
+			return "", fmt.Errorf("it says that its API is %q, which is no version", theirs)
+		}
+		if older(theirs, maxAPI) {
+			c.api = theirs
+		}
+	}
+	return header.Get("Ostype"), nil
+}
+
+// greeting sends the request that every version of the API has: HEAD, or GET to an engine
+// that does not know it so, which also says what is wrong.
+func (c *client) greeting(ctx context.Context) (http.Header, error) {
+	const path = "/_ping"
+	if res, err := c.roundTrip(ctx, http.MethodHead, path, nil, nil, nil); err == nil {
+		_ = res.Body.Close()
+		if res.StatusCode == http.StatusOK {
+			return res.Header, nil
+		}
+	}
+	res, err := c.roundTrip(ctx, http.MethodGet, path, nil, nil, nil)
+	if err != nil {
+		return nil, err
+	}
+	if res.StatusCode/100 != 2 {
+		defer res.Body.Close()
+		return nil, refusal(res)
+	}
+	return res.Header, decode(res, nil)
+}
+
+// parseAPI reads a version of the API: "1.41".
+func parseAPI(s string) (major, minor int, ok bool) {
+	a, b, _ := strings.Cut(s, ".")
+	major, err1 := strconv.Atoi(a)
+	minor, err2 := strconv.Atoi(b)
+	return major, minor, err1 == nil && err2 == nil && major >= 0 && minor >= 0
+}
+
+// older says whether a version of the API is older than another.
+func older(version, than string) bool {
+	a, b, _ := parseAPI(version)
+	c, d, _ := parseAPI(than)
+	return a < c || a == c && b < d
+}

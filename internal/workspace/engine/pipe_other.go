@@ -1,0 +1,13 @@
+//go:build !windows
+
+package engine
+
+import (
+	"context"
+	"errors"
+	"net"
+)
+
+func dialPipe(context.Context, string) (net.Conn, error) {
+	return nil, errors.New("named pipes are of Windows only")
+}
