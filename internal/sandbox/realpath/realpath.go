@@ -74,6 +74,14 @@ func Absolute(p, cwd, home string) (string, error) {
 
 // Resolve walks an absolute path from the root, as a kernel does.
 func Resolve(full string) (string, error) {
+	if path.Clean(full) == full && noLinks(full) {
+		return full, nil
+	}
+	return walk(full)
+}
+
+// walk is Resolve part by part.
+func walk(full string) (string, error) {
 	done := make([]byte, 0, len(full)) // what was walked: canonical, "" is the root
 	missing := 0                       // how many parts of it, at its end, do not exist
 	links := 0

@@ -176,6 +176,12 @@ func TestNormalizeProperties(t *testing.T) {
 		if !path.IsAbs(p) {
 			full = cwd + "/" + p
 		}
+		for _, name := range []string{full, path.Clean(full)} {
+			quick, err := Resolve(name)
+			if slow, slowErr := walk(name); quick != slow || (err == nil) != (slowErr == nil) {
+				t.Fatalf("%q: %q, %v, and part by part %q, %v", name, quick, err, slow, slowErr)
+			}
+		}
 		want, statErr := os.Stat(full)
 		if statErr != nil {
 			return

@@ -1,0 +1,19 @@
+package realpath
+
+import (
+	"errors"
+
+	"golang.org/x/sys/unix"
+)
+
+// noLinks reports whether the kernel says in one call that no part of a clean path is a link, up
+// to its end or to the first part that does not exist or that this process may not enter. False
+// also when it does not say.
+func noLinks(full string) bool {
+	fd, err := unix.Openat2(unix.AT_FDCWD, full, &unix.OpenHow{Flags: unix.O_PATH | unix.O_CLOEXEC, Resolve: unix.RESOLVE_NO_SYMLINKS})
+	if err == nil {
+		_ = unix.Close(fd)
+		return true
+	}
+	return errors.Is(err, unix.ENOENT) || errors.Is(err, unix.ENOTDIR) || errors.Is(err, unix.EACCES)
+}
