@@ -58,6 +58,7 @@ const (
 type Client struct {
 	opt    Options
 	at     endpoint
+	agent  string
 	http   *http.Client
 	hangUp func()
 
@@ -80,7 +81,7 @@ func New(o Options) (*Client, error) {
 	if o.Tries <= 0 {
 		o.Tries = 4
 	}
-	c := &Client{opt: o, at: at, hangUp: func() {}, region: o.Region}
+	c := &Client{opt: o, at: at, agent: "holdfast/" + version.Of().Version, hangUp: func() {}, region: o.Region}
 	if c.region == "" {
 		c.region = at.region
 	}
@@ -188,7 +189,7 @@ func (c *Client) send(ctx context.Context, a call, keys sigv4.Keys, region strin
 	for name, values := range a.header {
 		r.Header[name] = values
 	}
-	r.Header.Set("User-Agent", "holdfast/"+version.Of().Version)
+	r.Header.Set("User-Agent", c.agent)
 	if keys.ID != "" {
 		sigv4.Signer{Service: c.at.service, Region: region}.Sign(r, keys, a.hash, time.Now())
 	}

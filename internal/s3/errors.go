@@ -62,11 +62,12 @@ func (c *Client) readError(resp *http.Response, key, region string) *Error {
 	body, _ := io.ReadAll(io.LimitReader(resp.Body, errorLimit))
 	e := &Error{Status: resp.StatusCode}
 	var said struct {
-		XMLName                          xml.Name `xml:"Error"`
-		Code, Message, RequestId, Region string   //nolint:revive // S3's names
+		XMLName               xml.Name `xml:"Error"`
+		Code, Message, Region string
+		RequestID             string `xml:"RequestId"`
 	}
 	if err := xml.Unmarshal(body, &said); err == nil {
-		e.Code, e.Message, e.RequestID, e.Region = said.Code, said.Message, said.RequestId, strings.TrimSpace(said.Region)
+		e.Code, e.Message, e.RequestID, e.Region = said.Code, said.Message, said.RequestID, strings.TrimSpace(said.Region)
 	}
 	if e.Code == "" {
 		e.Code, e.Message = codeOf(resp, key), plainText(body)

@@ -38,8 +38,9 @@ func BenchmarkBare(b *testing.B) {
 	a := &author{id: "s"}
 	body := object.AppendRecords(nil, []session.Record{a.turn(words)})
 	b.SetBytes(int64(len(body)))
+	log := u.Path[1:] + "/bench-" + rand.Text()
 	for n := 0; b.Loop(); n++ {
-		key := fmt.Sprintf("%s/bench-%s/%012d", u.Path[1:], rand.Text(), n)
+		key := fmt.Sprintf("%s/%012d", log, n)
 		if _, err := c.Put(b.Context(), key, "application/jsonl", body, s3.IfNone); err != nil {
 			b.Fatal(err)
 		}
