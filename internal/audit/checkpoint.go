@@ -67,33 +67,46 @@ func (t *Trail) sign() ([]byte, error) {
 	if signed != nil && end == before.bytes {
 		return signed, nil
 	}
-	signer, verifier, err := t.key(signed != nil)
-	if err != nil {
+	// Leaves, tree and note reach the disk side by side. The note has no name before all are there.
+	var disk errgroup.Group
+	disk.Go(t.leaves.Sync)
+	next, signed, err := t.signNext(before, signed, end, &disk)
+	if synced := disk.Wait(); err != nil {
 		return nil, err
+	} else if synced != nil {
+		return nil, errors.Join(synced, next.Discard())
 	}
-	if signed != nil {
-		if _, err := note.Open(signed, note.VerifierList(verifier)); err != nil {
-			return nil, fmt.Errorf("the last checkpoint: %w: %w", session.ErrCorrupt, err)
+	if err := appendHistory(filepath.Join(t.folder, historyName), signed); err != nil {
+		return nil, errors.Join(err, next.Discard())
+	}
+	return signed, next.Place(filepath.Join(t.folder, checkpointName))
+}
+
+// signNext makes the note of the leaves that end at byte end and the file that is to be the
+// checkpoint, and has disk sync that file and the tree's.
+func (t *Trail) signNext(before checkpoint, last []byte, end int64, disk *errgroup.Group) (*diskfile.New, []byte, error) {
+	signer, verifier, err := t.key(last != nil)
+	if err != nil {
+		return nil, nil, err
+	}
+	if last != nil {
+		if _, err := note.Open(last, note.VerifierList(verifier)); err != nil {
+			return nil, nil, fmt.Errorf("the last checkpoint: %w: %w", session.ErrCorrupt, err)
 		}
 	}
 	now := checkpoint{origin: signer.Name(), bytes: end, time: t.clock()}
-	var both errgroup.Group // are on the disk before the checkpoint says so
-	both.Go(t.leaves.Sync)
-	both.Go(func() (err error) {
-		now.size, now.root, err = t.grow(before, end)
-		return err
-	})
-	if err := both.Wait(); err != nil {
-		return nil, err
+	if now.size, now.root, err = t.grow(before, end, disk); err != nil {
+		return nil, nil, err
 	}
-	signed, err = note.Sign(&note.Note{Text: now.text()}, signer)
+	signed, err := note.Sign(&note.Note{Text: now.text()}, signer)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	if err := appendHistory(filepath.Join(t.folder, historyName), signed); err != nil {
-		return nil, err
+	next, err := diskfile.Begin(t.folder, signed)
+	if err == nil {
+		disk.Go(next.Sync)
 	}
-	return signed, diskfile.Write(filepath.Join(t.folder, checkpointName), signed)
+	return next, signed, err
 }
 
 // whole is where the leaves end, unfinished ones cut off.
@@ -109,13 +122,18 @@ func (t *Trail) whole(cp checkpoint) (int64, error) {
 	return t.end, err
 }
 
-// grow brings the tree's file from a checkpoint to the leaves that end at byte end.
-func (t *Trail) grow(from checkpoint, end int64) (size int64, root tlog.Hash, err error) {
+// grow brings the tree's file from a checkpoint to the leaves that end at byte end, and has
+// disk sync it.
+func (t *Trail) grow(from checkpoint, end int64, disk *errgroup.Group) (size int64, root tlog.Hash, err error) {
 	f, err := t.file(treeName, os.O_RDWR)
 	if err != nil {
 		return 0, root, err
 	}
-	defer f.Close()
+	defer func() {
+		if err != nil {
+			_ = f.Close() // err says more
+		}
+	}()
 	h := hashes{file: f, stored: tlog.StoredHashCount(from.size)}
 	if was, err := tlog.TreeHash(from.size, &h); err != nil || was != from.root && from.size > 0 {
 		// The file is lost or older than the checkpoint: make it anew from the leaves.
@@ -130,7 +148,12 @@ func (t *Trail) grow(from checkpoint, end int64) (size int64, root tlog.Hash, er
 	if err := t.add(&h, from.size, from.bytes, end); err != nil {
 		return 0, root, err
 	}
-	return h.size, h.root(), errors.Join(h.flush(), f.Sync())
+	root = h.root()
+	if err := h.flush(); err != nil {
+		return 0, root, err
+	}
+	disk.Go(func() error { return errors.Join(f.Sync(), f.Close()) })
+	return h.size, root, nil
 }
 
 // add adds the leaves between two bytes to the tree, the first of them number n.
