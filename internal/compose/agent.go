@@ -97,6 +97,9 @@ func (a *Agent) make(ctx context.Context, r *Request, open Opener, who People) (
 	if o.Session, err = Choose(ctx, s.Sessions, &chosen, r.Cwd, nil); err != nil {
 		return err
 	}
+	if err := r.loads(ctx, s.Sessions, &o.Session); err != nil {
+		return err
+	}
 	o.Permissions.Ask, m.Tools.Form = who.ask(m.Settings), who.Form
 	if a.worktree = r.Spec.Worktree.Enabled; a.worktree {
 		if err := m.Tools.CheckApart(); err != nil {
@@ -113,6 +116,24 @@ func (a *Agent) make(ctx context.Context, r *Request, open Opener, who People) (
 	}
 	m.Attach(made)
 	a.Loop = working{made}
+	return nil
+}
+
+// loads says how large the session is that was chosen, if it is one that is there.
+func (r *Request) loads(ctx context.Context, sessions *session.Sessions, o *session.RestoreOptions) error {
+	if r.Loading == nil || o.SessionID == "" && !o.ContinueRecent {
+		return nil
+	}
+	id := o.SessionID
+	if id == "" {
+		var err error
+		if id, err = sessions.Newest(ctx, o.Project); err != nil {
+			return err
+		}
+	}
+	if m, err := sessions.Get(ctx, id); err == nil { // else it is created, or missed later
+		r.Loading(m.Size)
+	}
 	return nil
 }
 

@@ -39,6 +39,10 @@ type Request struct {
 	Given           *settings.Given // settings that were read elsewhere
 	Telemetry       *otel.Telemetry // that agents share; nil: as the environment says
 
+	// Loading is called with the size of the session that the agent goes on with, in bytes of its
+	// payloads, before it is read; nil: nobody wants to know.
+	Loading func(bytes int64)
+
 	// Described is what goes on record as the run's description when its first turn begins; nil: nothing.
 	Described *runspec.Spec
 

@@ -44,6 +44,36 @@ func TestWriteLeavesNothingBehind(t *testing.T) {
 	}
 }
 
+// A file that is written in steps has no name before it is placed, and is gone when it is not wanted.
+func TestNew(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "f")
+	begin := func(text string) *New {
+		n, err := Begin(dir, []byte(text))
+		if err == nil {
+			err = n.Sync()
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		return n
+	}
+	n := begin("one")
+	if _, err := os.Stat(path); !errors.Is(err, os.ErrNotExist) {
+		t.Error("it has its name too early:", err)
+	}
+	if err := n.Place(path); err != nil {
+		t.Fatal(err)
+	}
+	if err := begin("two").Discard(); err != nil {
+		t.Error(err)
+	}
+	list, err := os.ReadDir(dir)
+	if b, _ := os.ReadFile(path); err != nil || len(list) != 1 || string(b) != "one" {
+		t.Errorf("%v, %v: %q", list, err, b)
+	}
+}
+
 func TestLock(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "lock")
 	open := func() *os.File {

@@ -3,9 +3,11 @@ package command
 import (
 	"context"
 	"errors"
+	"runtime/debug"
 	"slices"
 
 	"github.com/holdfast-dev/holdfast/event"
+	"github.com/holdfast-dev/holdfast/internal/heap"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
 	"github.com/holdfast-dev/holdfast/policy"
 )
@@ -47,6 +49,18 @@ func Ending(ctx context.Context, r *event.Result) outcome.Outcome {
 // again and again while the heap grows is a good part of a long resume, and to look once
 // in what the start allocates is a part of a short run.
 const OpeningGC = 400
+
+// MakeRoom prepares the heap for a session whose payloads have so many bytes: with its index,
+// what is left over and the request they become up to three times as many. While they are read there is
+// nothing to collect, so the collector waits for twice as much.
+func MakeRoom(bytes int64) {
+	const small, large = 4 << 20, 64 << 20
+	if bytes < small {
+		return
+	}
+	heap.Expect(3 * bytes)
+	debug.SetGCPercent(OpeningGC + int(2*min(bytes, large)*100/small))
+}
 
 // Answered reports whether a person decided, or was about to.
 func Answered(d policy.Decision) bool {

@@ -97,7 +97,7 @@ func (c *Cmd) start(ctx context.Context, p *command.Program, view view.View, set
 
 // runHere runs the agent in this process and shows it.
 func (c *Cmd) runHere(ctx context.Context, p *command.Program, r *compose.Request, in *compose.Space, input []transcript.Part, view view.View, settle func()) (outcome.Outcome, error) {
-	r.Loud, r.Spec.Session = c.Verbose, c.sessionSpec()
+	r.Loud, r.Spec.Session, r.Loading = c.Verbose, c.sessionSpec(), command.MakeRoom
 	r.Spec.Container = runspec.Container{Agent: c.Agent, Ephemeral: c.Ephemeral}
 	r.Spec.Worktree = runspec.Worktree{Enabled: c.Worktree.wanted, Name: c.Worktree.name}
 	rt := runtime.New(&runtime.Config{Env: r.Env, Store: c.Store})
