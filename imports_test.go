@@ -17,6 +17,7 @@ const module = "github.com/holdfast-dev/holdfast"
 var floors = map[string]int{
 	"internal/jsonscan":   -2, // bytes of JSON, for the transcript, too
 	"internal/lazyregexp": -2, // regular expressions that are compiled when they are first used
+	"internal/heap":       -2, // memory for much that is about to be read
 	"transcript":          -1,
 	"internal/diskfile":   -1, // files written whole, and locks
 
