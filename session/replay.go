@@ -44,12 +44,13 @@ func replay(ctx context.Context, records iter.Seq2[Record, error], m Meta, known
 	var (
 		f       = folder{erasures: erasures{known: known}}
 		batches = make(chan []Record, 8)
+		emptied = make(chan []Record, cap(batches)+1)
 		checked = make(chan error, 1)
 		first   error
 	)
 	f.s.SessionID = m.ID
 	f.s.Items = make([]transcript.Encoded, 0, min(max(m.MessageCount, 0), 1<<17))
-	go func() { checked <- checkChain(batches) }()
+	go func() { checked <- checkChain(batches, emptied) }()
 	batch, size := make([]Record, 0, replayBatch), 0
 	for r, err := range records {
 		if err == nil {
@@ -63,7 +64,7 @@ func replay(ctx context.Context, records iter.Seq2[Record, error], m Meta, known
 		}
 		if len(batch) == cap(batch) || size >= replayBytes {
 			batches <- batch
-			batch, size = make([]Record, 0, replayBatch), 0
+			batch, size = again(emptied), 0
 			if first = ctx.Err(); first != nil {
 				break
 			}
@@ -80,8 +81,19 @@ func replay(ctx context.Context, records iter.Seq2[Record, error], m Meta, known
 	return &f, nil
 }
 
-// checkChain checks the records that come in, until the channel is closed.
-func checkChain(batches <-chan []Record) error {
+// again is a batch that was checked, or a new one.
+func again(emptied <-chan []Record) []Record {
+	select {
+	case b := <-emptied:
+		return b
+	default:
+		return make([]Record, 0, replayBatch)
+	}
+}
+
+// checkChain checks the records that come in, until the channel is closed, and hands
+// the batches back.
+func checkChain(batches <-chan []Record, emptied chan<- []Record) error {
 	var (
 		prev  Record
 		fault error
@@ -93,6 +105,10 @@ func checkChain(batches <-chan []Record) error {
 			}
 			fault = batch[i].CheckAfter(&prev)
 			prev.Seq, prev.Digest = batch[i].Seq, batch[i].Digest
+		}
+		select {
+		case emptied <- batch[:0]:
+		default:
 		}
 	}
 	return fault

@@ -13,6 +13,10 @@ import (
 // maxGroup bounds how many jobs share a transaction.
 const maxGroup = 256
 
+// manyJobs is how many in one transaction show that many sessions are written at once. Each
+// has a page of its own in the index of keys, which the cache should hold from one append to the next.
+const manyJobs = 16
+
 // writer runs jobs in transactions, one at a time. There is no goroutine of its
 // own: the first to come leads, those that come while it commits queue up, and
 // when it is done it hands the lead to the first of them, who takes along all
@@ -25,6 +29,7 @@ type writer struct {
 	busy   bool // somebody leads
 	closed bool
 	wrote  bool              // something was committed
+	wide   bool              // the cache is that for many writers
 	poison error             // what every later job gets
 	fatal  func(error) error // tells the poison in a fault, or nil
 	gone   func() error      // tells whether the file was taken away, as poison
@@ -173,6 +178,10 @@ func fail(group []*job, err error) {
 func (w *writer) transact(group []*job) error {
 	if err := w.conn.sync(slices.ContainsFunc(group, func(j *job) bool { return !j.unsynced })); err != nil {
 		return err
+	}
+	if len(group) >= manyJobs && !w.wide {
+		w.wide = true
+		_ = w.conn.script(wideCache) // else it is only slower
 	}
 	if _, err := w.conn.exec("BEGIN IMMEDIATE"); err != nil {
 		return err

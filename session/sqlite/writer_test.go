@@ -246,3 +246,40 @@ func TestReleaseIsNotSynced(t *testing.T) {
 		}
 	}
 }
+
+// A connection that many sessions are written by keeps more of them in its cache.
+func TestCacheForManyWriters(t *testing.T) {
+	s := scratch(t)
+	n := int64(0)
+	group := func(size int) (cache int64) {
+		jobs := make([]*job, size)
+		for i := range jobs {
+			n++
+			jobs[i] = &job{run: put(n)}
+		}
+		if err := s.writer.commit(jobs); err != nil {
+			t.Fatal(err)
+		}
+		for _, j := range jobs {
+			if j.err != nil {
+				t.Error(j.err)
+			}
+		}
+		cache, err := s.writer.conn.pragma("cache_size")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return cache
+	}
+	for _, c := range []struct {
+		jobs int
+		want int64
+	}{{1, -512}, {manyJobs - 1, -512}, {manyJobs, -4096}, {1, -4096}} {
+		if got := group(c.jobs); got != c.want {
+			t.Errorf("after %d at once: %d, want %d", c.jobs, got, c.want)
+		}
+	}
+	if got := sum(t, s); got != n*(n+1)/2 {
+		t.Errorf("a sum of %d, want %d", got, n*(n+1)/2)
+	}
+}
