@@ -14,7 +14,7 @@ import (
 // the journal.
 const (
 	firstRows  = 64
-	chunkRows  = 256
+	chunkRows  = 1024
 	chunkBytes = 1 << 20
 )
 
