@@ -335,8 +335,14 @@ func TestWatch(t *testing.T) {
 	started := make(chan struct{})
 	go func() {
 		<-started
+		ok := false
+		defer func() {
+			if !ok { // nothing will happen that could be watched
+				cancel()
+			}
+		}()
 		id := create(t, e, Spec{Name: name, Image: img.ID, Labels: label, Command: []string{"/program"}, User: "4711:4711"})
-		_ = e.Start(t.Context(), id)
+		ok = e.Start(t.Context(), id) == nil
 	}()
 	close(started)
 	for ev, err := range e.Watch(ctx, label) {
