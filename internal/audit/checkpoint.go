@@ -84,29 +84,57 @@ func (t *Trail) sign() ([]byte, error) {
 
 // signNext makes the note of the leaves that end at byte end and the file that is to be the
 // checkpoint, and has disk sync that file and the tree's.
-func (t *Trail) signNext(before checkpoint, last []byte, end int64, disk *errgroup.Group) (*diskfile.New, []byte, error) {
-	signer, verifier, err := t.key(last != nil)
-	if err != nil {
+func (t *Trail) signNext(before checkpoint, last []byte, end int64, disk *errgroup.Group) (next *diskfile.New, signed []byte, err error) {
+	if err = t.key(last != nil); err != nil {
 		return nil, nil, err
 	}
-	if last != nil {
-		if _, err := note.Open(last, note.VerifierList(verifier)); err != nil {
-			return nil, nil, fmt.Errorf("the last checkpoint: %w: %w", session.ErrCorrupt, err)
-		}
+	if err = t.verify(last); err != nil {
+		return nil, nil, err
 	}
-	now := checkpoint{origin: signer.Name(), bytes: end, time: t.clock()}
+	now := checkpoint{origin: t.pair.signer.Name(), bytes: end, time: t.clock()}
 	if now.size, now.root, err = t.grow(before, end, disk); err != nil {
 		return nil, nil, err
 	}
-	signed, err := note.Sign(&note.Note{Text: now.text()}, signer)
+	signed, err = note.Sign(&note.Note{Text: now.text()}, t.pair.signer)
 	if err != nil {
 		return nil, nil, err
 	}
-	next, err := diskfile.Begin(t.folder, signed)
+	next, err = diskfile.Begin(t.folder, signed)
 	if err == nil {
 		disk.Go(next.Sync)
 	}
 	return next, signed, err
+}
+
+// verify checks the signature of the last checkpoint, once. nil is none.
+func (t *Trail) verify(last []byte) error {
+	if last == nil || bytes.Equal(last, t.verified) {
+		return nil
+	}
+	if _, err := note.Open(last, note.VerifierList(t.pair.verifier)); err != nil {
+		return fmt.Errorf("the last checkpoint: %w: %w", session.ErrCorrupt, err)
+	}
+	t.verified = last
+	return nil
+}
+
+// prepare does what it can of the first checkpoint while the trail is in use: whoever closes it
+// would wait. It writes nothing, and what is wrong is told when a checkpoint is signed.
+func (t *Trail) prepare() {
+	t.signing.Lock()
+	defer t.signing.Unlock()
+	t.mu.Lock()
+	closed := t.closed
+	t.mu.Unlock()
+	if closed {
+		return
+	}
+	text, err := readLine(t.folder, keyName)
+	if err != nil || t.pairUp(text) != nil {
+		warmUp()
+	} else if _, signed, err := readCheckpoint(t.folder); err == nil {
+		_ = t.verify(signed)
+	}
 }
 
 // whole is where the leaves end, unfinished ones cut off.

@@ -27,40 +27,65 @@ func checkName(name string) error {
 	return nil
 }
 
-// key reads the signing key. There is a new one when there is none, unless
+// keyPair is a signing key and what is made of it.
+type keyPair struct {
+	text, public string
+	signer       note.Signer
+	verifier     note.Verifier
+}
+
+func newKeyPair(text string) (p keyPair, err error) {
+	p.text = text
+	if p.signer, err = note.NewSigner(text); err != nil {
+		return p, fmt.Errorf("the signing key: %w", err)
+	}
+	if p.public, err = publicKey(text); err != nil {
+		return p, err
+	}
+	p.verifier, err = note.NewVerifier(p.public)
+	return p, err
+}
+
+// key reads the signing key into the pair. There is a new one when there is none, unless
 // something was signed with one.
-func (t *Trail) key(signed bool) (note.Signer, note.Verifier, error) {
+func (t *Trail) key(signed bool) error {
 	text, err := readLine(t.folder, keyName)
 	if errors.Is(err, fs.ErrNotExist) && !signed {
 		text, err = t.newKey()
 	}
 	if err != nil {
-		return nil, nil, fmt.Errorf("the signing key: %w", err)
+		return fmt.Errorf("the signing key: %w", err)
 	}
-	signer, err := note.NewSigner(text)
-	if err != nil {
-		return nil, nil, fmt.Errorf("the signing key: %w", err)
+	if err := t.pairUp(text); err != nil {
+		return err
 	}
-	public, err := publicKey(text)
-	if err != nil {
-		return nil, nil, err
-	}
+	public := t.pair.public
 	if known, err := readLine(t.folder, verifierName); errors.Is(err, fs.ErrNotExist) { // a crash came between the two
-		if err := diskfile.Write(filepath.Join(t.folder, verifierName), []byte(public+"\n")); err != nil {
-			return nil, nil, err
-		}
+		return diskfile.Write(filepath.Join(t.folder, verifierName), []byte(public+"\n"))
 	} else if err != nil || known != public {
-		return nil, nil, errors.Join(err, fmt.Errorf("the file %s is not that of the signing key", verifierName))
+		return errors.Join(err, fmt.Errorf("the file %s is not that of the signing key", verifierName))
 	}
-	verifier, err := note.NewVerifier(public)
-	return signer, verifier, err
+	return nil
 }
 
-// prepareToSign has crypto/ed25519 compute the table that the first signature of a program
+// pairUp makes the pair of a key, unless it is that of this key already.
+func (t *Trail) pairUp(text string) error {
+	if text == t.pair.text && t.pair.signer != nil {
+		return nil
+	}
+	t.pair, t.verified = keyPair{}, nil
+	pair, err := newKeyPair(text)
+	if err == nil {
+		t.pair = pair
+	}
+	return err
+}
+
+// warmUp has crypto/ed25519 compute the table that the first signature of a program
 // needs. That takes a millisecond, which whoever closes a trail would wait for. It begins
 // with the first leaf: by then a run waits for its disk and its model, and one that adds
 // nothing signs nothing.
-func prepareToSign() { ed25519.NewKeyFromSeed(make([]byte, ed25519.SeedSize)) }
+func warmUp() { ed25519.NewKeyFromSeed(make([]byte, ed25519.SeedSize)) }
 
 func (t *Trail) newKey() (string, error) {
 	secret, _, err := note.GenerateKey(rand.Reader, t.name)

@@ -34,7 +34,9 @@ type Trail struct {
 	clock  func() time.Time
 	name   string
 
-	signing sync.Mutex // one checkpoint at a time
+	signing  sync.Mutex // one checkpoint at a time; guards what follows
+	pair     keyPair    // that was read last
+	verified []byte     // the checkpoint that was verified last, by that pair
 
 	mu     sync.Mutex // one leaf at a time
 	leaves *os.File
@@ -218,7 +220,7 @@ func (t *Trail) write(l leaf) (due bool, err error) {
 	t.end += int64(len(line))
 	t.last[l.session] = l
 	if t.fresh++; t.fresh == 1 {
-		go prepareToSign()
+		go t.prepare() // Close waits for it
 	}
 	return t.fresh >= signEvery, nil
 }

@@ -292,15 +292,22 @@ func TestCheckpointRefuses(t *testing.T) {
 			check(t, os.WriteFile(filepath.Join(dir, checkpointName), []byte(strings.Replace(b, "time 2026", "time 2025", 1)), 0o600))
 		},
 	} {
-		t.Run(name, func(t *testing.T) {
+		refuses := func(t *testing.T, inUse bool) {
 			dir := t.TempDir()
 			trail := openTrail(t, dir)
 			told(t, trail, "s", 1, 2, 3)
-			check(t, trail.Close())
+			if inUse { // it knows key and checkpoint already
+				_, err := trail.Checkpoint()
+				check(t, err)
+			} else {
+				check(t, trail.Close())
+			}
 			before := readTrail(t, dir, checkpointName)
 			spoil(t, dir)
 			spoiled := readTrail(t, dir, checkpointName)
-			trail = openTrail(t, dir)
+			if !inUse {
+				trail = openTrail(t, dir)
+			}
 			told(t, trail, "s", 4)
 			if _, err := trail.Checkpoint(); err == nil || session.Hint(err) == "" {
 				t.Errorf("signed: %v", err)
@@ -311,7 +318,9 @@ func TestCheckpointRefuses(t *testing.T) {
 			if now := readTrail(t, dir, checkpointName); now != before && now != spoiled {
 				t.Error("a new checkpoint")
 			}
-		})
+		}
+		t.Run(name, func(t *testing.T) { refuses(t, false) })
+		t.Run(name+", in use", func(t *testing.T) { refuses(t, true) })
 	}
 }
 
