@@ -12,8 +12,8 @@ import (
 // The most that the program may have, in bytes. The aim is 40 MB: the clients of the four servers that can keep
 // sessions make the difference, and a build with the tag holdfast_minimal has none of them.
 const (
-	maxSize    = 48_000_000
-	maxMinimal = 40_000_000
+	maxSize    = 47_000_000
+	maxMinimal = 39_500_000
 )
 
 // The linker leaves out what nothing calls, as long as nothing looks up methods by names that are made at run
