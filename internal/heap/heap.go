@@ -8,7 +8,8 @@
 // The system gives a program its memory page by page, as it is first written. For a long
 // session that is thousands of faults, a quarter of the time that a resume takes. A large page is one
 // fault for 2 MiB. Linux gives large pages to those who ask (transparent_hugepage is madvise or
-// always); elsewhere Expect does nothing.
+// always); elsewhere Expect does nothing. Where no large page is free, Linux moves others to make
+// room for one (compact_stall in /proc/vmstat), which takes about as long as is gained.
 package heap
 
 const (
