@@ -10,7 +10,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 
 	"github.com/google/jsonschema-go/jsonschema"
 )
@@ -25,25 +24,6 @@ type schema struct {
 	shown    json.RawMessage // for the model
 	optional []string        // top-level fields for which null means absent
 	resolve  func() (*jsonschema.Resolved, error)
-}
-
-func inferSchema[In any]() (*schema, error) {
-	s, err := jsonschema.For[In](nil)
-	if err != nil {
-		return nil, err
-	}
-	tighten(s)
-	out, err := newSchema(s)
-	if err != nil {
-		return nil, err
-	}
-	if out.shown, err = schemaText(s); err != nil {
-		return nil, err
-	}
-	// What was inferred is sound. To resolve it takes most of the time, and most tools of a
-	// run are never called.
-	out.resolve = sync.OnceValues(func() (*jsonschema.Resolved, error) { return s.Resolve(nil) })
-	return out, nil
 }
 
 func parseSchema(raw json.RawMessage) (*schema, error) {
@@ -72,24 +52,6 @@ func newSchema(s *jsonschema.Schema) (*schema, error) {
 		}
 	}
 	return out, nil
-}
-
-// tighten drops "or null" from inferred lists and optional pointers: providers
-// and models do better with one type per field.
-func tighten(s *jsonschema.Schema) {
-	if s == nil {
-		return
-	}
-	if slices.Equal(s.Types, []string{"null", "array"}) {
-		s.Type, s.Types = "array", nil
-	}
-	tighten(s.Items)
-	for name, p := range s.Properties {
-		tighten(p)
-		if len(p.Types) == 2 && p.Types[0] == "null" && !slices.Contains(s.Required, name) {
-			p.Type, p.Types = p.Types[1], nil
-		}
-	}
 }
 
 // check validates an input and returns it as JSON that decodes into the tool's
