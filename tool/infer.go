@@ -102,6 +102,14 @@ func (w *plainWriter) value(t reflect.Type, about string, depth int) {
 		w.b = append(w.b, '}')
 	case reflect.Struct:
 		w.object(t, about, depth)
+	case reflect.Interface: // anything
+		if about == "" {
+			w.b = append(w.b, "true"...)
+			return
+		}
+		w.b = append(w.b, `{"description":`...)
+		w.text(about)
+		w.b = append(w.b, '}')
 	default:
 		w.unknown = true
 	}

@@ -30,6 +30,8 @@ func TestPlainSchemaKnows(t *testing.T) {
 		Words   []string `json:"words,omitempty" jsonschema:"some"`
 		Options []option `json:"options" jsonschema:"2 to 4"`
 		First   option
+		Any     any `json:"any" jsonschema:"what you like"`
+		More    any `json:"more,omitempty"`
 	}
 	type named struct {
 		option
