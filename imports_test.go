@@ -74,6 +74,7 @@ var floors = map[string]int{
 	"internal/dialog":            1, // what a person is asked by tools, and answers
 	"internal/early":             1, // next to nothing: it must start before the libraries
 	"internal/listen":            1,
+	"internal/redis":             1,
 	"internal/s3":                1,
 	"internal/sandbox/kernel":    1,
 	"internal/supervisor":        1,
@@ -260,8 +261,8 @@ var heavy = map[string][]string{
 	"modernc.org/libc":                       {"session/sqlite"}, // the memory and threads of SQLite
 	"github.com/jackc/pgx":                   {"session/postgres", "bench"},
 	"github.com/go-sql-driver/mysql":         {"session/mysql", "bench"},
-	"github.com/redis/go-redis":              {"session/redis", "bench"},
-	"github.com/minio/minio-go":              {"bench"}, // what an append is compared with
+	"github.com/redis/go-redis":              {"bench"}, // what an append is compared with
+	"github.com/minio/minio-go":              {"bench"}, // as above
 	"filippo.io/age":                         {"session/encrypted", "internal/cli/store"},
 	"github.com/zalando/go-keyring":          {"session/encrypted", "internal/compose/env", "internal/compose/keys"},
 	"github.com/fsnotify/fsnotify":           {"session/sqlite", "session/file", "internal/watch"},

@@ -12,7 +12,7 @@ import (
 // The most that the program may have, in bytes. The aim is 40 MB: the clients of the four servers that can keep
 // sessions make the difference, and a build with the tag holdfast_minimal has none of them.
 const (
-	maxSize    = 47_000_000
+	maxSize    = 44_600_000
 	maxMinimal = 39_500_000
 )
 

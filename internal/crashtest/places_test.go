@@ -12,13 +12,14 @@ import (
 	"os"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/redis/go-redis/v9"
 
 	"github.com/holdfast-dev/holdfast/internal/aws/credentials"
 	"github.com/holdfast-dev/holdfast/internal/aws/sigv4"
 	"github.com/holdfast-dev/holdfast/internal/missing"
+	"github.com/holdfast-dev/holdfast/internal/redis"
 	"github.com/holdfast-dev/holdfast/internal/s3"
 )
 
@@ -96,16 +97,11 @@ func dropSchema(ctx context.Context, u *url.URL, name string) error {
 }
 
 func unlinkKeys(ctx context.Context, u *url.URL, name string) error {
-	plain := *u
-	plain.RawQuery = ""
-	o, err := redis.ParseURL(plain.String())
-	if err != nil {
-		return err
-	}
-	c := redis.NewClient(o)
-	keys, err := c.Keys(ctx, "{"+name+":}*").Result()
-	if err == nil && len(keys) > 0 {
-		err = c.Unlink(ctx, keys...).Err()
+	password, _ := u.User.Password()
+	c := redis.New(redis.Options{Addr: u.Host, User: u.User.Username(), Password: password, Dial: 10 * time.Second, Timeout: time.Minute})
+	found, err := c.Do(ctx, "KEYS", "{"+name+":}*")
+	if keys, _ := found.([]any); len(keys) > 0 {
+		_, err = c.Do(ctx, append([]any{"UNLINK"}, keys...)...)
 	}
 	return errors.Join(err, c.Close())
 }

@@ -7,8 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/redis/go-redis/v9"
-
+	"github.com/holdfast-dev/holdfast/internal/redis"
 	"github.com/holdfast-dev/holdfast/session"
 )
 
@@ -25,17 +24,16 @@ var errCluster = errors.New("a cluster")
 // admit looks at the server behind each new connection: it may have been started anew
 // with other settings, or be another one.
 func (s *Store) admit(ctx context.Context, c *redis.Conn) error {
-	text, err := c.Info(ctx).Result()
+	said, err := text(c.Do(ctx, "INFO"))
 	if err != nil {
 		return err
 	}
-	info := parseInfo(text)
+	info := parseInfo(said)
 	major, minor := version(info["redis_version"])
 	refuse := func(sentinel error, detail, hint string) error {
-		err := &session.Error{Op: "open store", Err: sentinel, Detail: s.shown + ": " + detail, Hint: hint}
-		return fmt.Errorf("looking at the server: %w", err) // the client library takes one layer off
+		return &session.Error{Op: "open store", Err: sentinel, Detail: s.shown + ": " + detail, Hint: hint}
 	}
-	_, clustered := s.db.(*redis.ClusterClient)
+	clustered := s.db.Clustered()
 	switch {
 	case info["loading"] == "1":
 		return errLoading
@@ -69,7 +67,7 @@ func (s *Store) admit(ctx context.Context, c *redis.Conn) error {
 // admitSync looks at when the server syncs.
 func (s *Store) admitSync(ctx context.Context, c *redis.Conn, refuse func(error, string, string) error) error {
 	const ways = "; or accept the loss of a second with ?durability=everysec, or wait for each sync with ?durability=wait (Redis 7.2)"
-	set, err := c.ConfigGet(ctx, "*appendfsync*").Result()
+	set, err := fields(c.Do(ctx, "CONFIG", "GET", "*appendfsync*"))
 	if _, answered := errors.AsType[redis.Error](err); answered || err == nil && set["appendfsync"] == "" {
 		if s.durability == durableEverysec {
 			return nil // as the user says
@@ -119,15 +117,15 @@ func (s *Store) begin(ctx context.Context) error {
 
 func (s *Store) beginFormat(ctx context.Context) error {
 	key := s.base + "format"
-	was, err := s.db.Get(ctx, key).Result()
-	if err == nil {
-		return s.checkFormat(was)
-	}
-	if redis.HasErrorPrefix(err, "WRONGTYPE") {
+	was, err := s.db.Do(ctx, "GET", key)
+	if redis.HasCode(err, "WRONGTYPE") {
 		return s.foreign(key)
 	}
-	if !errors.Is(err, redis.Nil) {
+	if err != nil {
 		return err
+	}
+	if was != nil {
+		return s.formatOf(was)
 	}
 	found, err := s.anyKey(ctx)
 	if err != nil {
@@ -135,15 +133,23 @@ func (s *Store) beginFormat(ctx context.Context) error {
 	}
 	if found != "" {
 		// Another process may have begun the store meanwhile.
-		if was, err := s.db.Get(ctx, key).Result(); err == nil {
-			return s.checkFormat(was)
+		if was, err := s.db.Do(ctx, "GET", key); err == nil && was != nil {
+			return s.formatOf(was)
 		}
 		return s.foreign(found)
 	}
-	if _, err := s.db.SetNX(ctx, key, format, 0).Result(); err != nil {
+	if _, err := s.db.Do(ctx, "SET", key, format, "NX"); err != nil {
 		return err
 	}
-	was, err = s.db.Get(ctx, key).Result()
+	if was, err = s.db.Do(ctx, "GET", key); err != nil {
+		return err
+	}
+	return s.formatOf(was)
+}
+
+// formatOf checks what the format key has.
+func (s *Store) formatOf(value any) error {
+	was, err := text(value, nil)
 	if err != nil {
 		return err
 	}
@@ -152,31 +158,18 @@ func (s *Store) beginFormat(ctx context.Context) error {
 
 // anyKey finds a key that begins as ours do.
 func (s *Store) anyKey(ctx context.Context) (string, error) {
-	found := ""
-	scan := func(ctx context.Context, c *redis.Client) error {
-		for cursor := uint64(0); ; {
-			keys, next, err := c.Scan(ctx, cursor, s.base+"*", 10_000).Result()
-			if err != nil || len(keys) > 0 || next == 0 {
-				found = strings.Join(keys[:min(1, len(keys))], "")
-				return err
-			}
-			cursor = next
+	for cursor := "0"; ; {
+		page, err := listed(s.db.Do(ctx, "SCAN", cursor, "MATCH", s.base+"*", "COUNT", 10_000))
+		if err != nil {
+			return "", err
+		}
+		if keys := page.list(1); len(keys) > 0 {
+			return answer(keys).word(0), nil
+		}
+		if cursor = page.word(0); cursor == "0" || cursor == "" {
+			return "", nil
 		}
 	}
-	c, err := s.node(ctx)
-	if err == nil {
-		err = scan(ctx, c)
-	}
-	return found, err
-}
-
-// node is the server that has the store.
-func (s *Store) node(ctx context.Context) (*redis.Client, error) {
-	if c, ok := s.db.(*redis.ClusterClient); ok {
-		return c.MasterForKey(ctx, s.base+"format")
-	}
-	c, _ := s.db.(*redis.Client)
-	return c, nil
 }
 
 func (s *Store) checkFormat(was string) error {

@@ -3,14 +3,14 @@ package redis
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"strconv"
 	"strings"
 	"time"
 
-	"github.com/redis/go-redis/v9"
-
+	"github.com/holdfast-dev/holdfast/internal/redis"
 	"github.com/holdfast-dev/holdfast/session"
 )
 
@@ -49,39 +49,78 @@ func (s *Store) write(ctx context.Context, op, id string, script *redis.Script, 
 }
 
 func (s *Store) call(ctx context.Context, op, id string, script *redis.Script, wait bool, args []any) (answer, error) {
-	keys := []string{s.base + "format"}
+	key := s.base + "format"
 	args = append([]any{s.base, id}, args...)
 	return s.try(ctx, op, id, func(ctx context.Context) (answer, error) {
 		if wait {
-			return s.evalAndWait(ctx, script, keys, args)
+			return s.evalAndWait(ctx, script, key, args)
 		}
-		out, err := script.Run(ctx, s.db, keys, args...).Slice()
-		return out, err
+		return listed(s.db.Run(ctx, script, key, args))
 	})
 }
 
+// listed, text and fields read what the server answers.
+
+func listed(reply any, err error) (answer, error) {
+	l, ok := reply.([]any)
+	if err == nil && !ok {
+		err = fmt.Errorf("the server answered %T in place of a list", reply)
+	}
+	return l, err
+}
+
+func text(reply any, err error) (string, error) {
+	s, ok := reply.(string)
+	if err == nil && !ok {
+		err = fmt.Errorf("the server answered %T in place of a string", reply)
+	}
+	return s, err
+}
+
+func fields(reply any, err error) (map[string]string, error) {
+	l, err := listed(reply, err)
+	m := make(map[string]string, len(l)/2)
+	for i := 0; i+1 < len(l); i += 2 {
+		m[l.word(i)] = l.word(i + 1)
+	}
+	return m, err
+}
+
 // evalAndWait waits on the same connection until the server has synced.
-func (s *Store) evalAndWait(ctx context.Context, script *redis.Script, keys []string, args []any) (answer, error) {
-	eval := script.EvalSha
-	for {
-		pipe := s.db.Pipeline()
-		ran := eval(ctx, pipe, keys, args...)
-		synced := pipe.Do(ctx, "WAITAOF", 1, 0, s.timeout.Milliseconds())
-		_, _ = pipe.Exec(ctx) // the commands have the errors
-		out, err := ran.Slice()
-		if redis.HasErrorPrefix(err, "NOSCRIPT") {
-			eval = script.Eval
+func (s *Store) evalAndWait(ctx context.Context, script *redis.Script, key string, args []any) (answer, error) {
+	for bySource := false; ; bySource = true {
+		replies, err := s.db.Pipeline(ctx, script.Call(bySource, key, args), redis.Command{"WAITAOF", 1, 0, s.timeout.Milliseconds()})
+		if err != nil {
+			return nil, err
+		}
+		out, err := listed(refusedOr(replies[0]))
+		if redis.HasCode(err, "NOSCRIPT") && !bySource {
 			continue
 		}
 		if err != nil {
 			return nil, err
 		}
-		counts, err := synced.Int64Slice()
-		if err == nil && (len(counts) == 0 || counts[0] < 1) {
+		counts, err := listed(refusedOr(replies[1]))
+		if local, _ := first(counts).(int64); err == nil && local < 1 {
 			err = errNotSynced
 		}
 		return out, err
 	}
+}
+
+// refusedOr is an answer of a pipeline, or the error that it is.
+func refusedOr(reply any) (any, error) {
+	if e, ok := reply.(redis.Error); ok {
+		return nil, e
+	}
+	return reply, nil
+}
+
+func first(a answer) any {
+	if len(a) == 0 {
+		return nil
+	}
+	return a[0]
 }
 
 var (
@@ -89,8 +128,8 @@ var (
 	errNotSynced = errors.New("the server did not sync its append-only file in time")
 )
 
-// try calls f until the server has answered, and returns when ctx ends even if f does
-// not. What was sent then may still be done.
+// try calls f until the server has answered or ctx has ended. What was sent then may
+// still be done.
 func (s *Store) try(ctx context.Context, op, id string, f func(context.Context) (answer, error)) (answer, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -98,26 +137,8 @@ func (s *Store) try(ctx context.Context, op, id string, f func(context.Context) 
 	if err := s.enter(op, id); err != nil {
 		return nil, err
 	}
-	if ctx.Done() == nil {
-		defer s.ops.Done()
-		return s.tries(ctx, op, id, f)
-	}
-	type result struct {
-		answer
-		error
-	}
-	done := make(chan result, 1)
-	go func() {
-		defer s.ops.Done()
-		out, err := s.tries(ctx, op, id, f)
-		done <- result{out, err}
-	}()
-	select {
-	case r := <-done:
-		return r.answer, r.error
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	}
+	defer s.ops.Done()
+	return s.tries(ctx, op, id, f)
 }
 
 func (s *Store) tries(ctx context.Context, op, id string, f func(context.Context) (answer, error)) (answer, error) {
@@ -193,7 +214,7 @@ func passing(err error) (again, lost bool) {
 		return !errors.Is(err, context.DeadlineExceeded), true
 	}
 	switch {
-	case errors.Is(err, errLoading), errors.Is(err, redis.ErrPoolTimeout):
+	case errors.Is(err, errLoading), errors.Is(err, redis.ErrBusy):
 		return true, false
 	case errors.Is(err, errNotSynced):
 		return true, true

@@ -13,8 +13,8 @@ func (s *Store) Check(ctx context.Context) error {
 		return err
 	}
 	_, err := s.try(ctx, "check store", "", func(ctx context.Context) (answer, error) {
-		text, err := s.db.Info(ctx, "replication").Result()
-		if err == nil && strings.Contains(text, "role:slave") {
+		info, err := text(s.db.Do(ctx, "INFO", "replication"))
+		if err == nil && strings.Contains(info, "role:slave") {
 			err = &session.Error{
 				Op: "check store", Err: session.ErrReadOnly, Detail: s.shown + ": the server follows another one", Hint: "name the server that takes writes",
 			}

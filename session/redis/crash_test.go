@@ -113,7 +113,7 @@ func cut(t testing.TB, addr string) *cutter {
 	if err != nil {
 		t.Fatal(err)
 	}
-	info, err := raw(t, "redis://"+addr).Info(ctx).Result()
+	info, err := raw(t, "redis://"+addr).text("INFO")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -216,7 +216,7 @@ func TestHangingServer(t *testing.T) {
 	i := own(t)
 	s := open(t, placeOn(t, i.url))
 	a := create(t, s, session.Opened{SessionID: "s"})
-	if err := raw(t, i.url).Do(ctx, "CLIENT", "PAUSE", "300", "ALL").Err(); err != nil {
+	if err := raw(t, i.url).do("CLIENT", "PAUSE", "300", "ALL"); err != nil {
 		t.Fatal(err)
 	}
 	short, cancel := context.WithCancel(ctx)

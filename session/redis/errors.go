@@ -4,8 +4,7 @@ import (
 	"errors"
 	"strings"
 
-	"github.com/redis/go-redis/v9"
-
+	"github.com/holdfast-dev/holdfast/internal/redis"
 	"github.com/holdfast-dev/holdfast/session"
 )
 
@@ -58,7 +57,7 @@ func (s *Store) formatGone(op, id, now string) error {
 
 // code tells whether the server's error is of that kind; scripts wrap it on old servers.
 func code(err error, name string) bool {
-	return redis.HasErrorPrefix(err, name) || strings.Contains(err.Error(), "-"+name+" ")
+	return redis.HasCode(err, name) || strings.Contains(err.Error(), "-"+name+" ")
 }
 
 // translate makes other errors the contract's.

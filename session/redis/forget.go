@@ -37,11 +37,7 @@ func (s *Store) forget(ctx context.Context, id string) error {
 // snapshots reports whether the server keeps a snapshot beside the append-only file.
 func (s *Store) snapshots(ctx context.Context, id string) bool {
 	out, err := s.try(ctx, "erase", id, func(ctx context.Context) (answer, error) {
-		c, err := s.node(ctx)
-		if err != nil {
-			return nil, err
-		}
-		set, err := c.ConfigGet(ctx, "save").Result()
+		set, err := fields(s.db.Do(ctx, "CONFIG", "GET", "save"))
 		return answer{"ok", set["save"]}, err
 	})
 	return err != nil || out.word(1) != ""
@@ -49,12 +45,8 @@ func (s *Store) snapshots(ctx context.Context, id string) bool {
 
 func (s *Store) info(ctx context.Context, id string) (map[string]string, error) {
 	out, err := s.try(ctx, "erase", id, func(ctx context.Context) (answer, error) {
-		c, err := s.node(ctx)
-		if err != nil {
-			return nil, err
-		}
-		text, err := c.Info(ctx, "persistence").Result()
-		return answer{"ok", text}, err
+		said, err := text(s.db.Do(ctx, "INFO", "persistence"))
+		return answer{"ok", said}, err
 	})
 	return parseInfo(out.word(1)), err
 }
@@ -65,11 +57,7 @@ func (s *Store) info(ctx context.Context, id string) (map[string]string, error) 
 func (s *Store) background(ctx context.Context, id, command, status string) error {
 	for {
 		out, err := s.try(ctx, "erase", id, func(ctx context.Context) (answer, error) {
-			c, err := s.node(ctx)
-			if err != nil {
-				return nil, err
-			}
-			err = c.Do(ctx, command).Err()
+			_, err := s.db.Do(ctx, command)
 			if err != nil && (strings.Contains(err.Error(), "in progress") || strings.Contains(err.Error(), "child process")) {
 				return answer{"ok", "later"}, nil
 			}

@@ -5,8 +5,7 @@ import (
 	"fmt"
 	"strconv"
 
-	"github.com/redis/go-redis/v9"
-
+	"github.com/holdfast-dev/holdfast/internal/redis"
 	"github.com/holdfast-dev/holdfast/session"
 )
 
@@ -124,19 +123,17 @@ func (s *Store) metas(ctx context.Context, ids []string) ([]session.Meta, error)
 		part := ids[:min(len(ids), pageLimit)]
 		ids = ids[len(part):]
 		out, err := s.try(ctx, "list", "", func(ctx context.Context) (answer, error) {
-			pipe := s.db.Pipeline()
-			got := make([]*redis.Cmd, len(part))
+			commands := make([]redis.Command, len(part))
 			for i, id := range part {
-				got[i] = pipe.Do(ctx, "HGETALL", s.base+"session:"+id)
+				commands[i] = redis.Command{"HGETALL", s.base + "session:" + id}
 			}
-			if _, err := pipe.Exec(ctx); err != nil {
-				return nil, err
+			replies, err := s.db.Pipeline(ctx, commands...)
+			for _, reply := range replies {
+				if e, ok := reply.(redis.Error); ok && err == nil {
+					err = e
+				}
 			}
-			out := answer{"ok"}
-			for _, c := range got {
-				out = append(out, c.Val())
-			}
-			return out, nil
+			return append(answer{"ok"}, replies...), err
 		})
 		if err != nil {
 			return nil, err

@@ -24,7 +24,7 @@ func TestFull(t *testing.T) {
 	c := raw(t, i.url)
 	set := func(maxmemory string) {
 		t.Helper()
-		if err := c.ConfigSet(ctx, "maxmemory", maxmemory).Err(); err != nil {
+		if err := c.do("CONFIG", "SET", "maxmemory", maxmemory); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -60,7 +60,7 @@ func TestErasedFromTheMedium(t *testing.T) {
 	secret := "ghp_" + "0123456789abcdef"
 	a := create(t, s, session.Opened{SessionID: "s"})
 	a.add(a.note(secret), a.note("stays here"))
-	if err := raw(t, i.url).Save(ctx).Err(); err != nil { // an old snapshot
+	if err := raw(t, i.url).do("SAVE"); err != nil { // an old snapshot
 		t.Fatal(err)
 	}
 	if !onDisk(t, i.dir, secret) {

@@ -24,11 +24,12 @@ func TestSettings(t *testing.T) {
 		{[2]string{"appendonly", "no"}, map[string]error{"": session.ErrUnsupported, "everysec": session.ErrUnsupported, "none": nil}},
 		{[2]string{"maxmemory-policy", "allkeys-lru"}, map[string]error{"": session.ErrUnsupported, "none": session.ErrUnsupported}},
 	} {
-		was, err := c.ConfigGet(ctx, tt.set[0]).Result()
-		if err != nil {
-			t.Fatal(err)
+		reply, err := c.Do(ctx, "CONFIG", "GET", tt.set[0])
+		was, _ := reply.([]any)
+		if err != nil || len(was) != 2 {
+			t.Fatal(was, err)
 		}
-		if err := c.ConfigSet(ctx, tt.set[0], tt.set[1]).Err(); err != nil {
+		if err := c.do("CONFIG", "SET", tt.set[0], tt.set[1]); err != nil {
 			t.Fatal(err)
 		}
 		for durability, want := range tt.refuse {
@@ -44,7 +45,7 @@ func TestSettings(t *testing.T) {
 				s.Close()
 			}
 		}
-		if err := c.ConfigSet(ctx, tt.set[0], was[tt.set[0]]).Err(); err != nil {
+		if err := c.do("CONFIG", "SET", tt.set[0], was[1]); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -84,7 +85,7 @@ func TestRights(t *testing.T) {
 		{"deaf", "resetchannels", "~*", "+@all"},
 	} {
 		args := append([]any{"ACL", "SETUSER", acl[0], "on", ">" + secret}, acl[1:]...)
-		if err := c.Do(ctx, args...).Err(); err != nil {
+		if err := c.do(args...); err != nil {
 			t.Fatal(acl, err)
 		}
 	}
@@ -142,7 +143,7 @@ func TestFormats(t *testing.T) {
 		"lost its key": {"epoch", "17", session.ErrCorrupt},
 	} {
 		u := place(t)
-		if err := raw(t, u).Set(ctx, base(t, u)+tt.key, tt.value, 0).Err(); err != nil {
+		if err := raw(t, u).do("SET", base(t, u)+tt.key, tt.value); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := redis.Open(ctx, u, nil); !errors.Is(err, tt.want) || session.Hint(err) == "" {
@@ -150,7 +151,7 @@ func TestFormats(t *testing.T) {
 		}
 	}
 	u := place(t)
-	if err := raw(t, u).SAdd(ctx, base(t, u)+"format", "x").Err(); err != nil {
+	if err := raw(t, u).do("SADD", base(t, u)+"format", "x"); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := redis.Open(ctx, u, nil); !errors.Is(err, session.ErrCorrupt) {
@@ -164,22 +165,22 @@ func TestFormatChangesMeanwhile(t *testing.T) {
 	a := create(t, s, session.Opened{SessionID: "s"})
 	c, key := raw(t, s.url), base(t, s.url)+"format"
 	b := a.batch(a.note("x"))
-	if err := c.Set(ctx, key, "holdfast redis store 2", 0).Err(); err != nil {
+	if err := c.do("SET", key, "holdfast redis store 2"); err != nil {
 		t.Fatal(err)
 	}
 	if err := s.Append(ctx, "s", b); !errors.Is(err, session.ErrNewer) {
 		t.Errorf("a newer format: %v", err)
 	}
-	if err := c.Del(ctx, key).Err(); err != nil {
+	if err := c.do("DEL", key); err != nil {
 		t.Fatal(err)
 	}
 	if err := s.Append(ctx, "s", b); !errors.Is(err, session.ErrPoisoned) || session.Hint(err) == "" {
 		t.Errorf("no format: %v", err)
 	}
-	if err := c.Set(ctx, key, "holdfast redis store 1", 0).Err(); err != nil {
+	if err := c.do("SET", key, "holdfast redis store 1"); err != nil {
 		t.Fatal(err)
 	}
-	if err := c.ScriptFlush(ctx).Err(); err != nil {
+	if err := c.do("SCRIPT", "FLUSH"); err != nil {
 		t.Fatal(err)
 	}
 	if err := s.Append(ctx, "s", b); err != nil {
@@ -208,7 +209,7 @@ func TestPrefixes(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	left, err := raw(t, i.url).Keys(ctx, "*").Result()
+	left, err := raw(t, i.url).keys("*")
 	for _, key := range left {
 		if !strings.HasSuffix(key, "}format") && !strings.HasSuffix(key, "}epoch") {
 			t.Errorf("%s is left behind", key)

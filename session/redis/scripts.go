@@ -4,7 +4,7 @@ import (
 	_ "embed" // the scripts lie in files of their own
 	"sync"
 
-	"github.com/redis/go-redis/v9"
+	"github.com/holdfast-dev/holdfast/internal/redis"
 )
 
 // The scripts are what changes and reads the data: each runs as one step that no other

@@ -3,6 +3,7 @@ package redis_test
 import (
 	"encoding/json"
 	"fmt"
+	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -91,6 +92,57 @@ func cluster(t testing.TB) (*instance, string) {
 	}
 }
 
+// clusterOf starts a cluster whose servers have equal parts of the slots, and returns them
+// with their URLs.
+func clusterOf(t testing.TB, n int) (servers []*instance, urls []string) {
+	t.Helper()
+	for range n {
+		i, u := cluster(t)
+		servers, urls = append(servers, i), append(urls, u)
+	}
+	const slots = 16384
+	for k, i := range servers {
+		c := raw(t, i.url)
+		for _, command := range [][]any{
+			{"CLUSTER", "SET-CONFIG-EPOCH", k + 1},
+			{"CLUSTER", "ADDSLOTSRANGE", k * slots / n, (k+1)*slots/n - 1},
+		} {
+			if err := c.do(command...); err != nil {
+				t.Fatal(command, err)
+			}
+		}
+		if k == 0 {
+			continue
+		}
+		at, err := url.Parse(urls[0])
+		if err != nil {
+			t.Fatal(err)
+		}
+		bus := servers[0].args[len(servers[0].args)-1]
+		if err := c.do("CLUSTER", "MEET", at.Hostname(), at.Port(), bus); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, i := range servers {
+		c := raw(t, i.url)
+		for deadline := time.After(time.Minute); ; {
+			info, err := c.text("CLUSTER", "INFO")
+			if err != nil {
+				t.Fatal(err)
+			}
+			if strings.Contains(info, "cluster_state:ok") && strings.Contains(info, "cluster_known_nodes:"+strconv.Itoa(n)+"\r") {
+				break
+			}
+			select {
+			case <-deadline:
+				t.Fatal(info)
+			case <-time.After(5 * time.Millisecond):
+			}
+		}
+	}
+	return servers, urls
+}
+
 // begin starts the server and waits for its answer, or for its end.
 func (i *instance) begin() error {
 	i.cmd = exec.Command(os.Getenv("HOLDFAST_TEST_REDIS_SERVER"), i.args...)
@@ -106,7 +158,7 @@ func (i *instance) begin() error {
 	c := raw(i.t, i.url)
 	for deadline := time.After(time.Minute); ; {
 		// Any answer will do: a server may want a password first.
-		err := c.Echo(ctx, "there").Err()
+		err := c.do("ECHO", "there")
 		if err == nil || strings.HasPrefix(err.Error(), "NOAUTH") {
 			return nil
 		}

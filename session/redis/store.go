@@ -7,8 +7,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/redis/go-redis/v9"
-
+	"github.com/holdfast-dev/holdfast/internal/redis"
 	"github.com/holdfast-dev/holdfast/session"
 )
 
@@ -29,7 +28,7 @@ type Store struct {
 	target
 	timeout time.Duration
 	base    string // what all keys begin with
-	db      redis.UniversalClient
+	db      *redis.Client
 	news    news
 
 	mu     sync.Mutex
@@ -77,11 +76,13 @@ func Open(ctx context.Context, url string, o *Options) (*Store, error) {
 			tlsConfig = o.TLS.Clone()
 		}
 	}
-	s.db = redis.NewClient(s.client(tlsConfig))
+	s.db = redis.New(s.client(tlsConfig))
 	err = s.begin(ctx)
 	if errors.Is(err, errCluster) {
 		_ = s.db.Close()
-		s.db = redis.NewClusterClient(s.cluster(tlsConfig))
+		o := s.client(tlsConfig)
+		o.Key, o.Database = s.base+"format", 0 // a cluster has one database
+		s.db = redis.New(o)
 		err = s.begin(ctx)
 	}
 	if err != nil {

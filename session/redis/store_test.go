@@ -8,10 +8,10 @@ import (
 	"os"
 	"strings"
 	"testing"
-
-	client "github.com/redis/go-redis/v9"
+	"time"
 
 	"github.com/holdfast-dev/holdfast/internal/missing"
+	client "github.com/holdfast-dev/holdfast/internal/redis"
 	"github.com/holdfast-dev/holdfast/session"
 	"github.com/holdfast-dev/holdfast/session/redis"
 	"github.com/holdfast-dev/holdfast/session/sessiontest"
@@ -23,7 +23,7 @@ func TestStore(t *testing.T) {
 		Corrupt: func(t testing.TB, s session.Store, id string, seq int64) {
 			url := s.(*opened).url
 			key, c := base(t, url)+"records:"+id, raw(t, url)
-			record, err := c.LIndex(ctx, key, seq-1).Result()
+			record, err := c.text("LINDEX", key, seq-1)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -32,7 +32,7 @@ func TestStore(t *testing.T) {
 			} else {
 				record = "X"
 			}
-			if err := c.LSet(ctx, key, seq-1, record).Err(); err != nil {
+			if err := c.do("LSET", key, seq-1, record); err != nil {
 				t.Fatal(err)
 			}
 		},
@@ -43,11 +43,11 @@ func TestStore(t *testing.T) {
 func TestCluster(t *testing.T) {
 	i, url := cluster(t)
 	c := raw(t, i.url)
-	if err := c.Do(ctx, "CLUSTER", "ADDSLOTSRANGE", 0, 16383).Err(); err != nil {
+	if err := c.do("CLUSTER", "ADDSLOTSRANGE", 0, 16383); err != nil {
 		t.Fatal(err)
 	}
 	for ok := false; !ok; {
-		info, err := c.ClusterInfo(ctx).Result()
+		info, err := c.text("CLUSTER", "INFO")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -61,6 +61,84 @@ func TestCluster(t *testing.T) {
 	if !errors.Is(err, session.ErrUnsupported) {
 		t.Error(err)
 	}
+}
+
+// A store is opened by way of any server of a cluster, and is followed when its slot moves
+// to another one while it is open.
+func TestClusterWhoseSlotMoves(t *testing.T) {
+	servers, urls := clusterOf(t, 3)
+	place := placeOn(t, urls[0])
+	_, query, _ := strings.Cut(place, "?")
+	var stores []*opened
+	for _, u := range urls {
+		stores = append(stores, open(t, u+"?"+query))
+	}
+	a := create(t, stores[0], session.Opened{SessionID: "s"})
+	watched, seen := make(chan int64), a.head
+	go func() {
+		defer close(watched)
+		for head, err := range stores[2].Watch(t.Context(), "s", seen) {
+			if err != nil {
+				return
+			}
+			watched <- head
+		}
+	}()
+	slot := client.Slot(base(t, place))
+	from := slot * 3 / 16384
+	for round := range 4 {
+		a.store = stores[round%3]
+		a.add(a.note("before"))
+		if head := <-watched; head != a.head {
+			t.Errorf("the watcher hears of %d, want %d", head, a.head)
+		}
+		to := (from + 1) % 3
+		moveSlot(t, servers, urls, slot, from, to)
+		for _, s := range stores {
+			a.store = s
+			a.add(a.note("after"))
+		}
+		for head := range watched {
+			if head == a.head {
+				break
+			}
+		}
+		for _, s := range stores {
+			if head := check(t, s, "s"); head != a.head {
+				t.Errorf("head %d, want %d", head, a.head)
+			}
+		}
+		from = to
+	}
+}
+
+// moveSlot gives a slot with all its keys to another server of a cluster.
+func moveSlot(t testing.TB, servers []*instance, urls []string, slot, from, to int) {
+	t.Helper()
+	old, now := raw(t, servers[from].url), raw(t, servers[to].url)
+	id := func(b bare) string {
+		s, err := b.text("CLUSTER", "MYID")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s
+	}
+	must := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	must(now.do("CLUSTER", "SETSLOT", slot, "IMPORTING", id(old)))
+	must(old.do("CLUSTER", "SETSLOT", slot, "MIGRATING", id(now)))
+	found, err := old.Do(ctx, "CLUSTER", "GETKEYSINSLOT", slot, 1000)
+	must(err)
+	keys, _ := found.([]any)
+	at, err := url.Parse(urls[to])
+	must(err)
+	must(old.do(append([]any{"MIGRATE", at.Hostname(), at.Port(), "", 0, 10_000, "KEYS"}, keys...)...))
+	must(now.do("CLUSTER", "SETSLOT", slot, "NODE", id(now)))
+	must(old.do("CLUSTER", "SETSLOT", slot, "NODE", id(now)))
 }
 
 var ctx = context.Background()
@@ -109,22 +187,47 @@ func fresh(t testing.TB) *opened {
 	return open(t, place(t))
 }
 
+// bare is a plain client of a server.
+type bare struct{ *client.Client }
+
+func (b bare) do(args ...any) error {
+	_, err := b.Do(ctx, args...)
+	return err
+}
+
+func (b bare) text(args ...any) (string, error) {
+	reply, err := b.Do(ctx, args...)
+	s, _ := reply.(string)
+	return s, err
+}
+
+// keys are the keys that fit a pattern.
+func (b bare) keys(pattern string) ([]string, error) {
+	reply, err := b.Do(ctx, "KEYS", pattern)
+	list, _ := reply.([]any)
+	keys := make([]string, len(list))
+	for i := range list {
+		keys[i], _ = list[i].(string)
+	}
+	return keys, err
+}
+
 // raw is a plain client of the server behind a URL.
-func raw(t testing.TB, rawURL string) *client.Client {
+func raw(t testing.TB, rawURL string) bare {
 	t.Helper()
 	u, err := url.Parse(rawURL)
 	if err != nil {
 		t.Fatal(err)
 	}
-	opt := &client.Options{Addr: u.Host, MaxRetries: -1}
+	opt := client.Options{Addr: u.Host, Dial: 5 * time.Second, Timeout: 30 * time.Second}
 	if u.Scheme == "unix" {
 		opt.Network, opt.Addr = "unix", u.Path
 	}
-	opt.Username = u.User.Username()
+	opt.User = u.User.Username()
 	opt.Password, _ = u.User.Password()
-	c := client.NewClient(opt)
+	c := client.New(opt)
 	t.Cleanup(func() { c.Close() })
-	return c
+	return bare{c}
 }
 
 // base is what the keys behind a URL begin with.
@@ -139,9 +242,11 @@ func base(t testing.TB, rawURL string) string {
 
 func sweep(t testing.TB, server, prefix string) {
 	c := raw(t, server)
-	keys, err := c.Keys(ctx, "{"+strings.NewReplacer("[", `\[`).Replace(prefix)+"}*").Result()
-	if err == nil && len(keys) > 0 {
-		err = c.Unlink(ctx, keys...).Err()
+	keys, err := c.keys("{" + strings.NewReplacer("[", `\[`).Replace(prefix) + "}*")
+	for _, key := range keys {
+		if err == nil {
+			err = c.do("UNLINK", key)
+		}
 	}
 	if err != nil && !strings.Contains(err.Error(), "connect") {
 		t.Log(err)

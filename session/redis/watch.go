@@ -7,8 +7,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/redis/go-redis/v9"
-
+	"github.com/holdfast-dev/holdfast/internal/redis"
 	"github.com/holdfast-dev/holdfast/session"
 )
 
@@ -19,7 +18,7 @@ const watchPoll = 2 * time.Second
 // Watch implements [session.Watcher]. One connection hears for all watchers of the store.
 func (s *Store) Watch(ctx context.Context, id string, after int64) iter.Seq2[int64, error] {
 	return func(yield func(int64, error) bool) {
-		wake, leave := s.news.join(ctx, s.base+"news:"+id)
+		wake, leave := s.news.join(s.base + "news:" + id)
 		defer leave()
 		tick := time.NewTicker(watchPoll)
 		defer tick.Stop()
@@ -66,7 +65,7 @@ type news struct {
 	store *Store
 
 	mu       sync.Mutex
-	sub      *redis.PubSub // nil before the first watcher
+	sub      *redis.Subscriber // nil before the first watcher
 	watchers map[string]map[chan struct{}]bool
 	stopped  bool
 	done     sync.WaitGroup
@@ -75,7 +74,7 @@ type news struct {
 func (n *news) start(s *Store) { n.store, n.watchers = s, map[string]map[chan struct{}]bool{} }
 
 // join returns a channel that tells when there is news, and what ends that.
-func (n *news) join(ctx context.Context, channel string) (<-chan struct{}, func()) {
+func (n *news) join(channel string) (<-chan struct{}, func()) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	wake := make(chan struct{}, 1)
@@ -85,11 +84,11 @@ func (n *news) join(ctx context.Context, channel string) (<-chan struct{}, func(
 	if n.watchers[channel] == nil {
 		n.watchers[channel] = map[chan struct{}]bool{}
 		if n.sub == nil {
-			n.sub = n.store.db.Subscribe(context.Background())
+			n.sub = n.store.db.Subscriber()
 			n.done.Add(1)
 			go n.hear(n.sub)
 		}
-		_ = n.sub.Subscribe(ctx, channel) // a failure is made up for when the connection is made anew
+		n.sub.Subscribe(channel)
 	}
 	n.watchers[channel][wake] = true
 	return wake, func() { n.leave(channel, wake) }
@@ -102,32 +101,28 @@ func (n *news) leave(channel string, wake chan struct{}) {
 	if len(n.watchers[channel]) == 0 {
 		delete(n.watchers, channel)
 		if !n.stopped {
-			_ = n.sub.Unsubscribe(context.Background(), channel)
+			n.sub.Unsubscribe(channel)
 		}
 	}
 }
 
 // hear wakes the watchers of a channel when something is said on it, and when it was
 // subscribed to: before that something may have been missed.
-func (n *news) hear(sub *redis.PubSub) {
+func (n *news) hear(sub *redis.Subscriber) {
 	defer n.done.Done()
 	for {
-		got, err := sub.ReceiveTimeout(context.Background(), 0)
-		switch got := got.(type) {
-		case *redis.Message:
-			n.tell(got.Channel)
-		case *redis.Subscription:
-			n.tell(got.Channel)
+		channel, err := sub.Next()
+		if err == nil {
+			n.tell(channel)
+			continue
 		}
 		if errors.Is(err, redis.ErrClosed) {
 			return
 		}
-		if err != nil {
-			select {
-			case <-n.store.closed:
-				return
-			case <-time.After(100 * time.Millisecond):
-			}
+		select {
+		case <-n.store.closed:
+			return
+		case <-time.After(100 * time.Millisecond):
 		}
 	}
 }
@@ -149,7 +144,7 @@ func (n *news) stop() {
 	sub := n.sub
 	n.mu.Unlock()
 	if sub != nil {
-		_ = sub.Close()
+		sub.Close()
 	}
 	n.done.Wait()
 }

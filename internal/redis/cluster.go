@@ -1,0 +1,290 @@
+package redis
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"net"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+const slots = 16384
+
+// Slot is where a cluster keeps a key: the part between its first { and the next }, if
+// there is one and it is not empty, else all of it.
+func Slot(key string) int {
+	if _, rest, ok := strings.Cut(key, "{"); ok {
+		if tag, _, ok := strings.Cut(rest, "}"); ok && tag != "" {
+			key = tag
+		}
+	}
+	crc := uint16(0) // CRC-16/XMODEM
+	for i := range len(key) {
+		crc ^= uint16(key[i]) << 8
+		for range 8 {
+			if crc&0x8000 != 0 {
+				crc = crc<<1 ^ 0x1021
+			} else {
+				crc <<= 1
+			}
+		}
+	}
+	return int(crc) % slots
+}
+
+// redirects is how often a command is sent to another server of a cluster, or again.
+const redirects = 3
+
+// follow sends commands to the server that has the slot, wherever it is.
+func (c *Client) follow(ctx context.Context, commands []Command) ([]any, error) {
+	to := "" // who was named for this time only
+	for try := 0; ; try++ {
+		addr, send := to, commands
+		if to != "" {
+			send = asking(commands)
+		} else {
+			var err error
+			if addr, err = c.find(ctx); err != nil {
+				return nil, err
+			}
+		}
+		replies, err := c.ask(ctx, addr, send)
+		if err != nil {
+			if ctx.Err() == nil && !errors.Is(err, ErrBusy) {
+				c.lose(addr)
+			}
+			return nil, err
+		}
+		if to != "" {
+			replies = odd(replies)
+		}
+		e := refused(replies)
+		if e == "" || try == redirects {
+			return replies, nil
+		}
+		to = ""
+		switch moved, asks, next := redirect(e, addr); {
+		case moved:
+			c.moved(ctx, next)
+			continue
+		case asks:
+			to = next
+			continue
+		case !e.is("TRYAGAIN"):
+			c.lose(addr)
+		}
+		if err := sleep(ctx, 8*time.Millisecond<<(2*try)); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// asking puts ASKING before each command: that a server does what belongs to a slot which
+// it is taking over.
+func asking(commands []Command) []Command {
+	out := make([]Command, 0, 2*len(commands))
+	for _, command := range commands {
+		out = append(out, Command{"ASKING"}, command)
+	}
+	return out
+}
+
+func odd(replies []any) []any {
+	var out []any
+	for i := 1; i < len(replies); i += 2 {
+		out = append(out, replies[i])
+	}
+	return out
+}
+
+// refused is the first answer that another server, or the same one a little later, would
+// not give; "" if there is none.
+func refused(replies []any) Error {
+	for _, r := range replies {
+		e, ok := r.(Error)
+		if !ok {
+			continue
+		}
+		for _, code := range []string{"MOVED", "ASK", "READONLY", "CLUSTERDOWN", "TRYAGAIN", "MASTERDOWN", "NOREPLICAS", "LOADING"} {
+			if e.is(code) {
+				return e
+			}
+		}
+		if strings.Contains(string(e), "-READONLY ") { // from within a script on old servers
+			return e
+		}
+	}
+	return ""
+}
+
+// redirect reads "MOVED 3999 127.0.0.1:6381" and "ASK …". Without a host it is that of who
+// says so.
+func redirect(e Error, from string) (moved, asks bool, addr string) {
+	words := strings.Fields(string(e))
+	if len(words) != 3 || words[0] != "MOVED" && words[0] != "ASK" {
+		return false, false, ""
+	}
+	at := strings.LastIndexByte(words[2], ':')
+	if at < 0 {
+		return false, false, ""
+	}
+	port, err := strconv.Atoi(words[2][at+1:])
+	if err != nil || port < 1 || port > 65535 {
+		return false, false, ""
+	}
+	host := strings.Trim(words[2][:at], "[]")
+	if host == "" || host == "?" {
+		host = hostOf(from)
+	}
+	return words[0] == "MOVED", words[0] == "ASK", net.JoinHostPort(host, strconv.Itoa(port))
+}
+
+func hostOf(addr string) string {
+	host, _, err := net.SplitHostPort(addr)
+	if err != nil { // a socket of this machine
+		return "127.0.0.1"
+	}
+	return host
+}
+
+// find returns the address of the server that has the slot.
+func (c *Client) find(ctx context.Context) (string, error) {
+	c.mu.Lock()
+	owner := c.owner
+	places := slices.Clone(c.known)
+	c.mu.Unlock()
+	if owner != "" {
+		return owner, nil
+	}
+	rand.Shuffle(len(places), func(i, j int) { places[i], places[j] = places[j], places[i] })
+	var first error
+	for _, addr := range append(places, c.opt.Addr) {
+		owner, known, err := c.look(ctx, addr)
+		if err == nil {
+			c.settle(owner, known)
+			return owner, nil
+		}
+		if first == nil {
+			first = err
+		}
+		if ctx.Err() != nil {
+			break
+		}
+	}
+	return "", first
+}
+
+// look asks a server who has the slot, and who else there is. One that may not say so is
+// taken for the owner: it names the right one when it is not.
+func (c *Client) look(ctx context.Context, addr string) (owner string, known []string, err error) {
+	conn, err := c.greeted(ctx, addr)
+	if err != nil {
+		return "", nil, err
+	}
+	defer conn.close()
+	reply, err := conn.Do(ctx, "CLUSTER", "SLOTS")
+	if _, answered := errors.AsType[Error](err); answered {
+		return addr, nil, nil
+	}
+	if err != nil {
+		return "", nil, err
+	}
+	list, ok := reply.([]any)
+	if !ok {
+		return "", nil, protocol("CLUSTER SLOTS gives no list")
+	}
+	for _, entry := range list {
+		part, _ := entry.([]any)
+		if len(part) < 3 {
+			return "", nil, protocol("CLUSTER SLOTS has an entry of %d parts", len(part))
+		}
+		low, lok := part[0].(int64)
+		high, hok := part[1].(int64)
+		for i, node := range part[2:] {
+			at, ok := nodeAddr(node, addr)
+			if !ok || !lok || !hok {
+				return "", nil, protocol("CLUSTER SLOTS has an entry that cannot be read")
+			}
+			if len(known) < 1000 && !slices.Contains(known, at) {
+				known = append(known, at)
+			}
+			if i == 0 && low <= int64(c.slot) && int64(c.slot) <= high {
+				owner = at
+			}
+		}
+	}
+	if owner == "" {
+		return "", nil, Error("CLUSTERDOWN no server has the slot " + strconv.Itoa(c.slot))
+	}
+	return owner, known, nil
+}
+
+// nodeAddr is the address of a server: host and port, seen from who says so.
+func nodeAddr(node any, from string) (string, bool) {
+	n, _ := node.([]any)
+	if len(n) < 2 {
+		return "", false
+	}
+	host, _ := n[0].(string)
+	port, ok := n[1].(int64)
+	if !ok || port < 0 || port > 65535 {
+		return "", false
+	}
+	here := hostOf(from)
+	if host == "" || host == "?" || loopback(host) && !loopback(here) && here != "localhost" {
+		host = here
+	}
+	if port == 0 { // of a server that has TLS only
+		_, text, err := net.SplitHostPort(from)
+		return net.JoinHostPort(host, text), err == nil
+	}
+	return net.JoinHostPort(host, strconv.FormatInt(port, 10)), true
+}
+
+func loopback(host string) bool {
+	ip := net.ParseIP(host)
+	return ip != nil && ip.IsLoopback()
+}
+
+// moved makes another server the owner, and asks it for the others.
+func (c *Client) moved(ctx context.Context, addr string) {
+	_, known, err := c.look(ctx, addr)
+	if err != nil {
+		known = nil
+	}
+	c.settle(addr, known)
+}
+
+// settle remembers who has the slot. Connections to others are closed.
+func (c *Client) settle(owner string, known []string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.owner = owner
+	if len(known) > 0 {
+		c.known = known
+	}
+	c.keepOnly(owner)
+}
+
+// lose forgets who has the slot, if it was this one.
+func (c *Client) lose(addr string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.owner == addr {
+		c.owner = ""
+	}
+}
+
+func sleep(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}

@@ -1,0 +1,127 @@
+package redis
+
+import (
+	"bufio"
+	"net"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// fake is a server that notes what it is told and answers what a test says. What answer
+// gives is written as it is; "" closes the connection.
+type fake struct {
+	addr   string
+	answer func(command []string) string
+
+	mu    sync.Mutex
+	conns int
+	told  []string // commands with spaces between
+}
+
+// hangUp at the end of an answer closes the connection.
+const hangUp = "(hang up)"
+
+func serve(t testing.TB, answer func([]string) string) *fake {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := &fake{addr: l.Addr().String(), answer: answer}
+	var wg sync.WaitGroup
+	var mu sync.Mutex
+	open := map[net.Conn]bool{}
+	closing := false
+	wg.Go(func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			mu.Lock()
+			if closing {
+				c.Close()
+			}
+			open[c] = true
+			mu.Unlock()
+			wg.Go(func() { f.talk(c) })
+		}
+	})
+	t.Cleanup(func() {
+		l.Close()
+		mu.Lock()
+		closing = true
+		for c := range open {
+			c.Close()
+		}
+		mu.Unlock()
+		wg.Wait()
+	})
+	return f
+}
+
+func (f *fake) talk(c net.Conn) {
+	defer c.Close()
+	f.mu.Lock()
+	f.conns++
+	f.mu.Unlock()
+	r := bufio.NewReader(c)
+	for {
+		v, err := readReply(r, maxReply)
+		if err != nil {
+			return
+		}
+		list, _ := v.([]any)
+		words := make([]string, len(list))
+		for i := range list {
+			words[i], _ = list[i].(string)
+		}
+		f.mu.Lock()
+		f.told = append(f.told, strings.Join(words, " "))
+		f.mu.Unlock()
+		out := f.answer(words)
+		if out == "" {
+			return
+		}
+		out, last := strings.CutSuffix(out, hangUp)
+		if _, err := c.Write([]byte(out)); err != nil || last {
+			return
+		}
+	}
+}
+
+func (f *fake) heard() []string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return append([]string(nil), f.told...)
+}
+
+func (f *fake) connections() int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.conns
+}
+
+// client is one of the server, closed with the test.
+func (f *fake) client(t testing.TB, change func(*Options)) *Client {
+	t.Helper()
+	o := Options{Addr: f.addr, Dial: 10 * time.Second, Timeout: 10 * time.Second}
+	if change != nil {
+		change(&o)
+	}
+	c := New(o)
+	t.Cleanup(func() { c.Close() })
+	return c
+}
+
+// polite greets and says OK to everything, but for what the map says by the first word.
+func polite(answers map[string]string) func([]string) string {
+	return func(command []string) string {
+		if a, ok := answers[command[0]]; ok {
+			return a
+		}
+		return "+OK\r\n"
+	}
+}
