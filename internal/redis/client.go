@@ -40,6 +40,7 @@ type Client struct {
 	pools  map[string]*pool
 	owner  string   // in a cluster, who has the slot; "" is not known
 	known  []string // in a cluster, the addresses of its servers
+	lost   string   // in a cluster, who was the owner last: others are asked before it
 }
 
 // New makes a client. It connects when there is something to send.

@@ -153,15 +153,13 @@ func hostOf(addr string) string {
 // find returns the address of the server that has the slot.
 func (c *Client) find(ctx context.Context) (string, error) {
 	c.mu.Lock()
-	owner := c.owner
-	places := slices.Clone(c.known)
+	owner, places := c.owner, c.places()
 	c.mu.Unlock()
 	if owner != "" {
 		return owner, nil
 	}
-	rand.Shuffle(len(places), func(i, j int) { places[i], places[j] = places[j], places[i] })
 	var first error
-	for _, addr := range append(places, c.opt.Addr) {
+	for _, addr := range places {
 		owner, known, err := c.look(ctx, addr)
 		if err == nil {
 			c.settle(owner, known)
@@ -175,6 +173,20 @@ func (c *Client) find(ctx context.Context) (string, error) {
 		}
 	}
 	return "", first
+}
+
+// places are the servers to ask for the owner, in the order to ask them. The caller has
+// the lock.
+func (c *Client) places() []string {
+	out := slices.Clone(c.known)
+	rand.Shuffle(len(out), func(i, j int) { out[i], out[j] = out[j], out[i] })
+	if !slices.Contains(out, c.opt.Addr) {
+		out = append(out, c.opt.Addr)
+	}
+	if at := slices.Index(out, c.lost); at >= 0 {
+		out = append(slices.Delete(out, at, at+1), c.lost)
+	}
+	return out
 }
 
 // look asks a server who has the slot, and who else there is. One that may not say so is
@@ -274,7 +286,7 @@ func (c *Client) lose(addr string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.owner == addr {
-		c.owner = ""
+		c.owner, c.lost = "", addr
 	}
 }
 

@@ -138,6 +138,23 @@ func TestClusterFailover(t *testing.T) {
 	}
 }
 
+// Who was the owner is asked last: it may take long to find out that it is gone.
+func TestOrderOfTheServers(t *testing.T) {
+	c := New(Options{Addr: "seed:1", Key: "k"})
+	for range 20 {
+		c.settle("a:1", []string{"a:1", "b:1", "seed:1"})
+		c.lose("b:1") // is not the owner
+		c.lose("a:1")
+		if got := c.places(); len(got) != 3 || got[2] != "a:1" || c.owner != "" {
+			t.Fatal(got)
+		}
+	}
+	c.settle("a:1", []string{"a:1", "b:1"})
+	if got := c.places(); len(got) != 3 || got[2] != "a:1" || got[1] != "seed:1" {
+		t.Error(got)
+	}
+}
+
 // Who may not ask for the slots is led by redirections alone.
 func TestClusterWithoutSlots(t *testing.T) {
 	b := serve(t, polite(map[string]string{"GET": "+b\r\n", "CLUSTER": "-NOPERM no\r\n"}))

@@ -63,10 +63,12 @@ func writeLen(w *bufio.Writer, kind byte, n int) {
 }
 
 func writeInt(w *bufio.Writer, n int64) {
-	var b [20]byte
-	text := strconv.AppendInt(b[:0], n, 10)
-	writeLen(w, '$', len(text))
-	_, _ = w.Write(text)
+	var digits [20]byte
+	text := strconv.AppendInt(digits[:0], n, 10)
+	b := append(w.AvailableBuffer(), '$')
+	b = strconv.AppendInt(b, int64(len(text)), 10)
+	b = append(b, '\r', '\n')
+	_, _ = w.Write(append(b, text...))
 }
 
 // readReply reads an answer: a string, an int64, an [Error], a list of them ([]any), or

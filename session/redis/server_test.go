@@ -125,20 +125,10 @@ func clusterOf(t testing.TB, n int) (servers []*instance, urls []string) {
 	}
 	for _, i := range servers {
 		c := raw(t, i.url)
-		for deadline := time.After(time.Minute); ; {
+		until(t, func() bool {
 			info, err := c.text("CLUSTER", "INFO")
-			if err != nil {
-				t.Fatal(err)
-			}
-			if strings.Contains(info, "cluster_state:ok") && strings.Contains(info, "cluster_known_nodes:"+strconv.Itoa(n)+"\r") {
-				break
-			}
-			select {
-			case <-deadline:
-				t.Fatal(info)
-			case <-time.After(5 * time.Millisecond):
-			}
-		}
+			return err == nil && strings.Contains(info, "cluster_state:ok") && strings.Contains(info, "cluster_known_nodes:"+strconv.Itoa(n)+"\r")
+		})
 	}
 	return servers, urls
 }

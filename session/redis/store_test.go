@@ -112,6 +112,58 @@ func TestClusterWhoseSlotMoves(t *testing.T) {
 	}
 }
 
+// A store is opened by way of a replica. The master dies and the replica takes over: the
+// same store goes on.
+func TestClusterWhoseMasterDies(t *testing.T) {
+	master, first := cluster(t)
+	replica, place := cluster(t)
+	m, r := raw(t, master.url), raw(t, replica.url)
+	at, err := url.Parse(first)
+	if err != nil {
+		t.Fatal(err)
+	}
+	id, err := m.text("CLUSTER", "MYID")
+	if err == nil {
+		err = m.do("CLUSTER", "ADDSLOTSRANGE", 0, 16383)
+	}
+	if err == nil {
+		err = m.do("CONFIG", "SET", "repl-diskless-sync-delay", 0)
+	}
+	if err == nil {
+		err = r.do("CLUSTER", "MEET", at.Hostname(), at.Port(), master.args[len(master.args)-1])
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	until(t, func() bool { return r.do("CLUSTER", "REPLICATE", id) == nil }) // when they have met
+	until(t, func() bool {
+		info, err := r.text("INFO", "replication")
+		return err == nil && strings.Contains(info, "master_link_status:up")
+	})
+	s := open(t, place)
+	a := create(t, s, session.Opened{SessionID: "s"})
+	a.add(a.note("before"))
+	if err := m.do("WAIT", 1, 0); err != nil {
+		t.Fatal(err)
+	}
+	master.kill()
+	until(t, func() bool { return r.do("CLUSTER", "FAILOVER", "TAKEOVER") == nil })
+	a.add(a.note("after"))
+	check(t, s, "s")
+}
+
+// until waits for something that servers settle among themselves.
+func until(t testing.TB, done func() bool) {
+	t.Helper()
+	for deadline := time.After(time.Minute); !done(); {
+		select {
+		case <-deadline:
+			t.Fatal("it took too long")
+		case <-time.After(5 * time.Millisecond):
+		}
+	}
+}
+
 // moveSlot gives a slot with all its keys to another server of a cluster.
 func moveSlot(t testing.TB, servers []*instance, urls []string, slot, from, to int) {
 	t.Helper()
