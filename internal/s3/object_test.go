@@ -97,7 +97,8 @@ func TestListPages(t *testing.T) {
 	if fmt.Sprintf("%q", got) != `["p/a b" "p/a+b" "p/ä%2F" "p/z"]` {
 		t.Errorf("%q", got)
 	}
-	if fmt.Sprint(asked) != "[encoding-type=url&list-type=2&prefix=p%2F&start-after=p%2Fa continuation-token=t%2B%2F%3D&encoding-type=url&list-type=2&prefix=p%2F&start-after=p%2Fa]" {
+	const first = "encoding-type=url&list-type=2&prefix=p%2F&start-after=p%2Fa"
+	if fmt.Sprint(asked) != "["+first+" continuation-token=t%2B%2F%3D&"+first+"]" {
 		t.Errorf("%s", asked)
 	}
 }
