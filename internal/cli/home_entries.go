@@ -13,7 +13,7 @@ type HomeEntry struct {
 func HomeEntries() map[string]HomeEntry {
 	return map[string]HomeEntry{
 		"sessions.db":         {Holds: "the default store", Erased: "payloads are overwritten with zeros (secure_delete)"},
-		"sessions.db-wal":     {Holds: "its journal", Erased: "written back and cut"},
+		"sessions.db-wal":     {Holds: "its journal", Erased: "written back and emptied"},
 		"sessions.db-shm":     {Holds: "its index of the journal, without text"},
 		"sessions.db-holders": {Holds: "locks of programs that hold sessions: it is empty"},
 		"index":               {Holds: "indexes for searching", Erased: "the session is taken out at once"},
@@ -26,6 +26,7 @@ func HomeEntries() map[string]HomeEntry {
 			Holds: "caches of compilers and package managers that commands write, without text of sessions",
 			Stays: "commands wrote it: holdfast sandbox caches --remove NAME removes it",
 		},
+		"namespaces":    {Holds: "that the kernel gives us namespaces, without text"},
 		"audit":         {Holds: "ids, digests, signatures and the log of logins and tokens, without text"},
 		"run":           {Holds: "the daemon's socket, lock and hashes of tokens, without text"},
 		"settings.json": {Holds: "your settings", Stays: "rules that you write there are yours: edit the file"},

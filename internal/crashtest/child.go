@@ -23,7 +23,7 @@ type Task struct {
 	Store    string   // its kind
 	Dir      string   // its folder
 	Ledger   string   // the ledger's path
-	Work     string   // "agent", "log", "ask", "answer", "life", "check", "contend" or "fault"
+	Work     string   // "agent", "log", "reopen" (log, with the store opened for each round), "ask", "answer", "life", "check", "contend" or "fault"
 	Sessions []string // worked on side by side
 	Run      int      // differs from child to child, for ids that never repeat
 	Rounds   int      // prompts before it is done
@@ -75,7 +75,7 @@ func (t Task) run(ctx context.Context, report *Reporter) (err error) {
 	}
 	defer func() { _ = ledger.Close() }()
 	work := map[string]func(context.Context, job) error{
-		"agent": workAgent, "log": workLog, "ask": workAsk, "answer": workAnswer, "life": workLife,
+		"agent": workAgent, "log": workLog, "ask": workAsk, "answer": workAnswer, "life": workLife, "reopen": workLog,
 	}[t.Work]
 	if work == nil && t.Work != "check" && t.Work != "contend" && t.Work != "fault" {
 		return fmt.Errorf("crashtest: no work %q", t.Work)
@@ -99,6 +99,21 @@ func (t Task) run(ctx context.Context, report *Reporter) (err error) {
 		t.workFault(ctx, report)
 		return nil
 	}
+	times := 1
+	if t.Work == "reopen" {
+		times, t.Rounds, t.Run = t.Rounds, 1, t.Run*t.Rounds
+	}
+	for range times {
+		t.Run++ // tool uses are named by it
+		if err = t.inStore(ctx, work, ledger, report); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// inStore opens the store, works in it and closes it.
+func (t Task) inStore(ctx context.Context, work func(context.Context, job) error, ledger *Ledger, report *Reporter) (err error) {
 	store, err := OpenStore(t.Store, t.Dir)
 	if err != nil {
 		return err

@@ -21,7 +21,7 @@ func TestPowerCut(t *testing.T) {
 		return
 	}
 	for _, store := range Stores {
-		for _, work := range []string{"agent", "log"} {
+		for _, work := range []string{"agent", "log", "reopen"} {
 			t.Run(store+"/"+work, func(t *testing.T) {
 				disk := newDisk(t)
 				s := &series{store: store, work: work, dir: disk.Dir, outside: t.TempDir(), rng: random(t), retire: 5}

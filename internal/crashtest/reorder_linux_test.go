@@ -140,8 +140,8 @@ func (r *reorder) points(t *testing.T, n int) {
 	}
 }
 
-// record lets a child lead its sessions' lives on a fresh disk and returns what the
-// disk was told, up to the child's end, and where in it the child began.
+// record lets a child lead its sessions' lives on a fresh disk, or open and close its store
+// again and again, and returns what the disk was told, up to the child's end, and where in it the child began.
 func (r *reorder) record(t *testing.T) (*WriteLog, int) {
 	t.Helper()
 	log := &WriteLog{}
@@ -150,8 +150,12 @@ func (r *reorder) record(t *testing.T) (*WriteLog, int) {
 	notes := r.disks.AddNotes("notes", log)
 	defer r.disks.Remove(name)
 	defer r.disks.Remove("notes")
+	work, rounds := "life", 3
+	if r.n%2 == 1 {
+		work, rounds = "reopen", 8
+	}
 	r.child(t, Task{
-		Disk: path, Store: r.store, Work: "life", Rounds: 3, Run: r.n, NoSync: r.noSync,
+		Disk: path, Store: r.store, Work: work, Rounds: rounds, Run: r.n, NoSync: r.noSync,
 		Sessions: []string{"a", "b", "c", "d"}, Report: notes,
 	})
 	report, err := ReadReport(strings.NewReader(log.Told(log.Len())), func() {})

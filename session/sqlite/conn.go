@@ -47,6 +47,10 @@ func dial(path string, busy time.Duration) (*conn, error) {
 		return nil, err
 	}
 	c := &conn{raw: raw, stmts: map[string]driver.Stmt{}, nums: map[string]int64{}}
+	if _, err := raw.(modernc.FileControl).FileControlPersistWAL("main", 1); err != nil {
+		c.close()
+		return nil, err
+	}
 	if err := c.script("PRAGMA busy_timeout = " + strconv.FormatInt(busy.Milliseconds(), 10) + ";" + pragmas); err != nil {
 		c.close()
 		return nil, err

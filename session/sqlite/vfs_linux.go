@@ -16,7 +16,8 @@ import (
 //	SQLite                          its own VFS             this one
 //	24 + 4096 bytes for each page   as many calls           one pwrite, with the commit's last page
 //	a file that grows with commits  a longer file each time zeros are written ahead of it
-//	sync                            fsync                   fdatasync, but for the first of a file
+//	sync                            fsync                   fdatasync, but for the first of a new file
+//	the last one closes             the file is removed     it stays, full of zeros: the next one need not make it
 //
 // Growing a file makes its inode part of what a sync waits for, and fsync waits for the
 // times of the file as well. What the journal means is left to SQLite: zeros are no frame, so
@@ -32,6 +33,9 @@ const (
 	walChunk = 256 << 10
 )
 
+// walSpare is the longest journal that stays when it has no content.
+const walSpare = 1 << 20
+
 // walBuffer is how much is collected at most: SQLite writes less than 128 KiB in one call. A
 // commit that is larger is written in parts.
 const walBuffer = 120 << 10
@@ -39,6 +43,9 @@ const walBuffer = 120 << 10
 // A write of this length is the head of a frame. It has the size of the database behind a
 // commit, and 0 in a frame that no commit ends with.
 const frameHead = 24
+
+// A journal begins with a head of this length, or there is nothing in it.
+const walHead = 32
 
 // walFile is what follows SQLite's own structure of an open journal.
 type walFile struct {
@@ -103,7 +110,7 @@ func vfsOpen(tls *libc.TLS, _, name, file uintptr, flags int32, out uintptr) int
 		m.FxSync, m.FxFileSize = pointer(walSync), pointer(walFileSize)
 	})
 	if *was == vfs.was { // else it locks in another way, on a medium of another kind
-		*journalOf(file) = walFile{}
+		*journalOf(file) = walFile{synced: isSpare(int(f.Fh))}
 		f.FpMethod = uintptr(unsafe.Pointer(&vfs.methods))
 	}
 	return rc
@@ -198,6 +205,33 @@ func (w *walFile) grow(fd int, end int64) {
 	w.size = end + int64(n)
 }
 
+// empty writes zeros over a journal that is not longer than walSpare. The head goes first, and to
+// the disk: without the rest, some frames alone would take the file back to what it was.
+func empty(fd int) bool {
+	var st unix.Stat_t
+	if unix.Fstat(fd, &st) != nil || st.Size < walHead || st.Size > walSpare {
+		return false
+	}
+	if n, err := unix.Pwrite(fd, zeros[:walHead], 0); err != nil || n != walHead || fdatasync(fd) != nil {
+		return false
+	}
+	for at := int64(0); at < st.Size; at += walChunk {
+		part := zeros[:min(walChunk, st.Size-at)]
+		if n, err := unix.Pwrite(fd, part, at); err != nil || n != len(part) {
+			return false
+		}
+	}
+	return true
+}
+
+// isSpare reports whether a journal is one that was emptied. Its name is on the disk: it had been
+// synced before, or is here although the machine has started again since.
+func isSpare(fd int) bool {
+	var head [walHead]byte
+	n, err := unix.Pread(fd, head[:], 0)
+	return err == nil && n == len(head) && head == [walHead]byte{}
+}
+
 func walSync(tls *libc.TLS, file uintptr, flags int32) int32 {
 	w := journalOf(file)
 	if rc := w.flush(tls, file); rc != sqlite3.SQLITE_OK {
@@ -208,12 +242,16 @@ func walSync(tls *libc.TLS, file uintptr, flags int32) int32 {
 		w.synced = rc == sqlite3.SQLITE_OK
 		return rc
 	}
+	if fdatasync(int(at[sqlite3.TunixFile](file).Fh)) != nil {
+		return sqlite3.SQLITE_IOERR_FSYNC
+	}
+	return sqlite3.SQLITE_OK
+}
+
+func fdatasync(fd int) error {
 	for {
-		switch err := unix.Fdatasync(int(at[sqlite3.TunixFile](file).Fh)); {
-		case err == nil:
-			return sqlite3.SQLITE_OK
-		case !errors.Is(err, unix.EINTR):
-			return sqlite3.SQLITE_IOERR_FSYNC
+		if err := unix.Fdatasync(fd); !errors.Is(err, unix.EINTR) {
+			return err
 		}
 	}
 }
@@ -227,12 +265,16 @@ func walRead(tls *libc.TLS, file, into uintptr, n int32, off int64) int32 {
 	return call[func(*libc.TLS, uintptr, uintptr, int32, int64) int32](vfs.was.FxRead)(tls, file, into, n, off)
 }
 
+// walTruncate keeps a short journal that is to have no content: zeros take its place.
 func walTruncate(tls *libc.TLS, file uintptr, size int64) int32 {
 	w := journalOf(file)
 	if rc := w.flush(tls, file); rc != sqlite3.SQLITE_OK {
 		return rc
 	}
 	w.size = 0
+	if fd := int(at[sqlite3.TunixFile](file).Fh); size == 0 && w.synced && empty(fd) {
+		return sqlite3.SQLITE_OK
+	}
 	return call[func(*libc.TLS, uintptr, int64) int32](vfs.was.FxTruncate)(tls, file, size)
 }
 

@@ -123,16 +123,22 @@ func TestJournalGrowsAheadAgain(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer l.Close()
-	for range 3 {
+	for i := range 3 {
 		fill(t, l, s, 1, 1500)
 		if err := st.cutJournal(t.Context(), l.ID()); err != nil {
 			t.Fatal(err)
 		}
-		if fi, err := os.Stat(path + "-wal"); err != nil || fi.Size() != 0 {
-			t.Fatalf("the journal was not cut: %v, %v", fi, err)
+		wal, err := os.ReadFile(path + "-wal")
+		if err != nil || !bytes.Equal(wal, make([]byte, walStep)) {
+			t.Fatalf("the journal was not emptied: %d bytes, %v", len(wal), err)
+		}
+		if i == 1 {
+			if err := os.Truncate(path+"-wal", 0); err != nil { // as another program does it
+				t.Fatal(err)
+			}
 		}
 		fill(t, l, s, 1, 1500)
-		wal, err := os.ReadFile(path + "-wal")
+		wal, err = os.ReadFile(path + "-wal")
 		if err != nil || len(wal) != walStep {
 			t.Fatalf("the journal has %d bytes, %v", len(wal), err)
 		}
@@ -143,6 +149,70 @@ func TestJournalGrowsAheadAgain(t *testing.T) {
 	if got := plain(t, path, "SELECT count(*) FROM records"); got != "7" {
 		t.Errorf("SQLite's own VFS finds %s records", got)
 	}
+}
+
+// A closed store leaves its journal behind, full of zeros: the next one begins in it, and SQLite
+// itself takes it for one without content. One that has become long is cut.
+func TestJournalStays(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "s.db")
+	records := 0
+	work := func(items, size int) {
+		t.Helper()
+		st, err := Open(path, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := session.New(st, nil)
+		l, err := s.Create(t.Context(), session.Opened{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		fill(t, l, s, items, size)
+		records += 1 + items
+		if got := plain(t, path, "SELECT count(*) FROM records"); got != fmt.Sprint(records) {
+			t.Errorf("after a kill, SQLite's own VFS finds %s records of %d", got, records)
+		}
+		l.Close()
+		if err := st.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	stays := func(size int) {
+		t.Helper()
+		wal, err := os.ReadFile(path + "-wal")
+		if err != nil || !bytes.Equal(wal, make([]byte, size)) {
+			t.Errorf("the journal has %d bytes, zeros or not, want %d zeros (%v)", len(wal), size, err)
+		}
+		if got := plain(t, path, "SELECT count(*) FROM records"); got != fmt.Sprint(records) {
+			t.Errorf("SQLite's own VFS finds %s records of %d", got, records)
+		}
+	}
+	work(1, 100)
+	stays(walStep)
+	work(10, 100)
+	stays(walStep)
+	work(1, 300_000)
+	stays(2 * walChunk)
+	work(1, 100)
+	stays(2 * walChunk)
+	work(1, 2<<20)
+	stays(0)
+	work(1, 100)
+	stays(walStep)
+
+	db, err := sql.Open("sqlite", path) // an older program removes it
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := db.ExecContext(t.Context(), "UPDATE epochs SET last = last + 1"); err != nil {
+		t.Fatal(err)
+	}
+	db.Close()
+	if _, err := os.Stat(path + "-wal"); err == nil {
+		t.Error("SQLite's own VFS has left the journal")
+	}
+	work(1, 100)
+	stays(walStep)
 }
 
 // The rollback journal of a file in another mode, and temporary files, are SQLite's own.
