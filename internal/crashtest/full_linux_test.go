@@ -58,10 +58,12 @@ func TestFullDisk(t *testing.T) {
 			if code, _, said := run("--session-id", "s", "hello"); code != 0 {
 				t.Fatalf("with room: exit code %d: %s", code, said)
 			}
+			// The prompt is longer than the journal that the first run has left, in which there is room.
+			prompt := "hello " + strings.Repeat("again ", 30_000)
 			for room := range 6 { // from no room at all to a little
 				ballast := filepath.Join(home, "ballast")
 				fill(t, ballast, int64(room)*8<<10)
-				code, out, said := run("--resume", "s", "hello "+strings.Repeat("again ", 8000))
+				code, out, said := run("--resume", "s", prompt)
 				t.Logf("%d KiB left: exit code %d: %s", room*8, code, strings.TrimSpace(said))
 				if code != 0 && (!strings.Contains(said, "no space left") || !strings.Contains(said, "hint:")) {
 					t.Errorf("%d KiB left: exit code %d, %q, %q", room*8, code, out, said)
