@@ -59,7 +59,7 @@ func TestFullDisk(t *testing.T) {
 				t.Fatalf("with room: exit code %d: %s", code, said)
 			}
 			// The prompt is longer than the journal that the first run has left, in which there is room.
-			prompt := "hello " + strings.Repeat("again ", 30_000)
+			prompt := "hello " + strings.Repeat("again ", 21_000)
 			for room := range 6 { // from no room at all to a little
 				ballast := filepath.Join(home, "ballast")
 				fill(t, ballast, int64(room)*8<<10)
