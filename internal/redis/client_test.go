@@ -159,16 +159,7 @@ func TestStaleConnection(t *testing.T) {
 }
 
 func TestCancel(t *testing.T) {
-	asked := make(chan struct{})
-	hang := make(chan struct{})
-	defer close(hang)
-	f := serve(t, func(command []string) string {
-		if command[0] == "HANG" {
-			close(asked)
-			<-hang
-		}
-		return "+OK\r\n"
-	})
+	f, asked := serveHanging(t)
 	c := f.client(t, func(o *Options) { o.Timeout = time.Hour })
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
@@ -232,15 +223,7 @@ func TestPoolIsBounded(t *testing.T) {
 }
 
 func TestCloseEndsWhatIsUnderWay(t *testing.T) {
-	asked, hang := make(chan struct{}), make(chan struct{})
-	defer close(hang)
-	f := serve(t, func(command []string) string {
-		if command[0] == "HANG" {
-			close(asked)
-			<-hang
-		}
-		return "+OK\r\n"
-	})
+	f, asked := serveHanging(t)
 	c := f.client(t, func(o *Options) { o.Timeout = time.Hour })
 	done := make(chan error, 1)
 	go func() {

@@ -125,3 +125,19 @@ func polite(answers map[string]string) func([]string) string {
 		return "+OK\r\n"
 	}
 }
+
+// serveHanging is a server that answers the command HANG when the test is over; asked is closed
+// when it has come.
+func serveHanging(t testing.TB) (f *fake, asked <-chan struct{}) {
+	t.Helper()
+	came, over := make(chan struct{}), make(chan struct{})
+	f = serve(t, func(command []string) string {
+		if command[0] == "HANG" {
+			close(came)
+			<-over
+		}
+		return "+OK\r\n"
+	})
+	t.Cleanup(func() { close(over) }) // before the server waits for its connections
+	return f, came
+}
