@@ -95,8 +95,9 @@ func (l *loop) consult(ctx context.Context, q approval.Question) error {
 
 // reply is one answer on its way, from the person here or from the log.
 type reply struct {
-	ans approval.Answer
-	err error
+	ans  approval.Answer
+	err  error
+	here bool // a person here gave ans
 }
 
 // patience is how long those who were asked may take to notice that it is over.
@@ -104,7 +105,8 @@ type reply struct {
 const patience = 2 * time.Second
 
 // ask waits for the person here and for an answer that another program records,
-// whichever comes first.
+// whichever comes first. If both have answered, it returns the answer of the person here:
+// resolve finds the recorded one in the log.
 func (l *loop) ask(ctx context.Context, q approval.Question) (approval.Answer, error) {
 	if l.a.opt.Permissions.Ask == nil {
 		return approval.Answer{Decision: approval.Deny, By: byNobody}, nil
@@ -128,7 +130,7 @@ func (l *loop) ask(ctx context.Context, q approval.Question) (approval.Answer, e
 		asked++
 		go func() {
 			ans, err := approval.Wait(ctx, l.runLog.Sessions(), l.runLog.ID(), q)
-			replies <- reply{ans, err}
+			replies <- reply{ans: ans, err: err}
 		}()
 	case q.Expires != nil:
 		asked++
@@ -146,7 +148,10 @@ func (l *loop) ask(ctx context.Context, q approval.Question) (approval.Answer, e
 	defer over.Stop()
 	for range asked {
 		select {
-		case <-replies:
+		case r := <-replies:
+			if r.here && first.err == nil {
+				first = r // resolve records it as the late answer if it differs
+			}
 		case <-over.C:
 			return first.ans, first.err
 		}
@@ -198,7 +203,7 @@ func (l *loop) askHere(ctx context.Context, q approval.Question) (r reply) {
 	if err := q.Check(ans); err != nil {
 		return nothing("the answer cannot be used: " + err.Error())
 	}
-	return reply{ans: ans}
+	return reply{ans: ans, here: true}
 }
 
 func unasked(why string) reply { return nothing("the question could not be put: " + why) }
