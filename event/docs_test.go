@@ -10,17 +10,17 @@ import (
 	"testing"
 )
 
-// docs/events.md has each type, in the table that it belongs to and with its fields, and an
+// docs/reference/events.md has each type, in the table that it belongs to and with its fields, and an
 // example that can be read.
 func TestDocument(t *testing.T) {
-	b, err := os.ReadFile("../docs/events.md")
+	b, err := os.ReadFile("../docs/reference/events.md")
 	if err != nil {
 		t.Fatal(err)
 	}
 	doc := string(b)
 	recorded, provisional, ok := strings.Cut(doc[strings.Index(doc, "## On record"):], "## Provisional")
 	if !ok {
-		t.Fatal("docs/events.md has no chapter about provisional events")
+		t.Fatal("docs/reference/events.md has no chapter about provisional events")
 	}
 	for name, read := range readers {
 		e, err := read([]byte(`{}`))
@@ -33,12 +33,12 @@ func TestDocument(t *testing.T) {
 		}
 		row := regexp.MustCompile("(?m)^\\| (?:`\\w+`, )*`" + name + "`[,|` \\w]* \\|.*$").FindString(chapter)
 		if row == "" {
-			t.Errorf("docs/events.md does not have %s where it belongs", name)
+			t.Errorf("docs/reference/events.md does not have %s where it belongs", name)
 		}
 		for i := range reflect.TypeOf(e).NumField() {
 			field, _, _ := strings.Cut(reflect.TypeOf(e).Field(i).Tag.Get("json"), ",")
 			if field != "-" && !strings.Contains(row, "`"+field+"`") {
-				t.Errorf("docs/events.md: %s lacks %s", name, field)
+				t.Errorf("docs/reference/events.md: %s lacks %s", name, field)
 			}
 		}
 	}

@@ -37,7 +37,7 @@ type Definition struct {
 	Dialect string
 	Name    string // for people; default the command, the URL, or what Go calls the function
 	// Matcher picks by one field of the input, that of the tool's name for events of tools
-	// (docs/hooks.md lists all); "" and "*" are all. In Claude's dialect names (letters, digits, "_", "-", separated by "|" or ",") are
+	// (docs/reference/hooks.md lists all); "" and "*" are all. In Claude's dialect names (letters, digits, "_", "-", separated by "|" or ",") are
 	// compared whole and anything else is a JavaScript regular expression; in seed
 	// 000's it always is one. Expressions match anywhere.
 	Matcher string

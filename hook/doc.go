@@ -21,5 +21,5 @@
 // A hook may forbid, ask, replace an input and add to what the model reads; it
 // never loosens what a rule denies or asks about. The package decides nothing
 // itself: an [Outcome] is advice that the agent puts before its guards (package
-// policy). docs/hooks.md says what each event can do.
+// policy). docs/reference/hooks.md says what each event can do.
 package hook

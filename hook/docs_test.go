@@ -11,7 +11,7 @@ import (
 // rows are the cells of a document's table that has this heading.
 func rows(t *testing.T, heading string) [][]string {
 	t.Helper()
-	doc, err := os.ReadFile("../docs/hooks.md")
+	doc, err := os.ReadFile("../docs/reference/hooks.md")
 	if err != nil {
 		t.Fatal(err)
 	}

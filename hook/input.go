@@ -9,7 +9,7 @@ import (
 
 // Input is what a hook is told. The first fields are those of every event; each of the others says
 // which events fill it, and is zero otherwise. Commands read it as one flat JSON object, whose
-// fields docs/hooks.md lists; the names in parentheses are those in Claude Code's form.
+// fields docs/reference/hooks.md lists; the names in parentheses are those in Claude Code's form.
 type Input struct {
 	Event          Event
 	SessionID      string

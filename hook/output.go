@@ -3,7 +3,7 @@ package hook
 import "encoding/json"
 
 // Output is what a hook answers. The zero value, and nil, say nothing. Commands
-// print it as JSON in their dialect (see docs/hooks.md); functions return it.
+// print it as JSON in their dialect (see docs/reference/hooks.md); functions return it.
 //
 // What an event cannot use is no error of the hook, but is told: [Outcome].Notices.
 type Output struct {

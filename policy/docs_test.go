@@ -10,9 +10,9 @@ import (
 	"testing"
 )
 
-var update = flag.Bool("update", false, "write the generated parts of docs/permissions.md")
+var update = flag.Bool("update", false, "write the generated parts of docs/reference/permissions.md")
 
-const permissionsDoc = "../docs/permissions.md"
+const permissionsDoc = "../docs/reference/permissions.md"
 
 var generated = regexp.MustCompile(`(?s)(<!-- generated: (\w+) -->\n).*?(<!-- end -->)`)
 
@@ -43,7 +43,7 @@ func TestPermissionsDocument(t *testing.T) {
 		return
 	}
 	if !*update {
-		t.Fatal("docs/permissions.md is not what the code does; hint: go test ./policy -run TestPermissionsDocument -update")
+		t.Fatal("docs/reference/permissions.md is not what the code does; hint: go test ./policy -run TestPermissionsDocument -update")
 	}
 	if err := os.WriteFile(permissionsDoc, []byte(made), 0o644); err != nil {
 		t.Fatal(err)

@@ -10,7 +10,7 @@ import (
 type Mode string
 
 // The modes (seeds 000 and 003). What each does with each kind of request is the
-// table in docs/permissions.md, which is generated from this package.
+// table in docs/reference/permissions.md, which is generated from this package.
 const (
 	ModeDefault     Mode = "default"           // ask before every effect but reading
 	ModePlan        Mode = "plan"              // read; ask for everything else, whatever the allow rules say

@@ -9,7 +9,7 @@
 // A [Policy] is one method that says allow, deny, ask or nothing. The built-in ones
 // have the names of seed 000 (tool-name allowlist and denylist, read-only,
 // composite) and of seed 002 (forbidden globs, read path, write path, commands). [Rules] are Claude Code's.
-// Deny beats ask beats allow, whoever says it; the order is in docs/permissions.md.
+// Deny beats ask beats allow, whoever says it; the order is in docs/reference/permissions.md.
 //
 //	guards, err := policy.New(&policy.Config{Mode: policy.ModeDefault, Rules: rules})
 //	d := guards.Guard("Bash").Judge(ctx, requests, nil)

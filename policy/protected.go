@@ -93,7 +93,7 @@ func (r Request) WritesProtected() bool {
 }
 
 // ReadsSecret reports whether the resource of a request, an absolute and clean path, is on
-// the list of secrets: reading it is the kind "read of a secret" (docs/permissions.md).
+// the list of secrets: reading it is the kind "read of a secret" (docs/reference/permissions.md).
 func (r *Request) ReadsSecret() bool { return isSecret(r.Resource) }
 
 func isSecret(path string) bool { return loadProtected().secrets.has(path) }

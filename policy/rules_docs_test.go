@@ -9,10 +9,10 @@ import (
 
 var inCode = regexp.MustCompile("`([^`]+)`")
 
-// Every example in docs/rules.md is true. The tables are "allow | allows | does
+// Every example in docs/reference/rules.md is true. The tables are "allow | allows | does
 // not allow" and "deny | denies | does not deny".
 func TestRulesDocument(t *testing.T) {
-	doc, err := os.ReadFile("../docs/rules.md")
+	doc, err := os.ReadFile("../docs/reference/rules.md")
 	if err != nil {
 		t.Fatal(err)
 	}

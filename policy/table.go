@@ -24,7 +24,7 @@ const (
 	kindRead        actionKind = "read"               // inside the session's folders, or of something that is no file
 )
 
-// allKinds lists the kinds in the order of the table in docs/permissions.md.
+// allKinds lists the kinds in the order of the table in docs/reference/permissions.md.
 func allKinds() []actionKind {
 	return []actionKind{
 		kindRead, kindReadOutside, kindSecret, kindEdit, kindEditOutside,

@@ -34,8 +34,8 @@ type Spec struct {
 
 	Session Session `json:"session,omitzero" jsonschema:"the session that the run belongs to"`
 
-	// Strategy is a strategy of several agents (docs/strategies.md); StrategyPath is its file.
-	Strategy     json.RawMessage `json:"strategy,omitempty" jsonschema:"a strategy as an object; docs/strategies.md"`
+	// Strategy is a strategy of several agents (docs/reference/strategies.md); StrategyPath is its file.
+	Strategy     json.RawMessage `json:"strategy,omitempty" jsonschema:"a strategy as an object; docs/reference/strategies.md"`
 	StrategyPath string          `json:"strategy_path,omitempty" jsonschema:"or its file, on the machine that runs it"`
 
 	ModelOptions ModelOptions `json:"model_options,omitzero" jsonschema:"how the model is called"`

@@ -14,7 +14,7 @@ import (
 // which is the same as leaving them out.
 //
 // The sandbox block of Claude Code's settings is read as well, into the settings
-// that say the same: docs/sandbox.md has the table. What has no like here is
+// that say the same: docs/reference/sandbox.md has the table. What has no like here is
 // refused.
 //
 // What it reads may still ask for more than this build can do, see

@@ -35,6 +35,6 @@
 //	text := cmd.Report().Text() // what was refused, by which setting
 //
 // It is no virtual machine: commands share the kernel, and what it lets a process
-// learn about the machine (its load, its version) stays in sight. docs/sandbox.md
+// learn about the machine (its load, its version) stays in sight. docs/reference/sandbox.md
 // says what each setting means.
 package sandbox

@@ -11,10 +11,10 @@ import (
 	"testing"
 )
 
-// docs/sandbox.md names every setting, ours and Claude Code's, and its examples
+// docs/reference/sandbox.md names every setting, ours and Claude Code's, and its examples
 // can be read.
 func TestDocs(t *testing.T) {
-	b, err := os.ReadFile("../docs/sandbox.md")
+	b, err := os.ReadFile("../docs/reference/sandbox.md")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -4,7 +4,7 @@
 //	run, err := c.CreateRun(ctx, &api.NewRun{Spec: runspec.Spec{Cwd: dir, Prompt: "fix the test"}})
 //	fmt.Println(run.RunID, run.Status == api.StatusRunning)
 //
-// docs/http.md describes the interface.
+// docs/reference/http.md describes the interface.
 package api
 
 // Page is one page of a list.

@@ -85,7 +85,7 @@ type WaitingInput struct {
 	AskedAt        time.Time `json:"askedAt" jsonschema:"since when"`
 }
 
-// RunError is why a run ended. The codes are those of docs/wire.md.
+// RunError is why a run ended. The codes are those of docs/reference/websocket.md.
 type RunError struct {
 	Code    string `json:"code" jsonschema:"for programs"`
 	Message string `json:"message" jsonschema:"for people"`

@@ -1,7 +1,7 @@
 // Package client calls a daemon: typed calls for everything that it serves over HTTP, and its
 // event streams. The types are those of package daemon/api.
 //
-//	Dial ─► finds socket and credential ─► Client ─┬─► Info, Sessions, Runs, Approvals, … (docs/http.md)
+//	Dial ─► finds socket and credential ─► Client ─┬─► Info, Sessions, Runs, Approvals, … (docs/reference/http.md)
 //	                                               ├─► Start, Resume, Fork, Attach ─► Run ─► Events, Send, Answer, Wait, …
 //	                                               └─► Events: records from a seq on, then live
 //

@@ -17,7 +17,7 @@ import (
 
 func cliDoc(t *testing.T) string {
 	t.Helper()
-	b, err := os.ReadFile(filepath.Join("..", "..", "docs", "cli.md"))
+	b, err := os.ReadFile(filepath.Join("..", "..", "docs", "reference", "commands.md"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -28,7 +28,7 @@ func cliDoc(t *testing.T) string {
 func TestDocumentedExitCodes(t *testing.T) {
 	_, table, ok := strings.Cut(cliDoc(t), "| exit | code | status | meaning |\n|---|---|---|---|\n")
 	if !ok {
-		t.Fatal("docs/cli.md has no table of exit codes")
+		t.Fatal("docs/reference/commands.md has no table of exit codes")
 	}
 	table, _, _ = strings.Cut(table, "\n\n")
 	var want strings.Builder
@@ -36,7 +36,7 @@ func TestDocumentedExitCodes(t *testing.T) {
 		fmt.Fprintf(&want, "| %d | `%s` | %d | %s |\n", o.Exit, o.Code, o.Status, o.Meaning)
 	}
 	if got := table + "\n"; got != want.String() {
-		t.Errorf("docs/cli.md has\n%s\nthe code has\n%s", got, want.String())
+		t.Errorf("docs/reference/commands.md has\n%s\nthe code has\n%s", got, want.String())
 	}
 }
 
@@ -49,14 +49,14 @@ func TestDocumentedFlags(t *testing.T) {
 	var visit func(cmd *cobra.Command)
 	visit = func(cmd *cobra.Command) {
 		if !strings.Contains(doc, commandPath(cmd)) {
-			t.Errorf("docs/cli.md does not have %s", commandPath(cmd))
+			t.Errorf("docs/reference/commands.md does not have %s", commandPath(cmd))
 		}
 		cmd.Flags().VisitAll(func(f *pflag.Flag) {
 			if known["--"+f.Name] = true; f.Hidden || f.Name == "help" {
 				return
 			}
 			if !strings.Contains(doc, "`--"+f.Name) && !strings.Contains(doc, "--"+f.Name+" ") {
-				t.Errorf("docs/cli.md does not have --%s", f.Name)
+				t.Errorf("docs/reference/commands.md does not have --%s", f.Name)
 			}
 			if strings.TrimSpace(f.Usage) == "" {
 				t.Errorf("--%s has no help", f.Name)
@@ -70,14 +70,14 @@ func TestDocumentedFlags(t *testing.T) {
 	for _, flag := range regexp.MustCompile("`[^`\n]*`").FindAllString(doc, -1) {
 		for _, name := range regexp.MustCompile(`--[a-z][a-z-]+`).FindAllString(flag, -1) {
 			if !known[name] {
-				t.Errorf("docs/cli.md has %s, which there is not", name)
+				t.Errorf("docs/reference/commands.md has %s, which there is not", name)
 			}
 		}
 	}
 	for _, e := range environment {
 		for name := range strings.SplitSeq(e[0], ", ") {
 			if !strings.Contains(doc, "`"+name+"`") {
-				t.Errorf("docs/cli.md does not have %s", name)
+				t.Errorf("docs/reference/commands.md does not have %s", name)
 			}
 		}
 	}

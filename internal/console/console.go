@@ -2,7 +2,7 @@
 // they go on, policy, audit, and the state of the machine.
 //
 //	browser ─► /            Files: static ES modules, no build step, no inline script
-//	        ─► /v1/…        docs/http.md, and nothing else
+//	        ─► /v1/…        docs/reference/http.md, and nothing else
 //
 // It is files only. Package daemon serves them; what a browser may do is decided
 // there, as for every other client.

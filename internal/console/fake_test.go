@@ -30,7 +30,7 @@ type event struct {
 	Payload json.RawMessage `json:"payload"`
 }
 
-// fake answers as docs/http.md says, from memory, so that a test can put a page into any
+// fake answers as docs/reference/http.md says, from memory, so that a test can put a page into any
 // state.
 type fake struct {
 	mu        sync.Mutex

@@ -5,7 +5,7 @@
 //	             ├─► auth ─► one handler ─┼─► /v1/…     HTTP, SSE, OpenAPI ───┼─► runs, feed, sessions
 //	TCP (TLS) ───┘                       └─► /         console              ─┘
 //
-// docs/wire.md and docs/http.md say what it speaks. Package daemon/client is the
+// docs/reference/websocket.md and docs/reference/http.md say what it speaks. Package daemon/client is the
 // other end. The package decides nothing about permission and runs no agent: that is
 // package internal/daemon/runs.
 package daemon

@@ -39,13 +39,13 @@ func TestDocument(t *testing.T) {
 	if n != len(w.api.table) {
 		t.Errorf("the document has %d operations, and there are %d routes", n, len(w.api.table))
 	}
-	b, err := os.ReadFile("../../docs/http.md")
+	b, err := os.ReadFile("../../docs/reference/http.md")
 	must(t, err)
 	for i := range w.api.table {
 		rt := &w.api.table[i]
 		short := strings.TrimPrefix(rt.Path[strings.LastIndex(rt.Path, "}")+1:], "/")
 		if !strings.Contains(string(b), "`"+rt.Method+" "+rt.Path) && !strings.Contains(string(b), "`…/"+short) {
-			t.Errorf("docs/http.md does not have %s", rt.Key())
+			t.Errorf("docs/reference/http.md does not have %s", rt.Key())
 		}
 	}
 	var schema map[string]json.RawMessage

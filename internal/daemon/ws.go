@@ -33,7 +33,7 @@ type limits struct {
 	request     time.Duration // that a request may take
 }
 
-// defaultLimits are those of docs/wire.md.
+// defaultLimits are those of docs/reference/websocket.md.
 func defaultLimits() limits {
 	return limits{
 		connections: 4096, strangers: 64, subs: 256, pending: 256, message: 1 << 20,
@@ -84,7 +84,7 @@ func (s *sockets) count() int {
 // ServeHTTP takes a client in: one that has a credential, or one that is to say hello.
 func (s *sockets) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if !strings.EqualFold(r.Header.Get("Upgrade"), "websocket") {
-		Refuse(w, r, http.StatusBadRequest, "usage", "this route is a WebSocket", "ask for an upgrade: docs/wire.md")
+		Refuse(w, r, http.StatusBadRequest, "usage", "this route is a WebSocket", "ask for an upgrade: docs/reference/websocket.md")
 		return
 	}
 	caller, known := auth.From(r.Context())

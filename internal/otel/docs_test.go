@@ -42,7 +42,7 @@ func (m table) lines() []string {
 // documented reads the tables of a section of the documentation.
 func documented(t *testing.T, section string) table {
 	t.Helper()
-	b, err := os.ReadFile("../../docs/observability.md")
+	b, err := os.ReadFile("../../docs/reference/telemetry.md")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,7 +6,7 @@
 //
 //	os.Exit(outcome.Of(err).Exit)
 //
-// The numbers are a promise: docs/cli.md lists them and a test compares.
+// The numbers are a promise: docs/reference/commands.md lists them and a test compares.
 package outcome
 
 // Outcome is one way to end.

@@ -60,7 +60,7 @@ const (
 	toolPost = "Post" // does something that has no name
 )
 
-// verdict is what a mode says to a tool: the table of docs/permissions.md for the
+// verdict is what a mode says to a tool: the table of docs/reference/permissions.md for the
 // kinds "read", "edit" and "other".
 func verdict(m policy.Mode, tool string) policy.Effect {
 	switch m {

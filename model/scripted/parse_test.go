@@ -162,7 +162,7 @@ func FuzzParse(f *testing.F) {
 
 // So are those of the page about plays.
 func TestDocPage(t *testing.T) {
-	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "scripted.md"))
+	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "reference", "scripted.md"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -176,7 +176,7 @@ type addCmd struct {
 }
 
 func (c *addCmd) Help() string {
-	return `The rule holds from the next run on, and docs/permissions.md says how rules are written.
+	return `The rule holds from the next run on, and docs/reference/permissions.md says how rules are written.
 Of rules for one call, deny wins over ask, and ask over allow. The file and the line are
 printed; everything else in the file stays as it is.
 

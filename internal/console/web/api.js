@@ -1,4 +1,4 @@
-// The daemon's HTTP interface, as docs/http.md has it, and nothing else.
+// The daemon's HTTP interface, as docs/reference/http.md has it, and nothing else.
 import { store } from './store.js';
 
 /** What the daemon says of itself and of who asks: the answer of /v1/info. */

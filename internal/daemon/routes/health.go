@@ -49,7 +49,7 @@ func healthRoutes() []Route {
 		},
 		{
 			Method: http.MethodGet, Path: "/v1/ws", ID: "openSocket", Tag: "health",
-			Doc:   "The WebSocket, docs/wire.md; 400 without an upgrade.",
+			Doc:   "The WebSocket, docs/reference/websocket.md; 400 without an upgrade.",
 			Scope: api.ScopeRead, Status: http.StatusSwitchingProtocols, Problems: []outcome.Outcome{outcome.Usage},
 		},
 		{

@@ -10,7 +10,7 @@
 //	route, _ := routes.Lookup("getSession")
 //	fmt.Println(route.Method, route.URL("s1")) // GET /v1/sessions/s1
 //
-// It serves nothing and runs nothing. docs/http.md describes the interface.
+// It serves nothing and runs nothing. docs/reference/http.md describes the interface.
 package routes
 
 import (

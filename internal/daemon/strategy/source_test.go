@@ -49,7 +49,7 @@ func TestExamplesOfStrategies(t *testing.T) {
 
 // What the page about strategies shows can be read.
 func TestDocument(t *testing.T) {
-	b, err := os.ReadFile("../../../docs/strategies.md")
+	b, err := os.ReadFile("../../../docs/reference/strategies.md")
 	if err != nil {
 		t.Fatal(err)
 	}

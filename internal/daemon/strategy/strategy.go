@@ -18,7 +18,7 @@
 // that a flow that was interrupted is run again from its start with the steps that
 // are on record answered from the record.
 //
-// docs/strategies.md describes the file. The package runs no agent and starts no
+// docs/reference/strategies.md describes the file. The package runs no agent and starts no
 // program: that is package internal/daemon/runs.
 package strategy
 

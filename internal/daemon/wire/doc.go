@@ -17,6 +17,6 @@
 //	frames := wire.Project(run, e.Seq, records...)       // and tells what happens
 //	msg, err := wire.ParseMessage(frame)                 // a client of this version would read it
 //
-// docs/wire.md is the protocol, message by message. The package does no I/O, and
+// docs/reference/websocket.md is the protocol, message by message. The package does no I/O, and
 // knows nothing of connections: those are package daemon's.
 package wire

@@ -15,11 +15,11 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 )
 
-const document = "../../../docs/wire.md"
+const document = "../../../docs/reference/websocket.md"
 
-var update = flag.Bool("update", false, "write the tables of docs/wire.md anew")
+var update = flag.Bool("update", false, "write the tables of docs/reference/websocket.md anew")
 
-// common are the fields that docs/wire.md explains once.
+// common are the fields that docs/reference/websocket.md explains once.
 var common = []string{"runId", "seq", "more", "pending"}
 
 // The tables of fields in the document are those of the schema.

@@ -49,7 +49,7 @@ type PrepareRun struct {
 	Mode          string  `json:"mode,omitempty" jsonschema:"permission mode; left out: what the settings say"`
 	MaxBudgetUSD  float64 `json:"maxBudgetUsd,omitempty" jsonschema:"bound of what the run may cost with all its agents, in US dollars; left out: the bound that it has; -1 lifts it"`
 
-	Spec Raw `json:"spec,omitempty" jsonschema:"the whole run, an object as POST /v1/runs takes it (docs/http.md); the other fields override it"`
+	Spec Raw `json:"spec,omitempty" jsonschema:"the whole run, an object as POST /v1/runs takes it (docs/reference/http.md); the other fields override it"`
 }
 
 // StartRun starts a prepared run. Answer: strategy_started to its subscribers, or

@@ -10,14 +10,14 @@ import (
 
 // The page on the sandbox lists every registry with its hosts.
 func TestRegistriesAreListed(t *testing.T) {
-	page, err := os.ReadFile("../../../docs/sandbox.md")
+	page, err := os.ReadFile("../../../docs/reference/sandbox.md")
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, name := range registries.Names() {
 		hosts := registries.Hosts(name)
 		if row := "| `" + name + "` | " + strings.Join(hosts, ", ") + " |"; !strings.Contains(string(page), row) {
-			t.Errorf("docs/sandbox.md lacks %s", row)
+			t.Errorf("docs/reference/sandbox.md lacks %s", row)
 		}
 		for _, host := range hosts {
 			if what, _ := CheckEntry(host); what != "" || !Match(name, host, 443) || Match(name, host, 22) || Match(name, "x."+host, 443) {
