@@ -183,9 +183,13 @@ func TestTheSchemaTakesWhatTheReaderTakes(t *testing.T) {
 			t.Errorf("%s: %v\n%s", from, err, text)
 		}
 	}
-	docs, err := filepath.Glob("../../docs/*.md")
-	if err != nil || len(docs) == 0 {
-		t.Fatal(err)
+	var docs []string
+	for _, pattern := range []string{"../../docs/*.md", "../../docs/reference/*.md"} {
+		found, err := filepath.Glob(pattern)
+		if err != nil || len(found) == 0 {
+			t.Fatal(pattern, err)
+		}
+		docs = append(docs, found...)
 	}
 	for _, file := range docs {
 		b, err := os.ReadFile(file)
@@ -202,7 +206,7 @@ func TestTheSchemaTakesWhatTheReaderTakes(t *testing.T) {
 		t.Errorf("only %d examples of the documentation are settings", took)
 	}
 	took = 0
-	err = filepath.WalkDir("../..", func(path string, d fs.DirEntry, err error) error {
+	err := filepath.WalkDir("../..", func(path string, d fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
 			return err
