@@ -15,5 +15,5 @@
 //	sessions := session.New(store, &session.Options{Witness: trail})
 //	report, err := audit.Verify(ctx, sessions, trail.Dir(), nil)
 //
-// docs/audit.md describes the files and how to check them without this program.
+// docs/formats/audit-trail.md describes the files and how to check them without this program.
 package audit

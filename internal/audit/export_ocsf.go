@@ -15,7 +15,7 @@ import (
 // ocsfVersion is the version of the schema that events are of.
 const ocsfVersion = "1.3.0"
 
-// The classes that entries become (docs/audit.md has the whole mapping).
+// The classes that entries become (docs/reference/audit.md has the whole mapping).
 const (
 	categoryIAM, categoryApplication   = 3, 6
 	classEntity, classAPI              = 3004, 6003 // Entity Management, API Activity
