@@ -10,7 +10,7 @@ import (
 )
 
 // Reduction is a step that a compaction can be made of, see [Compact].Steps, and a [Mutator]
-// by itself. Its names are those of settings (docs/compaction.md):
+// by itself. Its names are those of settings (docs/sessions.md):
 //
 //	dropThinking  takes the model's thinking out of answers before the last prompt
 //	dropFailed    takes out tool uses that failed, with their results, once the model has seen them

@@ -86,7 +86,7 @@ type Rewound struct {
 	} `json:"done"` // nil of a plan
 }
 
-// rewoundFile is a file, and what is done with it: docs/checkpoints.md lists the actions.
+// rewoundFile is a file, and what is done with it: docs/sessions.md lists the actions.
 type rewoundFile struct {
 	Path   string `json:"path"`
 	Action string `json:"action"`
