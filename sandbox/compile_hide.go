@@ -54,7 +54,8 @@ func (c *compiler) sockets() {
 			continue
 		}
 		if info, there := lookAt(full); there && info.Mode().Type() == os.ModeSocket && searchable(path.Dir(full)) {
-			c.conceal(full, info, ground{what: "sockets of other programs are not reachable"})
+			// Also where Landlock lets nothing be read, such as /run: a connection is still possible.
+			c.hideTree(full, info, ground{what: "sockets of other programs are not reachable"})
 		}
 	}
 }

@@ -118,18 +118,11 @@ var networks = []attempt{
 		return unix.Sendto(fd, []byte{8, 0, 0xf7, 0xff, 0, 0, 0, 0}, 0, &unix.SockaddrInet4{Addr: [4]byte{127, 0, 0, 1}})
 	}},
 	{
-		id: "E15", what: "connect to a service's socket in /run", arrange: func(t *testing.T, f *fixture) {
-			if isRoot {
-				f.services.stream(t, "unix", "/run/"+f.Marker)
-				must(t, os.Chmod("/run/"+f.Marker, 0o777))
-			}
-		},
-		absent: func() string {
-			if !isRoot {
-				return "only root can put a service into /run"
-			}
-			return ""
-		},
+		id: "E15", what: "connect to a service's socket in /run", arrange: serviceInRun, absent: notRoot,
+		try: func(p *place) error { return say("unix", "/run/"+p.Marker, "hi") },
+	},
+	{
+		id: "E23", what: "connect to a service's socket in /run where own unix sockets are allowed", settings: ownSockets, arrange: serviceInRun, absent: notRoot,
 		try: func(p *place) error { return say("unix", "/run/"+p.Marker, "hi") },
 	},
 	{id: "E16", what: "connect to the host's localhost where the command may listen", private: true, settings: local, try: func(p *place) error {
@@ -274,6 +267,21 @@ func noLocal(f *fixture) *sandbox.Settings {
 
 func ownSockets(f *fixture) *sandbox.Settings {
 	return &sandbox.Settings{DeniedPaths: []string{f.Secret}, Network: &sandbox.Network{AllowedDomains: []string{}, AllowUnixSockets: true}}
+}
+
+// serviceInRun starts a service like a container engine's, whose socket everybody may use.
+func serviceInRun(t *testing.T, f *fixture) {
+	if isRoot {
+		f.services.stream(t, "unix", "/run/"+f.Marker)
+		must(t, os.Chmod("/run/"+f.Marker, 0o777))
+	}
+}
+
+func notRoot() string {
+	if !isRoot {
+		return "only root can put a service into /run"
+	}
+	return ""
 }
 
 func noAddress() string {
