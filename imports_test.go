@@ -20,6 +20,7 @@ var floors = map[string]int{
 	"internal/heap":       -2, // memory for much that is about to be read
 	"transcript":          -1,
 	"internal/diskfile":   -1, // files written whole, and locks
+	"internal/wait":       -1, // a pause that a context can cut short
 
 	"internal/aws/sigv4":  -1, // signatures of requests to AWS
 	"internal/registries": -1, // package registries and their hosts

@@ -18,6 +18,7 @@ import (
 	"github.com/holdfast-dev/holdfast/event"
 	"github.com/holdfast-dev/holdfast/internal/record"
 	"github.com/holdfast-dev/holdfast/internal/session/retry"
+	"github.com/holdfast-dev/holdfast/internal/wait"
 	"github.com/holdfast-dev/holdfast/model"
 	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/session"
@@ -133,7 +134,7 @@ func (o *Options) fill() error {
 		}
 	}
 	if o.Sleep == nil {
-		o.Sleep = sleep
+		o.Sleep = wait.Cause
 	}
 	if o.Rand == nil {
 		o.Rand = rand.Float64
@@ -142,17 +143,6 @@ func (o *Options) fill() error {
 	o.LoopObservers = slices.Clone(o.LoopObservers)
 	o.Mutators = slices.Clone(o.Mutators)
 	return nil
-}
-
-func sleep(ctx context.Context, d time.Duration) error {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	case <-t.C:
-		return nil
-	}
 }
 
 // Run gives the agent input and yields what happens until the turn is over; the

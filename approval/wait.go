@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/holdfast-dev/holdfast/internal/record"
+	"github.com/holdfast-dev/holdfast/internal/wait"
 	"github.com/holdfast-dev/holdfast/session"
 )
 
@@ -47,7 +48,7 @@ func Wait(ctx context.Context, sessions *session.Sessions, sessionID string, q Q
 		} else if ctx.Err() != nil || !session.Passing(err) || now.Sub(well) >= waitFailing {
 			return Answer{}, err
 		}
-		if err := sleep(ctx, pause); err != nil {
+		if err := wait.For(ctx, pause); err != nil {
 			return Answer{}, err
 		}
 		pause = min(pause*2, waitSlowest)
@@ -114,17 +115,6 @@ func (w *waiting) left() *time.Duration {
 	}
 	left := w.found.question.Expires.Sub(w.sessions.Now())
 	return &left
-}
-
-func sleep(ctx context.Context, d time.Duration) error {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
 }
 
 // timeout denies a question whose time has run out, unless somebody was faster.

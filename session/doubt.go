@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/holdfast-dev/holdfast/internal/record"
+	"github.com/holdfast-dev/holdfast/internal/wait"
 )
 
 // doubt is a batch of a log whose append failed and left open whether it was written.
@@ -50,7 +51,7 @@ func (l *Log) resolve(ctx context.Context, recs []Record, cause error) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lookFor)
 	defer cancel()
 	there, err := l.has(ctx, recs[0])
-	for n, pause := 1, lookPause; err != nil && n < lookTries && Passing(err) && rest(ctx, pause); n, pause = n+1, pause*2 {
+	for n, pause := 1, lookPause; err != nil && n < lookTries && Passing(err) && wait.For(ctx, pause) == nil; n, pause = n+1, pause*2 {
 		there, err = l.has(ctx, recs[0])
 	}
 	switch {
@@ -65,18 +66,6 @@ func (l *Log) resolve(ctx context.Context, recs []Record, cause error) error {
 	}
 	l.doubt = doubt{}
 	return nil
-}
-
-// rest waits, and reports whether there is time left.
-func rest(ctx context.Context, d time.Duration) bool {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return true
-	case <-ctx.Done():
-		return false
-	}
 }
 
 // has reports whether the store has a record, at its place.

@@ -6,6 +6,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/holdfast-dev/holdfast/internal/wait"
 )
 
 // renewal is the lease of a log and who keeps it alive.
@@ -60,7 +62,7 @@ func (l *Log) acquire(ctx context.Context, takeover bool) error {
 			return nil
 		case held && l.mayEnd(first, busy):
 			first = busy
-			if !rest(ctx, min(time.Second, remaining(busy.Lease)/10)) {
+			if wait.For(ctx, min(time.Second, remaining(busy.Lease)/10)) != nil {
 				return busy
 			}
 		case first != nil && ctx.Err() != nil:
@@ -421,7 +423,7 @@ func (l *Log) awaitFormer(ctx context.Context) error {
 			break
 		}
 		err = l.usable("take over")
-		if err == nil && !rest(ctx, min(200*time.Millisecond, time.Until(l.former))) {
+		if err == nil && wait.For(ctx, min(200*time.Millisecond, time.Until(l.former))) != nil {
 			err = context.Cause(ctx)
 		}
 		if err != nil {

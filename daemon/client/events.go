@@ -15,6 +15,7 @@ import (
 
 	"github.com/holdfast-dev/holdfast/daemon/api"
 	"github.com/holdfast-dev/holdfast/event"
+	"github.com/holdfast-dev/holdfast/internal/wait"
 )
 
 // Event is one thing that a session says: a record, a delta of an agent (only Events), or one of
@@ -50,7 +51,7 @@ const (
 func (c *Client) Events(ctx context.Context, id string, after int64) iter.Seq2[*Event, error] {
 	return func(yield func(*Event, error) bool) {
 		s := &stream{c: c, id: id, last: after, yield: yield}
-		wait := firstWait
+		delay := firstWait
 		for {
 			before := s.told
 			err := s.connect(ctx)
@@ -65,29 +66,18 @@ func (c *Client) Events(ctx context.Context, id string, after int64) iter.Seq2[*
 				return
 			}
 			if s.told > before {
-				wait = firstWait
+				delay = firstWait
 			}
 			if !yield(&Event{Lost: true, Seq: s.last, Err: err}, nil) {
 				return
 			}
 			s.lost = true
-			if !pause(ctx, wait) {
+			if wait.For(ctx, delay) != nil {
 				yield(nil, context.Cause(ctx))
 				return
 			}
-			wait = min(2*wait, longestWait)
+			delay = min(2*delay, longestWait)
 		}
-	}
-}
-
-func pause(ctx context.Context, d time.Duration) bool {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return true
-	case <-ctx.Done():
-		return false
 	}
 }
 

@@ -15,6 +15,8 @@ import (
 	"strings"
 	"sync/atomic"
 	"time"
+
+	"github.com/holdfast-dev/holdfast/internal/wait"
 )
 
 // Target is where requests are posted to.
@@ -73,15 +75,15 @@ func (p *Poster) Post(ctx context.Context, message []byte) error {
 	if err != nil {
 		return err
 	}
-	start, wait := time.Now(), firstWait
+	start, spread := time.Now(), firstWait
 	for {
 		err := p.once(ctx, body)
 		var later *tryLater
 		if !errors.As(err, &later) {
 			return err
 		}
-		pause := max(later.after, wait/2+rand.N(wait)) //nolint:gosec // it only spreads requests
-		wait = min(wait+wait/2, mostWait)
+		pause := max(later.after, spread/2+rand.N(spread)) //nolint:gosec // it only spreads requests
+		spread = min(spread+spread/2, mostWait)
 		over := start.Add(mostTrying)
 		if end, ok := ctx.Deadline(); ok && end.Before(over) {
 			over = end
@@ -89,20 +91,9 @@ func (p *Poster) Post(ctx context.Context, message []byte) error {
 		if time.Now().Add(pause).After(over) {
 			return err
 		}
-		if cause := sleep(ctx, pause); cause != nil {
+		if cause := wait.Cause(ctx, pause); cause != nil {
 			return errors.Join(cause, err)
 		}
-	}
-}
-
-func sleep(ctx context.Context, d time.Duration) error {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
 	}
 }
 

@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/holdfast-dev/holdfast/internal/wait"
 )
 
 const slots = 16384
@@ -76,7 +78,7 @@ func (c *Client) follow(ctx context.Context, commands []Command) ([]any, error) 
 		case !e.is("TRYAGAIN"):
 			c.lose(addr)
 		}
-		if err := sleep(ctx, 8*time.Millisecond<<(2*try)); err != nil {
+		if err := wait.For(ctx, 8*time.Millisecond<<(2*try)); err != nil {
 			return nil, err
 		}
 	}
@@ -287,16 +289,5 @@ func (c *Client) lose(addr string) {
 	defer c.mu.Unlock()
 	if c.owner == addr {
 		c.owner, c.lost = "", addr
-	}
-}
-
-func sleep(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
 	}
 }

@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/holdfast-dev/holdfast/internal/wait"
 )
 
 // Error is what a server answers instead of doing what was asked.
@@ -136,14 +138,7 @@ const (
 )
 
 func pause(ctx context.Context, try int) error {
-	timer := time.NewTimer(rand.N(min(firstPause<<(try-1), lastPause)))
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
+	return wait.For(ctx, rand.N(min(firstPause<<(try-1), lastPause)))
 }
 
 var errNoRange = errors.New("the range ends before it begins")

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/holdfast-dev/holdfast/internal/wait"
 	"github.com/holdfast-dev/holdfast/internal/workspace/tree"
 )
 
@@ -24,12 +25,8 @@ func (w *Workspaces) watchDisk(slug string, full func(error)) (stop func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	var done sync.WaitGroup
 	done.Go(func() {
-		for wait := w.watchTime; ; {
-			timer := time.NewTimer(wait)
-			select {
-			case <-timer.C:
-			case <-ctx.Done():
-				timer.Stop()
+		for pause := w.watchTime; ; {
+			if wait.For(ctx, pause) != nil {
 				return
 			}
 			began := time.Now()
@@ -38,7 +35,7 @@ func (w *Workspaces) watchDisk(slug string, full func(error)) (stop func()) {
 				full(err)
 				return
 			}
-			wait = max(w.watchTime, watchCost*time.Since(began))
+			pause = max(w.watchTime, watchCost*time.Since(began))
 		}
 	})
 	return func() { cancel(); done.Wait() }

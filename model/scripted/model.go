@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/holdfast-dev/holdfast/internal/wait"
 	"github.com/holdfast-dev/holdfast/model"
 	"github.com/holdfast-dev/holdfast/transcript"
 )
@@ -64,7 +65,7 @@ func newPlayer(yaml []byte, place string, o *Options) (model.Model, error) {
 		m.opts = *o
 	}
 	if m.opts.Sleep == nil {
-		m.opts.Sleep = sleep
+		m.opts.Sleep = wait.For
 	}
 	if m.opts.Price != nil {
 		if price := m.opts.Price(s.Name); price != nil {
@@ -112,15 +113,4 @@ func (m *player) Encode(item transcript.Encoded) (model.Wire, error) {
 		return model.Wire{}, nil
 	}
 	return model.Wire{Role: role, JSON: append(b, "]}"...)}, nil
-}
-
-func sleep(ctx context.Context, d time.Duration) error {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-t.C:
-		return nil
-	}
 }

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/holdfast-dev/holdfast/internal/session/rows"
+	"github.com/holdfast-dev/holdfast/internal/wait"
 	"github.com/holdfast-dev/holdfast/session"
 )
 
@@ -171,23 +172,12 @@ func (s *Store) attempts(ctx context.Context, op, id string, f func(unsure bool)
 		case (isDeadlock(err) || errors.Is(err, errAgain)) && tries < deadlockTries:
 		case isLost(err) && lost < lostTries-1 && !s.closed.Load():
 			lost++
-			if err := pause(ctx, time.Duration(lost*lost)*20*time.Millisecond); err != nil {
+			if err := wait.For(ctx, time.Duration(lost*lost)*20*time.Millisecond); err != nil {
 				return err
 			}
 		default:
 			return s.translate(op, id, err)
 		}
-	}
-}
-
-func pause(ctx context.Context, d time.Duration) error {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/holdfast-dev/holdfast/internal/session/heads"
+	"github.com/holdfast-dev/holdfast/internal/wait"
 )
 
 // Watch implements [session.Watcher]. What other programs append is seen within
@@ -26,7 +27,7 @@ func (poller) Leave(string) {}
 const gone = -1
 
 func (p poller) Run(ctx context.Context, b *heads.Board) {
-	for pause(ctx, p.store.opt.WatchEvery) == nil {
+	for wait.For(ctx, p.store.opt.WatchEvery) == nil {
 		ids := b.Watched()
 		if len(ids) == 0 {
 			continue

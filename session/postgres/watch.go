@@ -13,6 +13,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/holdfast-dev/holdfast/internal/session/rows"
+	"github.com/holdfast-dev/holdfast/internal/wait"
 	"github.com/holdfast-dev/holdfast/session"
 )
 
@@ -112,12 +113,7 @@ func (w *watching) listen(ctx context.Context) {
 		if w.hear(ctx) {
 			pause = 50 * time.Millisecond
 		}
-		timer := time.NewTimer(pause)
-		select {
-		case <-timer.C:
-		case <-ctx.Done():
-		}
-		timer.Stop()
+		_ = wait.For(ctx, pause)
 		pause = min(2*pause, watchPoll)
 	}
 }

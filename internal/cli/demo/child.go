@@ -12,6 +12,7 @@ import (
 
 	"github.com/holdfast-dev/holdfast/internal/demo"
 	"github.com/holdfast-dev/holdfast/internal/record"
+	"github.com/holdfast-dev/holdfast/internal/wait"
 	"github.com/holdfast-dev/holdfast/session"
 )
 
@@ -57,7 +58,7 @@ func (s *stage) untilKilled(ctx context.Context) (pid int, err error) {
 		return 0, fmt.Errorf("the agent ended before it could be killed: %v", err) //nolint:errorlint // nil when the agent ended by itself
 	case err := <-seen:
 		if err == nil {
-			err = pause(ctx, killDelay)
+			err = wait.For(ctx, killDelay)
 		}
 		kerr := cmd.Process.Kill()
 		<-exited //nolint:errcheck // that it was killed
@@ -80,7 +81,7 @@ func (s *stage) waitForStart(ctx context.Context, sessions *session.Sessions) er
 				return nil
 			}
 		}
-		if err := pause(ctx, watchPeriod); err != nil {
+		if err := wait.For(ctx, watchPeriod); err != nil {
 			return err
 		}
 	}
@@ -94,17 +95,6 @@ func startOf(r session.Record) (use string, ok bool) {
 	var st record.ToolStarted
 	err := json.Unmarshal(r.Payload, &st)
 	return st.Use, err == nil
-}
-
-func pause(ctx context.Context, d time.Duration) error {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
 }
 
 // goOn lets another process go on with the session to its end.
