@@ -5,7 +5,7 @@ FUZZTIME ?= 10s
 VERSION = github.com/holdfast-dev/holdfast/internal/version
 GOFLAGS_TEST ?=
 
-.PHONY: help test test-all race cross bench lint fuzz build release
+.PHONY: help test test-all race cross bench lint fuzz build release site
 
 help: ## what there is
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -36,3 +36,6 @@ build: ## one static binary: ./holdfast
 
 release: ## archives, packages, image, signature: dist/ (a tag makes a release, anything else a snapshot)
 	@scripts/release
+
+site: ## the documentation as web pages: dist/site (the first time compiles Hugo, three minutes)
+	@scripts/site

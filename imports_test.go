@@ -252,6 +252,7 @@ var floors = map[string]int{
 	"internal/runmodel":       16, // tests only
 	"internal/sandbox/escape": 16, // tests only
 	"packaging/release":       16, // makes releases
+	"site/record":             16, // makes the recordings of the documentation
 }
 
 // heavy names the libraries that only some packages may link, by what their

@@ -190,9 +190,9 @@ func (c *showCmd) part(p *command.Program, part transcript.Part) {
 		}
 		p.Out.Line("%s %s  %s", t.Cyan("●"), t.Bold(term.Escape(part.Name)), term.Escape(in.String()))
 	case transcript.ToolResult:
-		word := t.Dim("  ⎿ result")
+		word := t.Dim("  └ result")
 		if part.IsError {
-			word = t.Red("  ⎿ error")
+			word = t.Red("  └ error")
 		}
 		p.Out.Line("%s %s", word, t.Dim(term.Escape(part.UseID)))
 		c.body(p, part.Text())

@@ -217,10 +217,10 @@ func (v *Text) results(e transcript.Encoded) {
 		switch {
 		case v.Quiet:
 		case open:
-			t.Line("%s", t.Dim("  ⎿ "+v.which(tool, r.UseID)+"goes on in the background"))
+			t.Line("%s", t.Dim("  └ "+v.which(tool, r.UseID)+"goes on in the background"))
 		case waits && r.IsError:
 			v.call(u.Name, v.names[u.ID])
-			t.Line("%s", t.Dim("  ⎿ ")+t.Red("error"))
+			t.Line("%s", t.Dim("  └ ")+t.Red("error"))
 			v.output(r.Text())
 		}
 	}
@@ -279,7 +279,7 @@ func (v *Text) toolFinished(e event.ToolFinished) {
 	case e.IsError:
 		state, say = "error", t.Red
 	}
-	v.Program.Err.Line("%s", t.Dim("  ⎿ "+v.which(e.Tool, e.Use))+say(state)+t.Dim("  "+term.Elapsed(e.Took())))
+	v.Program.Err.Line("%s", t.Dim("  └ "+v.which(e.Tool, e.Use))+say(state)+t.Dim("  "+term.Elapsed(e.Took())))
 	for _, n := range e.Notes {
 		v.Program.Err.Line("    %s", t.Yellow(term.Escape(term.OneLine(n))))
 	}
@@ -355,7 +355,7 @@ func (v *Text) decided(d policy.Decision) {
 	if line := v.names[d.Use]; line != "" && v.asked != d.Use { // then the person has just seen it
 		v.call(d.Tool, line)
 	}
-	v.Program.Err.Line("%s %s", t.Yellow("  ⎿ not allowed:"), term.Escape(term.OneLine(fmt.Sprintf("%s (%s)", d.Tool, cmp.Or(d.Reason, d.By)))))
+	v.Program.Err.Line("%s %s", t.Yellow("  └ not allowed:"), term.Escape(term.OneLine(fmt.Sprintf("%s (%s)", d.Tool, cmp.Or(d.Reason, d.By)))))
 }
 
 // resolved tells of an answer that was not given at this terminal.

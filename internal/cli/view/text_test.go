@@ -70,7 +70,7 @@ func TestTextView(t *testing.T) {
 		{"a tool that fails", false, false, false, []event.Event{
 			event.ToolStarted{Use: "u", Tool: "Bash", Input: json.RawMessage(`{"command":"make\ntest"}`)},
 			exited("u", 2, 1500),
-		}, "● Bash  make test\n  ⎿ exit 2  1.5 s\n    line 1\n    line 2\\x1b[2J\n"},
+		}, "● Bash  make test\n  └ exit 2  1.5 s\n    line 1\n    line 2\\x1b[2J\n"},
 		{"calls that never ran", false, false, false, []event.Event{
 			event.ItemAppended{Item: transcript.Item{ID: "1", Role: transcript.RoleAssistant, Finish: transcript.FinishToolUse, Parts: []transcript.Part{
 				transcript.ToolUse{ID: "u", Name: "Bsh", Input: json.RawMessage(`{"command":"make"}`)}, transcript.ToolUse{ID: "w", Name: "Bash", Input: json.RawMessage(`{"command":"make"}`)},
@@ -81,17 +81,17 @@ func TestTextView(t *testing.T) {
 				transcript.ToolResult{UseID: "u", IsError: true, Content: []transcript.Part{transcript.Text{Text: "tool not found: Bsh"}}},
 				transcript.ToolResult{UseID: "w", IsError: true},
 			}}.MustEncode()},
-		}, "● Bash  make\n  ⎿ ok  0 ms\n● Bsh  make\n  ⎿ error\n    tool not found: Bsh\n"},
+		}, "● Bash  make\n  └ ok  0 ms\n● Bsh  make\n  └ error\n    tool not found: Bsh\n"},
 		{"a structured result", false, false, true, []event.Event{
 			event.ToolStarted{Use: "u", Tool: "mcp__weather__now"},
 			event.ToolFinished{Use: "u", Tool: "mcp__weather__now", Content: []transcript.Part{transcript.Structured{Value: []byte(`{"degrees":21}`)}}},
-		}, "● mcp__weather__now\n  ⎿ ok  0 ms\n    {\"degrees\":21}\n"},
+		}, "● mcp__weather__now\n  └ ok  0 ms\n    {\"degrees\":21}\n"},
 		{"a call that goes on in the background, and one that was not run", false, false, false, []event.Event{
 			event.ToolStarted{Use: "u", Tool: "Bash", Input: json.RawMessage(`{"command":"make"}`)},
 			event.ItemAppended{Item: transcript.Item{ID: "2", Role: transcript.RoleTool, Parts: []transcript.Part{transcript.ToolResult{UseID: "u"}}}.MustEncode()},
 			event.ToolStarted{Use: "v", Tool: "Bash", Input: json.RawMessage(`{"command":"ls"}`)},
 			event.ToolFinished{Use: "v", Tool: "Bash", IsError: true, Outcome: "not-run"},
-		}, "● Bash  make\n  ⎿ goes on in the background\n● Bash  ls\n  ⎿ not run  0 ms\n"},
+		}, "● Bash  make\n  └ goes on in the background\n● Bash  ls\n  └ not run  0 ms\n"},
 		{"a call that never ran and says much", false, false, true, []event.Event{
 			event.ItemAppended{Item: transcript.Item{ID: "1", Role: transcript.RoleAssistant, Finish: transcript.FinishToolUse, Parts: []transcript.Part{
 				transcript.ToolUse{ID: "u", Name: "Bsh", Input: json.RawMessage(`{}`)},
@@ -99,18 +99,18 @@ func TestTextView(t *testing.T) {
 			event.ItemAppended{Item: transcript.Item{ID: "2", Role: transcript.RoleTool, Parts: []transcript.Part{
 				transcript.ToolResult{UseID: "u", IsError: true, Content: []transcript.Part{transcript.Text{Text: strings.Repeat("no\n", 9)}}},
 			}}.MustEncode()},
-		}, "● Bsh\n  ⎿ error\n" + strings.Repeat("    no\n", 9)},
+		}, "● Bsh\n  └ error\n" + strings.Repeat("    no\n", 9)},
 		{"a tool that works", false, false, false, []event.Event{
 			event.ToolStarted{Use: "u", Tool: "Bash", Input: json.RawMessage(`{}`)},
 			exited("u", 0, 0),
-		}, "● Bash\n  ⎿ ok  0 ms\n"},
+		}, "● Bash\n  └ ok  0 ms\n"},
 		{"verbose", false, false, true, []event.Event{
 			event.ThinkingDelta{Text: "so"},
 			event.ThinkingDelta{Text: "\x1b"},
 			said("1", "hi"),
 			event.ToolStarted{Use: "u", Tool: "Bash", Input: json.RawMessage(`{}`)},
 			exited("u", 0, 0),
-		}, "so\\x1b\nhi\n● Bash\n  ⎿ ok  0 ms\n    line 1\n    line 2\\x1b[2J\n"},
+		}, "so\\x1b\nhi\n● Bash\n  └ ok  0 ms\n    line 1\n    line 2\\x1b[2J\n"},
 		{"quiet", false, true, false, []event.Event{
 			event.SessionOpened{ID: "s"},
 			event.ThinkingDelta{Text: "so"},
@@ -125,7 +125,7 @@ func TestTextView(t *testing.T) {
 			event.ToolStarted{Use: "b", Tool: "Read", Input: json.RawMessage(`{"file_path":"/w/b"}`)},
 			event.ToolFinished{Use: "b", Tool: "Read"},
 			event.ToolFinished{Use: "a", Tool: "Read"},
-		}, "● Read  a\n● Read  b\n  ⎿ Read b: ok  0 ms\n  ⎿ Read a: ok  0 ms\n"},
+		}, "● Read  a\n● Read  b\n  └ Read b: ok  0 ms\n  └ Read a: ok  0 ms\n"},
 		{"changes of course", false, false, false, []event.Event{
 			event.ModelSwitched{From: "a", To: "b", Err: errors.New("away")},
 			event.Compacting{Trigger: "auto"},
@@ -133,7 +133,7 @@ func TestTextView(t *testing.T) {
 			event.MutationFinished{By: "tidy", Before: 9, After: 2},
 			event.Decided{Decision: policy.Decision{Tool: "Bash", Effect: policy.Deny, By: "nobody", Reason: "no\nline"}},
 			event.Decided{Decision: policy.Decision{Tool: "Bash", Effect: policy.Allow}},
-		}, "· a does not answer (away); going on with b\n· the transcript was compacted: 9 items became 2, about 900 tokens became 80\n· the transcript was rewritten by tidy: 9 items became 2\n  ⎿ not allowed: Bash (no; line)\n"},
+		}, "· a does not answer (away); going on with b\n· the transcript was compacted: 9 items became 2, about 900 tokens became 80\n· the transcript was rewritten by tidy: 9 items became 2\n  └ not allowed: Bash (no; line)\n"},
 		{"a failure with a hint", false, true, false, []event.Event{
 			event.Result{Reason: event.ReasonFailed, Err: errAway},
 		}, "holdfast: anthropic: network: gone\nhint: holdfast doctor --net\n"},

@@ -1,0 +1,9 @@
+//go:build !linux
+
+package main
+
+import "errors"
+
+func run(command, scene, string, []string) ([]chunk, error) {
+	return nil, errors.New("recordings are made on Linux only")
+}
