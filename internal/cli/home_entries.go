@@ -31,6 +31,7 @@ func HomeEntries() map[string]HomeEntry {
 		"run":           {Holds: "the daemon's socket, lock and hashes of tokens, without text"},
 		"settings.json": {Holds: "your settings", Stays: "rules that you write there are yours: edit the file"},
 		"trust.json":    {Holds: "digests of what you trust, without text"},
+		"keys.json":     {Holds: "keys of model providers, without text of sessions"},
 		"mcp":           {Holds: "tokens for MCP servers, without text of sessions"},
 		"workspaces": {
 			Holds: "folders of containers, with what agents of other makes keep there",

@@ -47,5 +47,5 @@
 // looked at. Its controls are the program without fsync and a disk that never flushes.
 //
 // Calls are let fail one by one through strace, disks are filled, and two processes
-// contend for one session. docs/durability.md says what all of it shows, and what not.
+// contend for one session. docs/crash-tests.md says what all of it shows, and what not.
 package crashtest

@@ -15,7 +15,7 @@
 //
 // Payloads, and the texts of a list (titles, prompts, folders, tags, models, branches),
 // are encrypted. Ids, times, kinds, sizes, counts, digests, who forked whom and the
-// status of runs stay as they are: docs/wrappers.md says what that tells. The digests are those
+// status of runs stay as they are: docs/formats/encrypted.md says what that reveals. The digests are those
 // of the plain records, so a witness, an audit trail, a mirror and a copy see the same
 // log with and without the wrapper, and any store can hold it.
 //
